@@ -1,0 +1,57 @@
+"""Benchmarks: a file, a download or our own data, made into items. One file each; `load_benchmark` finds them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tiltmeter import catalog
+from tiltmeter.benchmarks._items import GROUP_COLUMNS, ROLES, Benchmark, Item, Note
+from tiltmeter.errors import TiltmeterError
+
+__all__ = ["GROUP_COLUMNS", "ROLES", "Benchmark", "Item", "Note", "load_benchmark"]
+
+
+def load_benchmark(
+    name_or_path: str | Path,
+    *,
+    path: str | Path | None = None,
+    data_dir: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    limit: int | None = None,
+) -> Benchmark:
+    """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs.
+
+    A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet,
+    anything else as `pairs`, with `columns` mapping our field names to yours.
+    """
+    name = str(name_or_path)
+    if name.replace("-", "_") not in catalog.names("benchmarks"):
+        path, name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
+    entry = catalog.find("benchmarks", name)
+    given: dict[str, Any] = {"path": path, "data_dir": data_dir, "columns": columns, "encoding": encoding}
+    if path is not None and name != "stereoset":
+        given["name"] = Path(path).stem
+    allowed = inspect.signature(entry.function).parameters
+    refused = [key for key, value in given.items() if value and key not in allowed and key not in ("data_dir", "name")]
+    if refused:
+        raise TiltmeterError(f"The benchmark '{name}' takes no {', '.join(refused)}.")
+    loaded: Benchmark = entry.function(**{key: value for key, value in given.items() if key in allowed and value})
+    return loaded.limit(limit)
+
+
+def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] | None) -> str:
+    from tiltmeter.benchmarks._tables import decode, parse_table, read_bytes
+
+    if not path.exists():
+        known = ", ".join(catalog.public_name(name) for name in catalog.names("benchmarks"))
+        raise TiltmeterError(f"'{path}' is neither a file nor a benchmark. Known benchmarks: {known}.")
+    text = decode(read_bytes(path), path, encoding)
+    if path.suffix.lower() == ".json" and '"intrasentence"' in text:
+        return "stereoset"
+    rows = parse_table(text, path)
+    looks_like_crows = bool(rows) and {"sent_more", "sent_less"} <= set(rows[0]) and not columns
+    return "crows_pairs" if looks_like_crows else "pairs"

@@ -1,0 +1,111 @@
+"""What every benchmark becomes: items, each with one text per role."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+
+ROLES = ("stereo", "anti", "unrelated")
+GROUP_COLUMNS = ("bias_type", "direction", "target")
+CROWS_BIAS_TYPES = (
+    "race-color", "gender", "socioeconomic", "nationality", "religion", "age", "sexual-orientation",
+    "physical-appearance", "disability",
+)  # fmt: skip
+UNSPECIFIED = "unspecified"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One row of a benchmark. `texts` maps a role to its sentence; `context` has a BLANK where the fills go."""
+
+    id: str
+    texts: Mapping[str, str]
+    bias_type: str = UNSPECIFIED
+    direction: str | None = None
+    target: str | None = None
+    context: str | None = None
+    scored: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something about one row that a reader should know: it was skipped, renamed, or kept although odd."""
+
+    row: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Items with where they came from. `notes` tells which rows were skipped or mended, and why."""
+
+    name: str
+    items: tuple[Item, ...]
+    source: str = ""
+    sha256: str = ""
+    citation: str = ""
+    notes: tuple[Note, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def scored_items(self) -> tuple[Item, ...]:
+        """The items that sentence scores are defined for (StereoSet's intersentence part is loaded, unscored)."""
+        return tuple(item for item in self.items if item.scored)
+
+    @property
+    def has_context(self) -> bool:
+        """Whether any scored item has a context with a BLANK."""
+        return any(item.context for item in self.items if item.scored)
+
+    def limit(self, n: int | None) -> Benchmark:
+        """The first n scored items only."""
+        if n is None:
+            return self
+        if n < 1:
+            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+        return replace(self, items=self.scored_items[:n])
+
+    def data_hash(self) -> str:
+        """Hash of everything a model is shown; group labels do not matter to it."""
+        shown = [[item.id, sorted(item.texts.items()), item.context] for item in self.scored_items]
+        return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
+
+    def note_counts(self) -> dict[str, int]:
+        """How often each note was made."""
+        return dict(Counter(note.what for note in self.notes))
+
+
+def make_benchmark(name: str, rows: Iterable[tuple[str, Item | str]], **facts: Any) -> Benchmark:
+    """Builds a benchmark from (row label, item or the reason to skip it), and looks after ids.
+
+    A repeated id is renamed, not dropped; identical sentences stay (they tie). Both are noted.
+    """
+    items: list[Item] = []
+    notes: list[Note] = list(facts.pop("notes", ()))
+    seen: Counter[str] = Counter()
+    for label, row in rows:
+        if isinstance(row, str):
+            notes.append(Note(label, f"skipped: {row}"))
+            continue
+        seen[row.id] += 1
+        if seen[row.id] > 1:
+            notes.append(Note(label, "kept: repeated id, a number was appended"))
+            row = replace(row, id=f"{row.id}#{seen[row.id]}")
+        if row.texts.get("stereo") == row.texts.get("anti"):
+            notes.append(Note(label, "kept: both sentences are identical, so they tie"))
+        items.append(row)
+    if not items:
+        reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
+        raise TiltmeterError(
+            f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}"
+        )
+    return Benchmark(name=name, items=tuple(items), notes=tuple(notes), **facts)

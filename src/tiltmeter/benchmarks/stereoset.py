@@ -1,0 +1,77 @@
+"""StereoSet (Nadeem et al., 2021): contexts with a BLANK and three fills: stereotype, anti-stereotype, unrelated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.benchmarks._items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks._locate import Source, file_sha256, locate
+from tiltmeter.benchmarks._tables import decode, read_bytes
+from tiltmeter.benchmarks.pairs import bias_type_name
+from tiltmeter.errors import TiltmeterError
+
+SOURCE = Source(
+    relative="stereoset/dev.json",
+    url="https://raw.githubusercontent.com/moinnadeem/StereoSet/"
+    "ead7d086a64a192a1eca88e0dd2fd163de375218/data/dev.json",
+    # as recorded by the Hugging Face `datasets` project (12,502,245 bytes)
+    sha256="73a0f31b711688112602e4c3ac6ab1e1a7cadcdd67df6c6fd55501c889676c90",
+)
+CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL. Licence: CC BY-SA 4.0."
+ROLE_OF_LABEL = {"stereotype": "stereo", "anti-stereotype": "anti", "unrelated": "unrelated"}
+
+
+def stereoset(
+    path: str | Path | None = None, *, data_dir: str | Path | None = None, encoding: str | None = None
+) -> Benchmark:
+    """The development set: intrasentence items are scored, intersentence items are loaded only."""
+    file = locate(SOURCE, path, data_dir)
+    text = decode(read_bytes(file), file, encoding)
+    return make_benchmark(
+        "stereoset",
+        _items(_parts(text, file)),
+        source=str(path) if path else SOURCE.relative,
+        sha256=file_sha256(file),
+        citation=CITATION,
+    )
+
+
+def _parts(text: str, path: Path) -> Mapping[str, list[dict[str, Any]]]:
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise TiltmeterError(f"{path}: not JSON ({error.msg} at line {error.lineno}).") from None
+    if isinstance(document, list):  # some redistributions hold the intrasentence list alone
+        return {"intrasentence": document}
+    parts = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(parts, dict) or "intrasentence" not in parts:
+        raise TiltmeterError(f"{path} is not in StereoSet's layout: data → intrasentence is missing.")
+    return parts
+
+
+def _items(parts: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, Item | str]]:
+    for part in ("intrasentence", "intersentence"):
+        for row in parts.get(part, []):
+            yield str(row.get("id", "?")), _item(row, part)
+
+
+def _item(row: Mapping[str, Any], part: str) -> Item | str:
+    sentences = row.get("sentences") or []
+    by_role = {ROLE_OF_LABEL.get(sentence.get("gold_label", "")): sentence for sentence in sentences}
+    texts = {role: str(by_role[role].get("sentence", "")) for role in by_role if role}
+    if not {"stereo", "anti"} <= set(texts) or not all(map(str.strip, texts.values())):
+        return "a stereotype or anti-stereotype sentence is missing or empty"
+    if part == "intrasentence" and "BLANK" not in str(row.get("context", "")):
+        return "the context has no BLANK"
+    return Item(
+        id=str(row.get("id", "?")),
+        texts=texts,
+        bias_type=bias_type_name(str(row.get("bias_type", ""))),
+        target=row.get("target"),
+        context=row.get("context"),
+        scored=part == "intrasentence",
+        extra={"part": part} | {f"{role}_id": by_role[role].get("id") for role in texts},
+    )

@@ -1,0 +1,30 @@
+"""The command line: words in, one call out. No logic lives here."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Runs the command line. A user's mistake is one message and exit code 2; Ctrl-C is 130."""
+    from tiltmeter.cli.app import app
+    from tiltmeter.cli.console import errors
+    from tiltmeter.errors import TiltmeterError
+
+    try:
+        app()
+    except TiltmeterError as error:
+        errors().print(f"[bold red]Error:[/] {_escaped(str(error))}", soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        errors().print("Interrupted. What was finished is stored: the same command goes on from there.")
+        sys.exit(130)
+    except BrokenPipeError:  # `tiltmeter list | head`
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,274 @@
+"""The commands. Each reads its words, makes one call, and prints what came back."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tiltmeter import __version__, catalog
+from tiltmeter.cli.console import errors, progress_bar, results
+from tiltmeter.errors import TiltmeterError
+
+app = typer.Typer(
+    name="tiltmeter",
+    help="Measures how far a language model leans: social biases by every published metric, with intervals.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+Names = list[str] | None
+Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
+Benchmarks = Annotated[Names, typer.Option("-b", "--benchmark", help="Benchmark name or your own file; repeatable.")]
+Scorers = Annotated[Names, typer.Option("-s", "--scorer", help="Scorer; repeatable. Default: all that apply.")]
+Measures = Annotated[Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.")]
+By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of yours.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON instead of tables.")]
+Seed = Annotated[int, typer.Option(help="Seed of all resampling.")]
+Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
+Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
+Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stereo=a,anti=b,bias_type=kind.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder. Default: runs/<date>.")]
+RunFolder = Annotated[list[Path], typer.Argument(help="Run folders.")]
+
+
+class Precision(str, Enum):
+    """How a model computes."""
+
+    auto = "auto"
+    fp32 = "fp32"
+    tf32 = "tf32"
+    bf16 = "bf16"
+    fp16 = "fp16"
+
+
+class Kind(str, Enum):
+    """Which kind of language model."""
+
+    masked = "masked"
+    causal = "causal"
+
+
+class Listed(str, Enum):
+    """What can be listed."""
+
+    scorers = "scorers"
+    measures = "measures"
+    benchmarks = "benchmarks"
+    models = "models"
+    views = "views"
+
+
+@app.command()
+def run(
+    model: Models = None,
+    benchmark: Benchmarks = None,
+    scorer: Scorers = None,
+    measure: Measures = None,
+    output: Output = None,
+    by: By = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N items of each benchmark.")] = None,
+    seed: Seed = 0,
+    resamples: Resamples = 1000,
+    confidence: Confidence = 0.95,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")] = "auto",
+    precision: Annotated[Precision, typer.Option(help="auto is fp32 on a CPU.")] = Precision.auto,
+    batch_tokens: Annotated[str, typer.Option(help="Tokens per batch, or auto.")] = "auto",
+    kind: Annotated[Kind | None, typer.Option(help="Overrides what the model's configuration says.")] = None,
+    alignment: Annotated[str, typer.Option(help="auto, or difflib also where a context marks the fill.")] = "auto",
+    data_dir: DataDir = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
+    cache: Annotated[bool, typer.Option(help="Keep observations, so that a later run reuses them.")] = True,
+    trust_remote_code: Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Score models on benchmarks and write a run folder. Without arguments: the embedded model and pairs."""
+    from tiltmeter import run as do_run
+    from tiltmeter.estimating import DEFAULT_BY, Settings
+    from tiltmeter.running import DEFAULT_BENCHMARKS, DEFAULT_MODELS, Options
+
+    options = Options(
+        by=by or DEFAULT_BY,
+        limit=limit,
+        settings=Settings(resamples, confidence, seed),
+        kind=kind.value if kind else None,
+        device=device,
+        precision=precision.value,
+        batch_tokens=batch_tokens,
+        alignment=alignment,
+        cache=cache,
+        data_dir=data_dir,
+        columns=_mapping(columns),
+        encoding=encoding,
+        trust_remote_code=trust_remote_code,
+    )
+    finished = do_run(
+        model or DEFAULT_MODELS, benchmark or DEFAULT_BENCHMARKS, scorer, measure, output, options, progress_bar
+    )
+    _print_run(finished, as_json)
+
+
+@app.command("list")
+def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
+    """List scorers, measures, benchmarks, embedded models or views."""
+    rows = _listing(what.value)
+    if as_json:
+        results().print_json(json.dumps(rows, ensure_ascii=False))
+        return
+    from rich.table import Table
+
+    table = Table(*rows[0], box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row.values())
+    results().print(table)
+
+
+@app.command()
+def estimate(
+    runs: RunFolder,
+    measure: Measures = None,
+    scorer: Scorers = None,
+    by: By = None,
+    seed: Seed = 0,
+    resamples: Resamples = 1000,
+    confidence: Confidence = 0.95,
+    as_json: Json = False,
+) -> None:
+    """Measures of stored scores, grouped as you like. Needs no model."""
+    from tiltmeter.estimating import DEFAULT_BY
+    from tiltmeter.estimating import estimate as do_estimate
+    from tiltmeter.report.terminal import long_table
+
+    table = do_estimate(
+        _scores(runs, scorer), measure, by or DEFAULT_BY, resamples=resamples, confidence=confidence, seed=seed
+    )
+    _print_table(table, long_table(table, "estimates"), as_json)
+
+
+@app.command()
+def compare(
+    runs: RunFolder,
+    baseline: Annotated[str | None, typer.Option(help="Model to compare with. Default: the first.")] = None,
+    measure: Measures = None,
+    scorer: Scorers = None,
+    by: By = None,
+    seed: Seed = 0,
+    resamples: Resamples = 1000,
+    confidence: Confidence = 0.95,
+    as_json: Json = False,
+) -> None:
+    """Paired differences between models, with intervals and p. Needs no model."""
+    from tiltmeter import compare as do_compare
+    from tiltmeter.report.terminal import comparison
+
+    table = do_compare(
+        _scores(runs, scorer), baseline, measure, by or "all", resamples=resamples, confidence=confidence, seed=seed
+    )
+    _print_table(table, comparison(table), as_json)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A per-pair score table, or StereoSet's predictions JSON.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Run folder to write.")],
+    model: Annotated[str | None, typer.Option("-m", "--model", help="Name of the model that was scored.")] = None,
+    scorer: Annotated[str, typer.Option("-s", "--scorer", help="Name of the score.")] = "imported",
+    data_dir: DataDir = None,
+    columns: Columns = None,
+    encoding: Encoding = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Take in per-sentence scores that others published, and estimate from them."""
+    from tiltmeter.running import import_run
+
+    finished = import_run(
+        file, output, model=model, scorer=scorer, data_dir=data_dir, columns=_mapping(columns), encoding=encoding, seed=seed
+    )
+    _print_run(finished, as_json)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    """Options of the program itself."""
+    if show:
+        results().print(f"tiltmeter {__version__}")
+        raise typer.Exit
+
+
+def _print_run(finished: Any, as_json: bool) -> None:
+    from tiltmeter.report.terminal import missing_text, overview
+    from tiltmeter.report.words import sentences
+
+    for one in finished.manifest["evaluations"]:
+        for what, count in one.get("benchmark", {}).get("notes", {}).items():
+            errors().print(f"{one['benchmark']['name']}: {what} ({count:,})", markup=False)
+    if as_json:
+        results().print_json(finished.estimates.to_json(orient="records", force_ascii=False, double_precision=15))
+    else:
+        for table in overview(finished.estimates):
+            results().print(table)
+        for line in filter(None, (missing_text(finished.estimates), *sentences(finished.estimates))):
+            results().print(line, markup=False, soft_wrap=True)
+    for name in finished.meaningless:
+        warning = f"{name} has random weights: it shows that everything runs, and its numbers mean nothing."
+        errors().print(f"[bold yellow]Note:[/] {warning}", soft_wrap=True)
+    errors().print(f"Run folder: {finished.folder}", markup=False, soft_wrap=True)
+
+
+def _print_table(table: Any, shown: Any, as_json: bool) -> None:
+    if as_json:
+        results().print_json(table.to_json(orient="records", force_ascii=False, double_precision=15))
+    else:
+        results().print(shown)
+
+
+def _scores(folders: list[Path], scorers: Names) -> Any:
+    from tiltmeter.running import load_scores
+
+    return load_scores(folders, scorers)
+
+
+def _listing(what: str) -> list[dict[str, str]]:
+    if what == "models":
+        from tiltmeter.models import EMBEDDED, MEANINGLESS
+
+        note = {True: "random weights, for trying things out", False: ""}
+        return [{"name": name, "what": note[name in MEANINGLESS]} for name in EMBEDDED]
+    if what == "views":
+        from tiltmeter.probes import VIEWS
+
+        return [
+            {"name": view.name, "model": view.kind, "what": (view.ask.__doc__ or "").split("\n")[0]}
+            for view in VIEWS.values()
+        ]
+    return [_entry_row(what, entry) for entry in catalog.entries(what)]
+
+
+def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
+    if what == "benchmarks":
+        return {"name": catalog.public_name(entry.name), "what": entry.summary}
+    if what == "measures":
+        neutral = entry.constant("NEUTRAL")
+        return {"name": entry.name, "neutral": "–" if neutral is None else f"{neutral:.0f}", "what": entry.summary}
+    from tiltmeter.probes import VIEWS
+
+    view = VIEWS[entry.constant("VIEW")]
+    return {"name": entry.name, "model": view.kind, "view": view.name, "what": entry.summary}
+
+
+def _mapping(text: str | None) -> dict[str, str] | None:
+    if not text:
+        return None
+    pairs = [part.split("=", 1) for part in text.split(",")]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise TiltmeterError(f"--columns is a list like stereo=a,anti=b, not '{text}'.")
+    return {ours.strip(): theirs.strip() for ours, theirs in pairs}

@@ -1,0 +1,245 @@
+"""`estimate`: sentence scores to measures, each with an interval, counts of what is missing or tied, and a p-value."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter import catalog
+from tiltmeter.catalog import Entry
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.paired import Floats, Paired, pair_up
+from tiltmeter.resampling import (
+    Sample,
+    bootstrap,
+    bounded_interval,
+    generator,
+    percentile_interval,
+    statistic,
+    stratum_of,
+    swapped,
+)
+from tiltmeter.significance import binomial_p, exact_proportion_interval, fisher_p, holm, permutation_p
+from tiltmeter.tables import Scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ESTIMATE_COLUMNS = (
+    "model", "benchmark", "scorer", "measure", "by", "group", "n", "n_missing", "n_ties", "value", "low", "high",
+    "neutral", "p", "p_holm", "missing", "note",
+)  # fmt: skip
+DEFAULT_BY = ("bias_type", "direction")
+MINIMUM_RESAMPLES = 100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to resample."""
+
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def check(self) -> None:
+        """Refuses what would give an interval in name only."""
+        if self.resamples < MINIMUM_RESAMPLES:
+            raise TiltmeterError(f"{self.resamples} resamples are too few for an interval; use 1,000 or more.")
+        if not 0.5 <= self.confidence < 1:
+            raise TiltmeterError(f"The confidence is a number like 0.95, not {self.confidence}.")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number with everything needed to read it."""
+
+    by: str
+    group: str
+    n: int
+    n_missing: int = 0
+    n_ties: int = 0
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
+    p_holm: float = np.nan
+    missing: str = ""
+    note: str = ""
+
+
+def estimate(
+    scores: Scores,
+    measures: Sequence[str] | None = None,
+    by: str | Sequence[str] = DEFAULT_BY,
+    *,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Every measure for every model, benchmark and scorer: overall and per group of the columns in `by`.
+
+    Intervals are percentile bootstraps over items, paired, stratified by bias type (measures over targets: by target).
+    p: exact binomial for bias_score, else exchanging the two sentences of random pairs; Holm-corrected over groups.
+    """
+    import pandas as pd
+
+    settings = Settings(resamples, confidence, seed)
+    settings.check()
+    columns = [by] if isinstance(by, str) else list(by)
+    extra = [column for column in columns if column not in ("bias_type", "direction", "target", "all")]
+    rows: list[dict[str, Any]] = []
+    for paired in pair_up(scores, extra):
+        for measure in choose_measures(paired, measures):
+            for one in _all_groups(paired, measure, columns, settings):
+                rows.append(_row(paired, measure, one))
+    return pd.DataFrame(rows, columns=list(ESTIMATE_COLUMNS))
+
+
+def choose_measures(paired: Paired, names: Sequence[str] | None) -> list[Entry]:
+    """The measures asked for, or all that this table has the columns for."""
+    if names is None:
+        return [measure for measure in catalog.entries("measures") if paired.supports(measure)]
+    chosen = [catalog.find("measures", name) for name in names]
+    for measure in chosen:
+        if not paired.supports(measure):
+            raise TiltmeterError(
+                f"{measure.name} reads {', '.join(measure.parameters)}, and {paired.benchmark} has no such scores or labels."
+            )
+    return chosen
+
+
+def _all_groups(
+    paired: Paired, measure: Entry, columns: Sequence[str], settings: Settings
+) -> Iterator[Estimate]:
+    yield estimate_group(paired, measure, "all", "all", settings)
+    for column in columns:
+        if column == "all" or not paired.groups[column].notna().any():
+            continue
+        names = sorted(paired.groups[column].dropna().unique())
+        parts = {name: paired.take((paired.groups[column] == name).to_numpy()) for name in names}
+        found = [estimate_group(part, measure, column, name, settings) for name, part in parts.items()]
+        corrected = holm([one.p for one in found])
+        yield from (replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
+        if measure.name == "bias_score" and column == "direction" and {"advantaged", "disadvantaged"} <= set(names):
+            yield _direction_gap(parts["advantaged"], parts["disadvantaged"], measure, settings)
+
+
+def estimate_group(paired: Paired, measure: Entry, by: str, group: str, settings: Settings) -> Estimate:
+    """One measure over one group of items."""
+    complete, reasons = paired.complete_for(measure)
+    known = Estimate(
+        by=by,
+        group=group,
+        n=len(complete),
+        n_missing=len(paired) - len(complete),
+        n_ties=int((complete.scores["stereo"] == complete.scores["anti"]).sum()),
+        missing=json.dumps(dict(reasons)) if reasons else "",
+    )
+    if not len(complete):
+        return replace(known, note="no complete items")
+    sample = Sample.of(complete, stratum_of(measure))
+    value = float(statistic(measure, sample.columns(), sample.bias_type))
+    if np.isnan(value):
+        return replace(known, note="undefined: fewer than two pairs, or scores without spread")
+    label = (paired.benchmark, by, group, measure.name)
+    draws = bootstrap(measure, sample, generator(settings.seed, "bootstrap", *label), settings.resamples)
+    low, high, note = _interval(measure, sample, value, draws, settings)
+    p = _p_value(measure, sample, value, generator(settings.seed, "swap", *label), settings)
+    notes = [note, _left_out(measure, sample)]
+    return replace(known, value=value, low=low, high=high, p=p, note="; ".join(filter(None, notes)))
+
+
+def _interval(
+    measure: Entry, sample: Sample, value: float, draws: Floats, settings: Settings
+) -> tuple[float, float, str]:
+    defined = draws[~np.isnan(draws)]
+    if len(defined) < MINIMUM_RESAMPLES:
+        return np.nan, np.nan, "too few defined resamples for an interval"
+    note = f"{len(draws) - len(defined)} of {len(draws)} resamples undefined" if len(defined) < len(draws) else ""
+    if measure.constant("BOUNDED", False):
+        return *bounded_interval(value, defined, settings.confidence, measure.constant("RANGE")), note
+    low, high = percentile_interval(defined, settings.confidence)
+    if low < high or measure.name != "bias_score":
+        return low, high, note
+    # All pairs agree: no resample can differ, and an interval without width would claim certainty.
+    wins, _ = _wins(sample.paired)
+    low, high = exact_proportion_interval(wins, len(sample.paired), settings.confidence)
+    return low, high, "exact interval, since all pairs agree"
+
+
+def _p_value(
+    measure: Entry, sample: Sample, value: float, rng: np.random.Generator, settings: Settings
+) -> float:
+    neutral = measure.constant("NEUTRAL")
+    if neutral is None:
+        return float("nan")
+    if measure.name == "bias_score":
+        return binomial_p(*_wins(sample.paired))
+    # A measure whose neutral point is the end of its range is never on it by chance: compare with exchanged pairs.
+    return permutation_p(value, swapped(measure, sample, rng, settings.resamples), neutral)
+
+
+def _wins(paired: Paired) -> tuple[int, int]:
+    stereo, anti = paired.scores["stereo"], paired.scores["anti"]
+    return int((stereo > anti).sum()), int((stereo < anti).sum())
+
+
+def _left_out(measure: Entry, sample: Sample) -> str:
+    """Which bias types a weighted measure had to leave out."""
+    if not measure.constant("WEIGHTED", False):
+        return ""
+    types = sample.paired.groups["bias_type"].to_numpy()
+    names = []
+    for code in np.unique(sample.bias_type):
+        at = sample.bias_type == code
+        part = {name: column[at] for name, column in sample.columns().items()}
+        if np.isnan(statistic(measure, part, sample.bias_type[at])):
+            names.append(str(types[at][0]))
+    return f"left out as undefined: {', '.join(names)}" if names else ""
+
+
+def _direction_gap(advantaged: Paired, disadvantaged: Paired, measure: Entry, settings: Settings) -> Estimate:
+    """|bias score of advantaged − of disadvantaged groups|: a fair measure leans alike on both (paper 1, Table 3)."""
+    samples, draws, missing, ties = [], [], Counter[str](), 0
+    for name, part in (("advantaged", advantaged), ("disadvantaged", disadvantaged)):
+        complete, reasons = part.complete_for(measure)
+        if not len(complete):
+            return Estimate("direction", "|difference|", 0, note=f"no complete items of {name} groups")
+        samples.append(Sample.of(complete, "bias_type"))
+        rng = generator(settings.seed, "bootstrap", part.benchmark, "direction", name, measure.name)
+        draws.append(bootstrap(measure, samples[-1], rng, settings.resamples))
+        missing += reasons
+        ties += int((complete.scores["stereo"] == complete.scores["anti"]).sum())
+    values = [float(statistic(measure, sample.columns(), sample.bias_type)) for sample in samples]
+    gap = abs(values[0] - values[1])
+    low, high = bounded_interval(gap, np.abs(draws[0] - draws[1]), settings.confidence, (0.0, 100.0))
+    return Estimate(
+        by="direction",
+        group="|difference|",
+        n=sum(len(sample.paired) for sample in samples),
+        n_missing=sum(missing.values()),
+        n_ties=ties,
+        value=gap,
+        low=low,
+        high=high,
+        p=fisher_p(*_wins(samples[0].paired), *_wins(samples[1].paired)),
+        missing=json.dumps(dict(missing)) if missing else "",
+        note="neutral at 0; p by Fisher's exact test",
+    )
+
+
+def _row(paired: Paired, measure: Entry, one: Estimate) -> dict[str, Any]:
+    neutral = 0.0 if one.group == "|difference|" else measure.constant("NEUTRAL")
+    return {
+        "model": paired.model,
+        "benchmark": paired.benchmark,
+        "scorer": paired.scorer,
+        "measure": measure.name,
+        "neutral": np.nan if neutral is None else neutral,
+        **vars(one),
+    }

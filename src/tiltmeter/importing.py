@@ -1,0 +1,123 @@
+"""Scores that others published, taken in as if we had computed them: per-pair CrowS tables, StereoSet predictions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
+from tiltmeter.benchmarks._locate import file_sha256
+from tiltmeter.benchmarks._tables import cell, decode, read_bytes, read_table, require_columns
+from tiltmeter.benchmarks.crows_pairs import crows_pairs
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.tables import Scores, items_table
+
+Found = dict[tuple[str, str], float]
+SCORE_COLUMN_OF_ROLE = {"stereo": "sent_more_score", "anti": "sent_less_score"}
+
+
+def import_scores(
+    path: str | Path,
+    *,
+    model: str | None = None,
+    scorer: str = "imported",
+    benchmark: Benchmark | str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    data_dir: str | Path | None = None,
+    encoding: str | None = None,
+) -> Scores:
+    """A Scores table from a published file.
+
+    A table with sent_more, sent_less and a score column for each (what nyu-mll's metric.py writes), columns mapped as
+    for `pairs` plus `stereo_score` and `anti_score`; or StereoSet's predictions JSON, joined with the benchmark's items.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise TiltmeterError(f"There is no file {file}.")
+    if file.suffix.lower() == ".json":
+        parts = _stereoset_predictions(file, benchmark, data_dir)
+    else:
+        parts = [_score_table(file, dict(columns or {}), encoding)]
+    manifest = {"imported": {"file": str(file), "sha256": file_sha256(file), "model": model, "scorer": scorer}}
+    return Scores.concat([_scores(bench, found, model or file.stem, scorer, manifest) for bench, found in parts])
+
+
+def _scores(bench: Benchmark, found: Found, model: str, scorer: str, manifest: dict[str, Any]) -> Scores:
+    keys = [(item, role) for item in bench.scored_items for role in item.texts]
+    columns: dict[str, Any] = {
+        "item": [item.id for item, _ in keys],
+        "role": [role for _, role in keys],
+        "scorer": scorer,
+        "score": [found.get((item.id, role), np.nan) for item, role in keys],
+        "n_tokens": -1,
+        "reason": [None if (item.id, role) in found else "no score in the imported file" for item, role in keys],
+    } | {column: [getattr(item, column) for item, _ in keys] for column in GROUP_COLUMNS}
+    return Scores.from_frames(
+        [columns], model=model, benchmark=bench.name, items=items_table(bench), manifest=manifest
+    )
+
+
+def _score_table(
+    file: Path, columns: dict[str, str], encoding: str | None
+) -> tuple[Benchmark, Found]:
+    score_columns = {role: columns.pop(f"{role}_score", name) for role, name in SCORE_COLUMN_OF_ROLE.items()}
+    rows = read_table(file, encoding)
+    require_columns(rows, list(score_columns.values()), file)
+    bench = crows_pairs(file, columns=columns, encoding=encoding, name=file.stem)
+    by_id = {cell(row, columns.get("id", "id")) or str(n): row for n, row in enumerate(rows, 1)}
+    found: Found = {}
+    for item in bench.items:
+        for role, column in score_columns.items():
+            value = _number(by_id.get(item.id, {}).get(column))
+            if value is not None:
+                found[item.id, role] = value
+    return bench, found
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _stereoset_predictions(
+    file: Path, benchmark: Benchmark | str | Path | None, data_dir: str | Path | None
+) -> list[tuple[Benchmark, Found]]:
+    """Both parts, each under a name of its own: the authors evaluate them apart."""
+    if not isinstance(benchmark, Benchmark):
+        benchmark = load_benchmark(benchmark or "stereoset", data_dir=data_dir)
+    try:
+        parts = json.loads(decode(read_bytes(file), file))
+        scores = {row["id"]: float(row["score"]) for part in parts.values() for row in part}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise TiltmeterError(
+            f"{file} is not in the layout of StereoSet's predictions: a list of id and score for each part."
+        ) from None
+    found = {
+        (item.id, role): scores[item.extra[f"{role}_id"]]
+        for item in benchmark.items
+        for role in item.texts
+        if item.extra.get(f"{role}_id") in scores
+    }
+    if not found:
+        raise TiltmeterError(f"No sentence id of {file} is in {benchmark.name}; is it the right benchmark?")
+    return [
+        (replace(benchmark, name=name, items=items), found)
+        for name, part in (("stereoset", "intrasentence"), ("stereoset-intersentence", "intersentence"))
+        if (items := _scored_part(benchmark, part, found))
+    ]
+
+
+def _scored_part(benchmark: Benchmark, part: str, found: Found) -> tuple[Item, ...]:
+    """The items of a part that have scores: intersentence items too, although we compute none of our own for them."""
+    items = (item for item in benchmark.items if item.extra.get("part", "intrasentence") == part)
+    return tuple(
+        replace(item, scored=True) for item in items if any((item.id, role) in found for role in item.texts)
+    )

@@ -1,0 +1,60 @@
+"""Fingerprints of weights and tokenizers, so that one model's numbers are never served for another's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+WEIGHT_PATTERNS = ("*.safetensors", "*.bin", "*.gguf")
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The weight files that are loaded: safetensors where there are any, else what else there is."""
+    for pattern in WEIGHT_PATTERNS:
+        found = sorted(path for path in folder.glob(pattern) if path.name != "training_args.bin")
+        if found:
+            return found
+    return []
+
+
+def hash_weights(files: list[Path], config: Any) -> str:
+    """sha256 over the weight files and the configuration (the same weights act differently under another one)."""
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    digest.update(_config_text(config).encode())
+    return digest.hexdigest()
+
+
+def hash_state(model: Any) -> str:
+    """The same for a model that is in memory only."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(_bytes_type()).numpy().tobytes())
+    digest.update(_config_text(model.config).encode())
+    return digest.hexdigest()
+
+
+def _bytes_type() -> Any:
+    import torch
+
+    return torch.uint8
+
+
+def _config_text(config: Any) -> str:
+    # Where a model lies and which library wrote it changes nothing that it answers.
+    irrelevant = {"_name_or_path", "transformers_version"}
+    facts = {key: value for key, value in config.to_dict().items() if key not in irrelevant}
+    return json.dumps(facts, sort_keys=True, default=str)
+
+
+def hash_tokenizer(tokenizer: Any) -> str:
+    """sha256 of everything that decides how text becomes ids."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    rules = backend.to_str() if backend is not None else json.dumps(sorted(tokenizer.get_vocab().items()))
+    special = json.dumps({name: str(value) for name, value in tokenizer.special_tokens_map.items()}, sort_keys=True)
+    return hashlib.sha256((type(tokenizer).__name__ + rules + special).encode()).hexdigest()

@@ -1,0 +1,53 @@
+"""Masked or causal, and how long an input may be: read from a model's configuration and modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+
+KINDS = ("masked", "causal")
+CAUSAL_ENDINGS = ("ForCausalLM", "LMHeadModel", "DoubleHeadsModel")
+MASKED_ENDINGS = ("ForMaskedLM", "ForPreTraining")
+
+
+def detect_kind(config: Any, name: str) -> str:
+    """By the architecture that the checkpoint names, else by what its model type can be."""
+    for architecture in getattr(config, "architectures", None) or []:
+        if architecture.endswith(CAUSAL_ENDINGS):
+            return "causal"
+        if architecture.endswith(MASKED_ENDINGS):
+            return "masked"
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    model_type = config.model_type
+    if model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False):
+        return "masked"
+    if model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return "causal"
+    raise TiltmeterError(
+        f"{name} ({model_type}) is neither a masked nor a causal language model that transformers knows. "
+        "If it is one, say which with --kind masked or --kind causal."
+    )
+
+
+def usable_length(module: Any, tokenizer: Any) -> int | None:
+    """The longest input: the smaller of what the tokenizer says and what the position table holds."""
+    limits = []
+    if tokenizer.model_max_length and tokenizer.model_max_length < 10**9:  # "unknown" is written as 1e30
+        limits.append(int(tokenizer.model_max_length))
+    positions = getattr(module.config, "max_position_embeddings", None)
+    if positions and positions > 0:
+        limits.append(int(positions) - _reserved_positions(module))
+    return min(limits) if limits else None
+
+
+def _reserved_positions(module: Any) -> int:
+    """RoBERTa and its kin count positions from behind the padding id, which costs them the first rows."""
+    for name, part in module.named_modules():
+        if name.endswith("position_embeddings") and getattr(part, "padding_idx", None) is not None:
+            return int(part.padding_idx) + 1
+    return 0

@@ -1,0 +1,199 @@
+"""From a name or a folder to a model with its real, pretrained weights; anything less is an error."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.hashing import WEIGHT_PATTERNS, hash_state, hash_weights, weight_files
+from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
+from tiltmeter.models.language_model import LanguageModel
+from tiltmeter.models.tokenization import Tokenization
+
+PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
+EMBEDDED = {"tiny-random-bert": Path(__file__).parent / "data" / "tiny-random-bert"}
+MEANINGLESS = frozenset({"tiny-random-bert"})
+"""Embedded models with random weights: they show that everything runs, and nothing else."""
+
+
+def load_model(
+    name_or_folder: str | Path,
+    *,
+    kind: str | None = None,
+    precision: str = "auto",
+    device: str = "auto",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+) -> LanguageModel:
+    """A masked or causal model from an embedded name, a folder, a .gguf file or a hub id.
+
+    Missing or newly initialised weights are an error: a head that was never trained has no opinion to measure.
+    """
+    if kind not in (None, *KINDS):
+        raise TiltmeterError(f"A model's kind is {' or '.join(KINDS)}, not '{kind}'.")
+    if precision not in PRECISIONS:
+        raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
+    _quieten()
+    name = str(name_or_folder)
+    folder, gguf = _folder(name, revision)
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": True}
+    if gguf:
+        options["gguf_file"] = gguf
+    files = [folder / gguf] if gguf else weight_files(folder)
+    if not files:
+        raise TiltmeterError(f"{folder} has no weights: expected one of {', '.join(WEIGHT_PATTERNS)} in it.")
+    config = _guard(name, lambda: _auto("AutoConfig").from_pretrained(folder, **options))
+    kind = kind or detect_kind(config, name)
+    place = _device(device)
+    precision, dtype = _precision(precision, place, config)
+    module = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
+    tokenizer = _guard(name, lambda: _auto("AutoTokenizer").from_pretrained(folder, **options))
+    facts = {
+        "name": name,
+        "revision": folder.name if folder.parent.name == "snapshots" else revision,
+        "weights_sha256": hash_weights(files, config),
+        "precision": precision,
+    }
+    return wrap_model(module.to(place), tokenizer, name=_display_name(name), kind=kind, facts=facts)
+
+
+def wrap_model(
+    module: Any, tokenizer: Any, *, name: str, kind: str | None = None, facts: dict[str, Any] | None = None
+) -> LanguageModel:
+    """A model that is already in memory (one you just debiased, say), ready to be scored."""
+    kind = kind or detect_kind(module.config, name)
+    limit = usable_length(module, tokenizer)
+    dtype = str(next(module.parameters()).dtype).removeprefix("torch.")
+    known = {
+        "kind": kind,
+        "architecture": type(module).__name__,
+        "parameters": sum(parameter.numel() for parameter in module.parameters()),
+        "dtype": dtype,
+        "device": str(next(module.parameters()).device),
+        "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(dtype, dtype),
+    }
+    facts = known | (facts or {})
+    facts.setdefault("weights_sha256", "")
+    facts["weights_sha256"] = facts["weights_sha256"] or hash_state(module)
+    return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit), facts)
+
+
+def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
+    """The folder to load from and, for GGUF, the file inside it."""
+    path = EMBEDDED.get(name, Path(name).expanduser())
+    if path.is_file() and path.suffix == ".gguf":
+        return path.parent, path.name
+    if path.is_dir():
+        if (path / "config.json").is_file():
+            return path, None
+        ggufs = sorted(path.glob("*.gguf"))
+        if len(ggufs) == 1:
+            return path, ggufs[0].name
+        if ggufs:
+            raise TiltmeterError(f"{path} holds {len(ggufs)} .gguf files; name one of them, e.g. {ggufs[0]}.")
+        raise TiltmeterError(f"{path} has no config.json, so it is not a Hugging Face model folder.")
+    if path.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or os.sep * 2 in name:
+        raise TiltmeterError(f"There is no model folder {path}.")
+    return _hub_folder(name, revision), None
+
+
+def _display_name(name: str) -> str:
+    """A folder goes by its own name, without the way to it; a hub id stays whole."""
+    path = Path(name).expanduser()
+    return path.resolve().name.removesuffix(".gguf") if path.exists() else name
+
+
+def _hub_folder(name: str, revision: str | None) -> Path:
+    """Downloads (or finds in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
+    import huggingface_hub
+
+    small = ["*.json", "*.txt", "*.model", "*.py", "*.jinja"]
+    for weights in ("*.safetensors", "*.bin"):
+        try:
+            snapshot = huggingface_hub.snapshot_download(
+                name, revision=revision, allow_patterns=[*small, weights], ignore_patterns=["*/*"]
+            )
+        except Exception as error:  # the hub client has dozens of kinds; each means "not to be had"
+            reason = str(error).strip().split("\n")[0][:300]
+            embedded = ", ".join(EMBEDDED)
+            raise TiltmeterError(
+                f"Model '{name}' is no folder here and could not be had from the hub ({reason}). "
+                f"Give a folder with config.json and weights, or an embedded model: {embedded}."
+            ) from None
+        if weight_files(Path(snapshot)):
+            break
+    return Path(snapshot)
+
+
+def _load_weights(name: str, folder: Path, kind: str, options: dict[str, Any], files: list[Path]) -> Any:
+    loader = _auto("AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM")
+    safe = {"use_safetensors": True} if files[0].suffix == ".safetensors" else {}
+    module, info = _guard(
+        name, lambda: loader.from_pretrained(folder, output_loading_info=True, **safe, **options)
+    )
+    wrong = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
+    if wrong:
+        some = ", ".join(wrong[:4]) + (" …" if len(wrong) > 4 else "")
+        raise TiltmeterError(
+            f"{name}: {len(wrong)} weights are missing or of the wrong shape ({some}). The {kind} language-modelling head "
+            "would be random and its scores meaningless. Use a checkpoint saved with its head, or give --kind."
+        )
+    return module
+
+
+def _guard(name: str, load: Any) -> Any:
+    """Turns what transformers raises for an unusable folder into one message."""
+    try:
+        return load()
+    except TiltmeterError:
+        raise
+    except ImportError as error:
+        hint = " (pip install 'tiltmeter[gguf]')" if "gguf" in str(error).lower() else ""
+        raise TiltmeterError(f"{name}: a package is missing{hint}: {str(error).strip().splitlines()[0]}") from None
+    except Exception as error:  # transformers, tokenizers and safetensors raise what they like
+        reason = " ".join(str(error).split())[:400]
+        if "trust_remote_code" in reason:
+            reason = "its code is not part of transformers; pass --trust-remote-code if you trust it"
+        raise TiltmeterError(f"Cannot load {name}: {reason or type(error).__name__}.") from None
+
+
+def _auto(name: str) -> Any:
+    import transformers
+
+    return getattr(transformers, name)
+
+
+def _quieten() -> None:
+    """Our own messages and progress bar say what matters."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def _device(wanted: str) -> str:
+    import torch
+
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=wanted)
+    except (RuntimeError, AssertionError) as error:
+        raise TiltmeterError(f"Device '{wanted}' cannot be used: {str(error).splitlines()[0]}") from None
+    return wanted
+
+
+def _precision(wanted: str, device: str, config: Any) -> tuple[str, Any]:
+    """The precision and the weights' dtype. `auto`: exact on a CPU; on a GPU, as the checkpoint was saved."""
+    import torch
+
+    dtypes = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if wanted == "auto":
+        saved = str(getattr(config, "dtype", None)).removeprefix("torch.")
+        half = {"bfloat16": "bf16", "float16": "fp16"}.get(saved)
+        wanted = half if half and device.startswith("cuda") else "fp32"
+    if wanted == "tf32" and not device.startswith("cuda"):
+        raise TiltmeterError("tf32 exists on CUDA GPUs only; use --precision fp32 here.")
+    return wanted, dtypes[wanted]

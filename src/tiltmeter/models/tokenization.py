@@ -1,0 +1,105 @@
+"""What a tokenizer does to text, read from the tokenizer itself: specials, masks, casing, spaces, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tiltmeter.models.hashing import hash_tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A text as token ids. `special` marks what the tokenizer added; `offsets` say which characters a token covers."""
+
+    ids: tuple[int, ...]
+    special: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def content(self) -> tuple[int, ...]:
+        """Positions of the tokens that stand for text."""
+        return tuple(position for position, special in enumerate(self.special) if not special)
+
+
+class Tokenization:
+    """A tokenizer and the facts about it that scoring needs."""
+
+    def __init__(self, tokenizer: Any, max_length: int | None = None) -> None:
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+
+    @property
+    def mask_id(self) -> int | None:
+        """Id of the mask token, if there is one."""
+        return self.tokenizer.mask_token_id  # type: ignore[no-any-return]
+
+    @property
+    def bos_id(self) -> int | None:
+        """What stands in front of a sentence for a causal model: BOS, or EOS where there is no BOS (GPT-2, Qwen)."""
+        if self.tokenizer.bos_token_id is not None:
+            return self.tokenizer.bos_token_id  # type: ignore[no-any-return]
+        return self.tokenizer.eos_token_id  # type: ignore[no-any-return]
+
+    @property
+    def pad_id(self) -> int:
+        """Any id will do where the attention mask is 0; the pad id matters to models that count positions by it."""
+        pad = self.tokenizer.pad_token_id
+        return 0 if pad is None else int(pad)
+
+    @cached_property
+    def byte_level(self) -> bool:
+        """Byte-level BPE: a word in mid-sentence carries its leading space."""
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        return backend is not None and "ByteLevel" in repr(backend.pre_tokenizer)
+
+    @cached_property
+    def lowercases(self) -> bool:
+        """Whether case is lost."""
+        return self.encode(["A"], special=False)[0].ids == self.encode(["a"], special=False)[0].ids
+
+    @cached_property
+    def sha256(self) -> str:
+        """Fingerprint of the tokenizer."""
+        return hash_tokenizer(self.tokenizer)
+
+    def encode(self, texts: Sequence[str], *, special: bool = True, offsets: bool = False) -> list[Encoded]:
+        """Texts to ids, with the special tokens the tokenizer adds or without them."""
+        if not texts:
+            return []
+        offsets = offsets and self.tokenizer.is_fast
+        answer = self.tokenizer(
+            list(texts),
+            add_special_tokens=special,
+            return_special_tokens_mask=True,
+            return_offsets_mapping=offsets,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,  # a sentence over the maximum length is our business to report
+        )
+        spans = answer["offset_mapping"] if offsets else [None] * len(texts)
+        return [
+            Encoded(tuple(ids), tuple(mask) if special else (0,) * len(ids), tuple(span) if span is not None else None)
+            for ids, mask, span in zip(answer["input_ids"], answer["special_tokens_mask"], spans, strict=True)
+        ]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Ids to text."""
+        return str(self.tokenizer.decode(list(ids)))
+
+    def token_strings(self, ids: Sequence[int]) -> list[str]:
+        """The vocabulary's own spelling of each id."""
+        return [str(token) for token in self.tokenizer.convert_ids_to_tokens(list(ids))]
+
+    def facts(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "class": type(self.tokenizer).__name__,
+            "sha256": self.sha256,
+            "max_length": self.max_length,
+            "byte_level": self.byte_level,
+            "lowercases": self.lowercases,
+            "mask_token": self.tokenizer.mask_token,
+        }

@@ -1,0 +1,55 @@
+"""How many tokens go into one batch: as told, or found out."""
+
+from __future__ import annotations
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import LanguageModel
+
+CPU_TOKENS = 2048
+"""On a CPU larger batches only push activations out of its cache."""
+GPU_TOKENS = 2**16
+GPU_TOKENS_MOST = 2**20
+ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
+"""Attention weights held at once when they are asked for: layers × heads × width² a sequence."""
+
+
+class TokenBudget:
+    """Tokens per batch. `auto` doubles on a GPU while batches fit; out of memory halves it, whoever set it."""
+
+    def __init__(self, model: LanguageModel, batch_tokens: int | str = "auto") -> None:
+        on_gpu = model.device != "cpu"
+        self.attention_cells = ATTENTION_CELLS["gpu" if on_gpu else "cpu"] // model.attention_cells
+        if batch_tokens == "auto":
+            self.tokens, self.most = (GPU_TOKENS, GPU_TOKENS_MOST) if on_gpu else (CPU_TOKENS, CPU_TOKENS)
+        else:
+            self.tokens = self.most = _positive(batch_tokens)
+
+    def sequences(self, width: int, attention: bool) -> int:
+        """How many sequences of this width make a batch."""
+        size = self.tokens // width
+        if attention:
+            size = min(size, self.attention_cells // width**2)
+        return max(1, size)
+
+    def fitted(self) -> None:
+        """A batch went through: try a larger one next."""
+        self.tokens = min(self.tokens * 2, self.most)
+
+    def failed(self, width: int, size: int) -> None:
+        """Out of memory: halve, and stay below from now on."""
+        if size == 1:
+            raise TiltmeterError(
+                f"One sequence of {width} tokens does not fit into memory. Use a smaller model, --precision bf16, "
+                "or another device."
+            )
+        self.tokens = self.most = max(1, width * size // 2)
+
+
+def _positive(value: int | str) -> int:
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise TiltmeterError(f"--batch-tokens is 'auto' or a number of tokens, not '{value}'.")
+    return number

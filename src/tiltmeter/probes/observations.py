@@ -1,0 +1,154 @@
+"""Collecting answers into observation tables: per batch (to survive an interruption) and per view (finished)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tiltmeter.benchmarks import Item
+from tiltmeter.models import Answer, Tokenization
+from tiltmeter.probes.plan import Plan, Reads
+from tiltmeter.probes.sentences import Sentence
+from tiltmeter.probes.views import Problem, View
+from tiltmeter.store import OBSERVATIONS
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A plan's reads with their answers, filled in batch by batch."""
+
+    reads: Reads
+    logprob: NDArray[np.float32]
+    rank: Ints
+    block: NDArray[np.float32]
+    attention: NDArray[np.float32]
+
+    def put(self, reads: slice, answer: Answer) -> None:
+        """Stores a batch's answer."""
+        self.logprob[reads] = answer.logprob
+        self.rank[reads] = answer.rank
+        self.block[reads] = answer.block
+        if answer.received is not None:
+            self.attention[reads] = answer.received
+
+
+class Found:
+    """What is known so far about one block of items: parts of an earlier, interrupted run, and new answers."""
+
+    def __init__(
+        self, items: Sequence[Item], sentences: Sequence[Sentence], views: Sequence[View], tokens: Tokenization
+    ) -> None:
+        self.items, self.sentences, self.views, self.tokens = items, sentences, views, tokens
+        self._number = {(items[one.item].id, one.role): n for n, one in enumerate(sentences)}
+        self._done: set[tuple[int, int, int]] = set()
+        self.parts: list[pa.Table] = []
+        self.answers: list[Answers] = []
+
+    def has(self, view: int, sentence: int, position: int) -> bool:
+        """Whether an earlier run already read this."""
+        return (view, sentence, position) in self._done
+
+    def add_part(self, part: pa.Table) -> bool:
+        """Takes in what a finished batch left behind; false if it is about none of our views."""
+        view_number = {view.name: n for n, view in enumerate(self.views)}
+        rows = part.select(["view", "item", "role", "position"]).to_pydict()
+        before = len(self._done)
+        for view, item, role, position in zip(*rows.values(), strict=True):
+            if view in view_number:
+                self._done.add((view_number[view], self._number[item, role], position))
+        self.parts.append(part)
+        return len(self._done) > before
+
+    def answers_for(self, plan: Plan) -> Answers:
+        """Room for a plan's answers."""
+        n = len(plan.reads.view)
+        logprob, block, attention = (np.full(n, np.nan, dtype=np.float32) for _ in range(3))
+        self.answers.append(Answers(plan.reads, logprob, np.zeros(n, dtype=np.int64), block, attention))
+        return self.answers[-1]
+
+
+def part_table(answers: Answers, reads: slice, found: Found) -> pa.Table:
+    """The rows that one batch answered, of whatever views."""
+    return _table(answers, np.arange(reads.start, reads.stop), found)
+
+
+def finished_table(view: int, found: Found, problems: pa.Table) -> pa.Table:
+    """All rows of one view, in the order of items, roles and positions."""
+    name = found.views[view].name
+    tables = [_table(one, np.flatnonzero(one.reads.view == view), found) for one in found.answers]
+    old = [part.filter(pa.compute.equal(part["view"].cast(pa.string()), name)) for part in found.parts]
+    table = pa.concat_tables([*(part.cast(OBSERVATIONS) for part in old), *tables, problems])
+    if not old and len(problems) == 0 and len(tables) == 1:
+        return table  # already in order
+    keys = zip(table["item"].to_pylist(), table["role"].to_pylist(), strict=True)
+    sentence = np.array([found._number[key] for key in keys], dtype=np.int64)
+    table = table.unify_dictionaries().take(np.lexsort((table["position"].to_numpy(), sentence)))
+    return table.combine_chunks()
+
+
+def problem_table(problems: Sequence[Problem], view: int, found: Found) -> pa.Table:
+    """One row for each sentence that could not be asked, with the reason."""
+    reason = {problem.sentence: problem.reason for problem in problems}
+    sentence = np.array(sorted(reason), dtype=np.int64)
+    n = len(sentence)
+    nothing = np.full(n, np.nan, dtype=np.float32)
+    values = {"logprob": nothing, "rank": np.zeros(n, dtype=np.int64), "block": nothing, "attention": nothing}
+    table = _columns(sentence, np.full(n, view), np.full(n, -1), np.full(n, -1), values, found)
+    notes = pa.array([reason[one] for one in sentence], pa.string()).dictionary_encode()
+    return table.set_column(table.schema.get_field_index("note"), OBSERVATIONS.field("note"), notes)
+
+
+def _table(answers: Answers, rows: Ints, found: Found) -> pa.Table:
+    reads = answers.reads
+    rows = rows[np.lexsort((reads.position[rows], reads.sentence[rows]))]
+    values = {name: getattr(answers, name)[rows] for name in ("logprob", "rank", "block", "attention")}
+    return _columns(reads.sentence[rows], reads.view[rows], reads.position[rows], reads.token[rows], values, found)
+
+
+def _columns(
+    sentence: Ints, view: Ints, position: Ints, token: Ints, values: dict[str, NDArray[Any]], found: Found
+) -> pa.Table:
+    roles = list(dict.fromkeys(one.role for one in found.sentences))
+    item_of = np.array([one.item for one in found.sentences], dtype=np.int64)
+    role_of = np.array([roles.index(one.role) for one in found.sentences], dtype=np.int64)
+    is_content, is_modified = _marks(found.sentences, int(position.max(initial=0)) + 1)
+    ids, spelling = np.unique(token, return_inverse=True)
+    strings = found.tokens.token_strings([max(int(one), 0) for one in ids])
+    at = np.maximum(position, 0)
+    fills = np.array([one.needs_context for one in found.views], dtype=bool)[view]  # positions count in the fill there
+    columns = [
+        _words(item_of[sentence], [item.id for item in found.items]),
+        _words(role_of[sentence], roles),
+        _words(view, [one.name for one in found.views]),
+        pa.array(position, pa.int32()),
+        _words(spelling, strings),
+        pa.array(token, pa.int32()),
+        pa.array(~is_content[sentence, at] & ~fills),
+        pa.array(is_modified[sentence, at] | fills),
+        pa.array(values["logprob"]),
+        pa.array(values["rank"], pa.int32()),
+        pa.array(values["attention"]),
+        pa.array(values["block"]),
+        pa.array([None] * len(sentence), OBSERVATIONS.field("note").type),
+    ]
+    return pa.Table.from_arrays(columns, schema=OBSERVATIONS)
+
+
+def _marks(sentences: Sequence[Sentence], width: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which positions are content, and which of those are modified, as sentence × position tables."""
+    content, modified = (np.zeros((len(sentences), width), dtype=bool) for _ in range(2))
+    for row, one in enumerate(sentences):
+        content[row, [position for position in one.content if position < width]] = True
+        modified[row, [position for position in one.modified if position < width]] = True
+    return content, modified
+
+
+def _words(codes: Ints, words: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(words, pa.string()))

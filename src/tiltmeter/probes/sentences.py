@@ -1,0 +1,96 @@
+"""From items to tokenised sentences: which tokens are content, and which of them are modified (METRICS: M and U)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from tiltmeter.benchmarks import Item
+from tiltmeter.models import Encoded, LanguageModel
+
+ALIGNMENTS = ("auto", "difflib")
+BLANK = "BLANK"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One text of one item, as the model's tokenizer sees it. `modified` holds positions in `ids`."""
+
+    item: int
+    role: str
+    text: str
+    context: str | None
+    ids: tuple[int, ...]
+    content: tuple[int, ...]
+    modified: frozenset[int]
+
+
+def tokenise(model: LanguageModel, items: Sequence[Item], alignment: str = "auto") -> list[Sentence]:
+    """Every text of every item. Causal models see no special tokens here; their view puts BOS in front."""
+    texts = [text for item in items for text in item.texts.values()]
+    has_context = alignment == "auto" and any(item.context for item in items)
+    encoded = iter(model.tokens.encode(texts, special=model.kind == "masked", offsets=has_context))
+    sentences = []
+    for number, item in enumerate(items):
+        roles = {role: next(encoded) for role in item.texts}
+        modified = modified_positions(item, roles, alignment)
+        for role, one in roles.items():
+            sentences.append(
+                Sentence(number, role, item.texts[role], item.context, one.ids, one.content, modified[role])
+            )
+    return sentences
+
+
+def modified_positions(item: Item, roles: dict[str, Encoded], alignment: str) -> dict[str, frozenset[int]]:
+    """M of each role: the fill of the BLANK where a context names one, else what differs from the other sentence."""
+    if alignment == "auto" and item.context and all(one.offsets is not None for one in roles.values()):
+        spans = {role: fill_span(item.context, item.texts[role]) for role in roles}
+        if all(spans.values()):
+            return {role: _overlapping(one, spans[role] or (0, 0)) for role, one in roles.items()}
+    stereo = roles["stereo"]
+    modified = {}
+    modified["stereo"], modified["anti"] = differing(stereo, roles["anti"])
+    if "unrelated" in roles:
+        _, modified["unrelated"] = differing(stereo, roles["unrelated"])
+    return modified
+
+
+def differing(a: Encoded, b: Encoded) -> tuple[frozenset[int], frozenset[int]]:
+    """Content positions outside the blocks that a longest-matching-block diff of the two id sequences finds equal.
+
+    The order matters to difflib; a is the stereotypical sentence, as in the reference implementations.
+    """
+    rest_a, rest_b = set(a.content), set(b.content)
+    for block in SequenceMatcher(None, a.ids, b.ids).get_matching_blocks():
+        rest_a.difference_update(range(block.a, block.a + block.size))
+        rest_b.difference_update(range(block.b, block.b + block.size))
+    return frozenset(rest_a), frozenset(rest_b)
+
+
+def fill_span(context: str, sentence: str) -> tuple[int, int] | None:
+    """Characters of the sentence that fill the first BLANK, found by its word index in the context.
+
+    >>> fill_span("My mother is very BLANK.", "My mother is very caring.")
+    (18, 24)
+    """
+    frame, words = context.split(" "), sentence.split(" ")
+    index = next((n for n, word in enumerate(frame) if BLANK in word), None)
+    longer = len(words) - len(frame)
+    if index is None or longer < 0:
+        return None
+    before, after = frame[index].split(BLANK, 1)
+    start = sum(len(word) + 1 for word in words[:index])
+    end = start + len(" ".join(words[index : index + longer + 1]))
+    start += len(before) if sentence.startswith(before, start) else 0
+    end -= len(after) if after and sentence[start:end].endswith(after) else 0
+    return (start, end) if end > start else None
+
+
+def _overlapping(encoded: Encoded, span: tuple[int, int]) -> frozenset[int]:
+    offsets = encoded.offsets or ()
+    return frozenset(
+        position
+        for position in encoded.content
+        if offsets[position][0] < span[1] and offsets[position][1] > span[0]
+    )

@@ -1,0 +1,152 @@
+"""Views: the few ways a model is asked about a sentence. Each turns sentences into queries; METRICS.md has the table."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tiltmeter.models import Tokenization
+from tiltmeter.probes.sentences import BLANK, Sentence
+
+
+class Query(NamedTuple):
+    """One input sequence, and the tokens read of it: at `columns` of the input, for `positions` of the sentence."""
+
+    sentence: int
+    ids: tuple[int, ...]
+    columns: tuple[int, ...]
+    tokens: tuple[int, ...]
+    positions: tuple[int, ...]
+    block: bool = False
+
+
+class Problem(NamedTuple):
+    """Why a sentence cannot be asked in this view."""
+
+    sentence: int
+    reason: str
+
+
+Asked = Iterator[Query | Problem]
+
+
+@dataclass(frozen=True)
+class View:
+    """A view's name, the kind of model it is for, and the function that asks."""
+
+    name: str
+    kind: str
+    ask: Callable[[Sequence[Sentence], Tokenization], Asked]
+    attention: bool = False
+    needs_context: bool = False
+
+
+def unmasked(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """Nothing is masked. Special tokens are read too (their accuracy is reported in one paper), and never scored."""
+    for number, one in enumerate(sentences):
+        everything = tuple(range(len(one.ids)))
+        yield Query(number, one.ids, everything, one.ids, everything)
+
+
+def each(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """One content token is masked at a time."""
+    mask = (tokens.mask_id or 0,)
+    for number, one in enumerate(sentences):
+        ids = one.ids
+        for position in one.content:
+            at = (position,)
+            yield Query(number, ids[:position] + mask + ids[position + 1 :], at, (ids[position],), at)
+
+
+def changed(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """All modified tokens are masked at once."""
+    for number, one in enumerate(sentences):
+        if one.modified:
+            yield _masked(number, one, tuple(sorted(one.modified)), tokens, block=True)
+        else:
+            yield Problem(number, "no modified tokens")
+
+
+def everything(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """Every content token is masked."""
+    for number, one in enumerate(sentences):
+        yield _masked(number, one, one.content, tokens)
+
+
+def _masked(number: int, one: Sentence, at: tuple[int, ...], tokens: Tokenization, block: bool = False) -> Query:
+    ids = list(one.ids)
+    for position in at:
+        ids[position] = tokens.mask_id or 0
+    return Query(number, tuple(ids), at, tuple(one.ids[position] for position in at), at, block)
+
+
+def causal(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """Left to right with one BOS in front; a token is read one column before its own."""
+    for number, one in enumerate(sentences):
+        places = tuple(range(len(one.ids)))
+        yield Query(number, (tokens.bos_id or 0, *one.ids[:-1]), places, one.ids, places)
+
+
+def causal_nobos(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """Left to right without BOS; the first token is read from a pass on BOS alone, which all sentences share."""
+    for number, one in enumerate(sentences):
+        yield Query(number, (tokens.bos_id or 0,), (0,), one.ids[:1], (0,))
+        if len(one.ids) > 1:
+            columns = tuple(range(len(one.ids) - 1))
+            yield Query(number, one.ids[:-1], columns, one.ids[1:], tuple(column + 1 for column in columns))
+
+
+def reveal(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """The fill's sub-tokens left to right: earlier ones given, one mask, later ones absent. As bias-bench asks."""
+    return _reveal(sentences, tokens, leading=" " if tokens.byte_level else "")
+
+
+def reveal_original(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
+    """The same without the leading space that byte-level tokenizers want in front of a word, as StereoSet's code."""
+    return _reveal(sentences, tokens, leading="")
+
+
+def _reveal(sentences: Sequence[Sentence], tokens: Tokenization, leading: str) -> Asked:
+    words = [_fill_word(one) for one in sentences]
+    fills = tokens.encode([leading + (word or "x") for word in words], special=False)
+    steps = []
+    for number, (one, word, fill) in enumerate(zip(sentences, words, fills, strict=True)):
+        if not word or not fill.ids:
+            yield Problem(number, "no word at the context's BLANK")
+            continue
+        for k, token in enumerate(fill.ids):
+            shown = (tokens.decode(fill.ids[:k]) if k else "") + tokens.tokenizer.mask_token
+            steps.append((number, k, token, (one.context or "").replace(BLANK, shown)))
+    inputs = tokens.encode([text for *_, text in steps])
+    for (number, k, token, _), encoded in zip(steps, inputs, strict=True):
+        if tokens.mask_id not in encoded.ids:
+            yield Problem(number, "the mask token was lost in tokenising")
+        else:  # two contexts of StereoSet have two BLANKs: the first is the slot
+            yield Query(number, encoded.ids, (encoded.ids.index(tokens.mask_id),), (token,), (k,))
+
+
+def _fill_word(one: Sentence) -> str | None:
+    """The sentence's word at the index of BLANK in the context, ASCII punctuation deleted."""
+    frame, words = (one.context or "").split(" "), one.text.split(" ")
+    index = next((n for n, word in enumerate(frame) if BLANK in word), None)
+    if index is None or index >= len(words):
+        return None
+    return words[index].translate(str.maketrans("", "", string.punctuation))
+
+
+VIEWS = {
+    view.name: view
+    for view in (
+        View("unmasked", "masked", unmasked),
+        View("unmasked_attention", "masked", unmasked, attention=True),
+        View("each", "masked", each),
+        View("changed", "masked", changed),
+        View("everything", "masked", everything),
+        View("reveal", "masked", reveal, needs_context=True),
+        View("reveal_original", "masked", reveal_original, needs_context=True),
+        View("causal", "causal", causal),
+        View("causal_nobos", "causal", causal_nobos),
+    )
+}

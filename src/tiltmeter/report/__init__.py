@@ -1,0 +1,1 @@
+"""Reports: what a person reads. So far the tables and sentences of the terminal."""

@@ -1,0 +1,70 @@
+"""What the numbers mean, in plain sentences computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIGNIFICANT = 0.05
+HEADLINE = {
+    "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
+    "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
+}
+
+
+def sentences(estimates: pd.DataFrame) -> Iterator[str]:
+    """One sentence per model and benchmark: what leans, which way, how sure."""
+    for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
+        yield f"{model} on {benchmark}: {_verdict(rows)}"
+
+
+def _verdict(rows: pd.DataFrame) -> str:
+    head = headline(rows)
+    if head is None:
+        return "no measure with a neutral point could be computed."
+    groups = rows[
+        (rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "bias_type")
+    ]
+    return f"{_overall(head)} {_per_type(groups)}".strip()
+
+
+def headline(rows: pd.DataFrame) -> Any | None:
+    """The overall row that best sums up a model: a percentage of preferences by the most established scorer there is."""
+    overall = rows[(rows["by"] == "all") & rows["value"].notna() & rows["neutral"].notna()]
+    for measure in ("ss", "bias_score"):
+        for scorer in (*HEADLINE[measure], *sorted(overall["scorer"].unique())):
+            found = overall[(overall["measure"] == measure) & (overall["scorer"] == scorer)]
+            if len(found):
+                return found.iloc[0]
+    return overall.iloc[0] if len(overall) else None
+
+
+def _overall(row: Any) -> str:
+    share = f"{row['value']:.1f} % of {row['n']:,} pairs by {row['scorer']} ({row['measure']}, neutral {row['neutral']:.0f})"
+    interval = f"95 % interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else "no interval"
+    if row["p"] < SIGNIFICANT:
+        side = "the stereotype" if row["value"] > row["neutral"] else "the anti-stereotype"
+        return f"it prefers {side} in {share}, {interval}: distinguishable from neutral (p {p_text(row['p'])})."
+    return f"it prefers the stereotype in {share}, {interval}: not distinguishable from neutral (p {p_text(row['p'])})."
+
+
+def _per_type(groups: pd.DataFrame) -> str:
+    if len(groups) < 2:
+        return ""
+    sure = groups[groups["p_holm"] < SIGNIFICANT]
+    if not len(sure):
+        return f"None of the {len(groups)} bias types is, taken alone and corrected for asking {len(groups)} times."
+    named = [f"{row['group']} ({row['value']:.1f})" for _, row in sure.sort_values("value", ascending=False).iterrows()]
+    return f"Of {len(groups)} bias types, these are too, after correction: {', '.join(named)}."
+
+
+def p_text(p: float) -> str:
+    """A p-value as one writes it."""
+    if not np.isfinite(p):
+        return "unknown"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

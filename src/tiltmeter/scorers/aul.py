@@ -1,0 +1,11 @@
+"""AUL: All Unmasked Likelihood, nothing masked, averaged over all tokens (Kaneko & Bollegala, 2022)."""
+
+from tiltmeter.scorers._tokens import Scored, Tokens
+
+VIEW = "unmasked"
+CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI."
+
+
+def aul(tokens: Tokens) -> Scored:
+    """1/|S| Σ log P(w | the whole sentence)."""
+    return tokens.mean(tokens.logprob)

@@ -1,0 +1,11 @@
+"""Causal log-likelihood per token."""
+
+from tiltmeter.scorers._tokens import Scored, Tokens
+
+VIEW = "causal"
+CITATION = "The chain rule."
+
+
+def causal_mean(tokens: Tokens) -> Scored:
+    """1/|S| Σ log P(w_i | BOS, w_1 … w_{i−1})."""
+    return tokens.mean(tokens.logprob)

@@ -1,0 +1,11 @@
+"""SSS: StereoSet score, log-likelihood of the modified tokens with all of them masked at once, averaged."""
+
+from tiltmeter.scorers._tokens import Scored, Tokens
+
+VIEW = "changed"
+CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL; as Eq. 2 of Kaneko and Bollegala (2022), AAAI."
+
+
+def sss(tokens: Tokens) -> Scored:
+    """1/|M| Σ log P(w | the unmodified tokens), over the modified tokens."""
+    return tokens.mean(tokens.logprob, empty="no modified tokens")

@@ -1,0 +1,14 @@
+"""SSS as Kaneko and Bollegala's code computes it: the mean over every masked position × every modified token.
+
+Equal to `sss` where one token is modified. The published SSS tables come from this version.
+"""
+
+from tiltmeter.scorers._tokens import Scored, Tokens
+
+VIEW = "changed"
+CITATION = "github.com/kanekomasahiro/evaluate_bias_in_mlm, evaluate.py."
+
+
+def sss_kaneko(tokens: Tokens) -> Scored:
+    """1/|M|² ΣΣ log P(w at position p | the unmodified tokens), over modified tokens w and positions p."""
+    return tokens.mean(tokens.block_logprob, empty="no modified tokens")

@@ -1,0 +1,165 @@
+"""`score`: a model, a benchmark and some scorers to a table of sentence scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiltmeter import catalog
+from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
+from tiltmeter.benchmarks._locate import user_cache
+from tiltmeter.catalog import Entry
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import LanguageModel, load_model, require
+from tiltmeter.probes import ALIGNMENTS, VIEWS, Block, LikelihoodProbe
+from tiltmeter.probes.likelihood import Advance
+from tiltmeter.scorers import tokens_of
+from tiltmeter.store import ObservationCache
+from tiltmeter.tables import SCORE_COLUMNS, Scores, items_table
+
+
+def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
+    """The scorers that this kind of model and this benchmark allow."""
+    views = {entry.name: VIEWS[entry.constant("VIEW")] for entry in catalog.entries("scorers")}
+    return [
+        name
+        for name, view in views.items()
+        if view.kind == model.kind and (benchmark.has_context or not view.needs_context)
+    ]
+
+
+def score(
+    model: LanguageModel | str | Path,
+    benchmark: Benchmark | str | Path,
+    scorers: Sequence[str] | None = None,
+    *,
+    cache: bool | str | Path = True,
+    batch_tokens: int | str = "auto",
+    alignment: str = "auto",
+    advance: Advance | None = None,
+) -> Scores:
+    """Scores every sentence of a benchmark by the scorers named, or by all that apply.
+
+    One shared model pass serves all of them. Observations are kept in the user cache (or the folder given as `cache`),
+    so that a second call, another scorer of the same view, or a run after an interruption computes only what is missing.
+    """
+    model = model if isinstance(model, LanguageModel) else load_model(model)
+    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+    if alignment not in ALIGNMENTS:
+        raise TiltmeterError(f"The alignment is {' or '.join(ALIGNMENTS)}, not '{alignment}'.")
+    chosen = _choose(model, benchmark, scorers)
+    views = _views(chosen)
+    store = ObservationCache(_cache_root(cache), _identity(model, benchmark, alignment))
+    probe = LikelihoodProbe(model, store, batch_tokens=batch_tokens, alignment=alignment, advance=advance)
+    frames = [
+        _score_block(block, chosen, views)
+        for block in probe.observe(benchmark.scored_items, sorted(set(views.values())))
+    ]
+    return Scores.from_frames(
+        frames,
+        model=model.name,
+        benchmark=benchmark.name,
+        items=items_table(benchmark),
+        manifest=_manifest(model, benchmark, chosen, probe, store, alignment),
+    )
+
+
+def _choose(model: LanguageModel, benchmark: Benchmark, names: Sequence[str] | None) -> list[Entry]:
+    if not benchmark.scored_items:
+        raise TiltmeterError(f"{benchmark.name} has no items that can be scored.")
+    if not names:
+        names = applicable_scorers(model, benchmark)
+    chosen = [catalog.find("scorers", name) for name in dict.fromkeys(names)]
+    for entry in chosen:
+        view = VIEWS[entry.constant("VIEW")]
+        require(model, view.kind, entry.name)
+        if view.needs_context and not benchmark.has_context:
+            raise TiltmeterError(
+                f"{entry.name} fills the BLANK of a context, and {benchmark.name} has none. Use it with stereoset, "
+                "or give your pairs a context column."
+            )
+    return chosen
+
+
+def _views(chosen: Sequence[Entry]) -> dict[str, str]:
+    """Scorer to view. Where AULA is asked for, AUL reads the same pass."""
+    views = {entry.name: str(entry.constant("VIEW")) for entry in chosen}
+    if "unmasked_attention" in views.values():
+        views = {name: "unmasked_attention" if view == "unmasked" else view for name, view in views.items()}
+    return views
+
+
+def _cache_root(cache: bool | str | Path) -> Path | None:
+    if cache is False:
+        return None
+    return (user_cache() if cache is True else Path(cache)) / "observations"
+
+
+def _identity(model: LanguageModel, benchmark: Benchmark, alignment: str) -> dict[str, str]:
+    """Everything that decides an observation but the view."""
+    return {
+        "weights": model.weights_hash,
+        "tokenizer": model.tokens.sha256,
+        "data": benchmark.data_hash(),
+        "precision": model.precision,
+        "device": model.device,
+        "alignment": alignment,
+        "kind": model.kind,
+    }
+
+
+def _score_block(block: Block, chosen: Sequence[Entry], views: dict[str, str]) -> dict[str, Any]:
+    """Columns of the scores table for one block of items."""
+    sentences = [(item, role) for item in block.items for role in item.texts]
+    keys = [(item.id, role) for item, role in sentences]
+    tokens = {view: tokens_of(table, keys) for view, table in block.tables.items()}
+    scored = [entry.function(tokens[views[entry.name]]) for entry in chosen]
+    n = len(chosen)
+    columns: dict[str, Any] = {
+        "item": [item for item, _ in keys] * n,
+        "role": [role for _, role in keys] * n,
+        "scorer": [entry.name for entry in chosen for _ in keys],
+        "score": np.concatenate([one.value for one in scored]),
+        "n_tokens": np.concatenate([one.n_tokens for one in scored]),
+        "reason": np.concatenate([one.reason for one in scored]),
+    }
+    for column in GROUP_COLUMNS:
+        columns[column] = [_group(item, column) for item, _ in sentences] * n
+    assert set(columns) | {"model", "benchmark"} == set(SCORE_COLUMNS)
+    return columns
+
+
+def _group(item: Item, column: str) -> str | None:
+    value = getattr(item, column)
+    return None if value is None else str(value)
+
+
+def _manifest(
+    model: LanguageModel,
+    benchmark: Benchmark,
+    chosen: Sequence[Entry],
+    probe: LikelihoodProbe,
+    store: ObservationCache,
+    alignment: str,
+) -> dict[str, Any]:
+    return {
+        "model": model.facts | {"shown_as": model.name, "tokenizer": model.tokens.facts()},
+        "benchmark": {
+            "name": benchmark.name,
+            "source": benchmark.source,
+            "file_sha256": benchmark.sha256,
+            "data_sha256": benchmark.data_hash(),
+            "citation": benchmark.citation,
+            "items": len(benchmark.items),
+            "scored_items": len(benchmark.scored_items),
+            "notes": benchmark.note_counts(),
+        },
+        "scorers": [entry.name for entry in chosen],
+        "views": sorted(set(_views(chosen).values())),
+        "alignment": alignment,
+        "observations": {"key": store.key, "folder": str(store.folder) if store.folder else None},
+        **probe.work.counts(),
+    }

@@ -1,0 +1,68 @@
+"""Exact tests and the correction for asking several at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def binomial_p(wins: int, losses: int) -> float:
+    """Two-sided exact binomial p against one half. Ties are left out; with nothing left there is no evidence: 1.
+
+    >>> binomial_p(9, 1)
+    0.021484375
+    """
+    from scipy.stats import binomtest
+
+    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+
+
+def exact_proportion_interval(wins: int, n: int, confidence: float) -> tuple[float, float]:
+    """Clopper–Pearson interval of a percentage: what is left to say when all pairs agree and a bootstrap cannot vary."""
+    from scipy.stats import binomtest
+
+    interval = binomtest(wins, n).proportion_ci(confidence, method="exact")
+    return 100 * float(interval.low), 100 * float(interval.high)
+
+
+def fisher_p(wins_a: int, losses_a: int, wins_b: int, losses_b: int) -> float:
+    """Fisher's exact test that two groups of pairs lean alike."""
+    from scipy.stats import fisher_exact
+
+    return float(fisher_exact([[wins_a, losses_a], [wins_b, losses_b]]).pvalue)
+
+
+def permutation_p(observed: float, draws: NDArray[np.float64], centre: float) -> float:
+    """Share of draws at least as far from the centre as what was observed, counting the observation itself."""
+    defined = draws[~np.isnan(draws)]
+    if np.isnan(observed) or not len(defined):
+        return float("nan")
+    # A draw that repeats the observation must count although its sum was taken in another order.
+    far = np.abs(defined - centre) >= abs(observed - centre) - 1e-9
+    return float((1 + far.sum()) / (1 + len(defined)))
+
+
+def bootstrap_p(differences: NDArray[np.float64]) -> float:
+    """Two-sided p of a difference from its bootstrap draws: how often they fall on the other side of zero."""
+    defined = differences[~np.isnan(differences)]
+    if not len(defined):
+        return float("nan")
+    below, above = (defined <= 0).sum(), (defined >= 0).sum()
+    return float(min(1.0, 2 * (1 + min(below, above)) / (1 + len(defined))))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction; missing values stay missing and are not counted.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    corrected = [float("nan")] * len(p_values)
+    known = sorted((p, at) for at, p in enumerate(p_values) if not np.isnan(p))
+    highest = 0.0
+    for rank, (p, at) in enumerate(known):
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        corrected[at] = highest
+    return corrected

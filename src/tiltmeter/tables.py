@@ -1,0 +1,109 @@
+"""The tables that others rely on: items and scores, their columns, and how they are kept in a run folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES, Benchmark, Item
+from tiltmeter.errors import TiltmeterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCORE_COLUMNS = ("model", "benchmark", "item", "role", "scorer", "score", "n_tokens", "reason", *GROUP_COLUMNS)
+ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES, "extra")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Sentence scores of one or more models and benchmarks, with their items and where they came from."""
+
+    frame: pd.DataFrame
+    items: pd.DataFrame
+    manifests: tuple[dict[str, Any], ...] = field(default=())
+
+    @classmethod
+    def from_frames(
+        cls,
+        columns: Sequence[dict[str, Any]],
+        *,
+        model: str,
+        benchmark: str,
+        items: pd.DataFrame,
+        manifest: dict[str, Any],
+    ) -> Scores:
+        """Puts the blocks of one model and benchmark together."""
+        import pandas as pd
+
+        frame = pd.concat([pd.DataFrame(block) for block in columns], ignore_index=True)
+        frame.insert(0, "model", model)
+        frame.insert(1, "benchmark", benchmark)
+        return cls(frame[list(SCORE_COLUMNS)], items, (manifest,))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Scores]) -> Scores:
+        """Several models or benchmarks in one table."""
+        import pandas as pd
+
+        items = pd.concat([part.items for part in parts], ignore_index=True)
+        return cls(
+            pd.concat([part.frame for part in parts], ignore_index=True),
+            items.drop_duplicates(["benchmark", "item"], ignore_index=True),
+            tuple(manifest for part in parts for manifest in part.manifests),
+        )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The columns of scores.parquet."""
+        return self.frame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def _repr_html_(self) -> str:
+        return str(self.frame._repr_html_())
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes items.parquet and scores.parquet."""
+        import pyarrow as pa
+
+        from tiltmeter.store import write_table
+
+        for name, frame in (("items", self.items), ("scores", self.frame)):
+            write_table(Path(folder) / f"{name}.parquet", pa.Table.from_pandas(frame, preserve_index=False))
+        return Path(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Scores:
+        """Reads what `save` or a run wrote."""
+        from tiltmeter.store import read_json, read_table
+
+        folder = Path(folder)
+        missing = [name for name in ("scores.parquet", "items.parquet") if not (folder / name).is_file()]
+        if missing:
+            unfinished = (folder / "manifest.json").is_file()
+            hint = " The run is unfinished; run the same command again to finish it." if unfinished else ""
+            raise TiltmeterError(f"{folder} is not a finished run: {' and '.join(missing)} missing.{hint}")
+        manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
+        frame = read_table(folder / "scores.parquet").to_pandas()
+        lacking = [name for name in SCORE_COLUMNS if name not in frame]
+        if lacking:
+            raise TiltmeterError(f"{folder / 'scores.parquet'} lacks the columns {', '.join(lacking)}.")
+        return cls(frame, read_table(folder / "items.parquet").to_pandas(), tuple(manifest.get("evaluations", ())))
+
+
+def items_table(benchmark: Benchmark) -> pd.DataFrame:
+    """Every item with its texts, group columns and annotations (`extra`, as JSON)."""
+    import pandas as pd
+
+    return pd.DataFrame([_item_row(benchmark.name, item) for item in benchmark.items], columns=list(ITEM_COLUMNS))
+
+
+def _item_row(benchmark: str, item: Item) -> dict[str, Any]:
+    row: dict[str, Any] = {"benchmark": benchmark, "item": item.id, "scored": item.scored, "context": item.context}
+    row |= {column: getattr(item, column) for column in GROUP_COLUMNS}
+    row |= {role: item.texts.get(role) for role in ROLES}
+    return row | {"extra": json.dumps(dict(item.extra), ensure_ascii=False, default=str)}

@@ -1,0 +1,63 @@
+"""Shared fixtures: the golden set, tiny models, the real datasets where they are to be had, and a cache of one's own."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiltmeter
+from tiltmeter import LanguageModel, Scores
+
+GOLDEN = Path(__file__).parent / "golden"
+MASKED = ("tiny-bert-cased", "tiny-roberta", "tiny-albert")
+CAUSAL = ("tiny-gpt2",)
+
+
+def golden_model(name: str) -> LanguageModel:
+    """A golden model, loaded once."""
+    return _golden_model(name)
+
+
+@cache
+def _golden_model(name: str) -> LanguageModel:
+    return tiltmeter.load_model(GOLDEN / "models" / name)
+
+
+@cache
+def reference(name: str) -> dict[str, Any]:
+    """What a reference implementation answered."""
+    results: dict[str, Any] = json.loads((GOLDEN / "reference" / f"{name}.json").read_text())["results"]
+    return results
+
+
+@cache
+def golden_scores(model: str, benchmark: str = "pairs") -> Scores:
+    """All applicable scores of a golden model, computed once."""
+    bench = {
+        "pairs": "starter-pairs",
+        "triples": GOLDEN / "data" / "triples_stereoset_format.json",
+    }[benchmark]
+    return tiltmeter.score(golden_model(model), tiltmeter.load_benchmark(bench), cache=False)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the user's cache or data folder."""
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("TILTMETER_DATA", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def realdata() -> Path:
+    """The folder with the real datasets."""
+    folder = Path(os.environ.get("TILTMETER_TEST_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    if not (folder / "crows-pairs").is_dir():
+        pytest.skip("the real datasets are not here; set TILTMETER_TEST_DATA to their folder")
+    return folder
