@@ -93,6 +93,7 @@ def _difference(
     row: dict[str, Any] = {
         "benchmark": one.benchmark, "scorer": one.scorer, "measure": measure.name, "by": by, "group": group,
         "model": one.model, "baseline": base.model, "n": len(one), "n_missing": n_all - len(one),
+        **dict.fromkeys(("value", "baseline_value", "difference", "low", "high", "p", "p_holm"), np.nan),
     }  # fmt: skip
     if not len(one):
         return row

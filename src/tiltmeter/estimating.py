@@ -50,6 +50,8 @@ class Settings:
         """Refuses what would give an interval in name only."""
         if self.resamples < MINIMUM_RESAMPLES:
             raise TiltmeterError(f"{self.resamples} resamples are too few for an interval; use 1,000 or more.")
+        if self.seed < 0:
+            raise TiltmeterError(f"The seed is a number from 0 on, not {self.seed}.")
         if not 0.5 <= self.confidence < 1:
             raise TiltmeterError(f"The confidence is a number like 0.95, not {self.confidence}.")
 
@@ -102,6 +104,8 @@ def estimate(
 
 def choose_measures(paired: Paired, names: Sequence[str] | None) -> list[Entry]:
     """The measures asked for, or all that this table has the columns for."""
+    if isinstance(names, str):
+        names = [names]
     if names is None:
         return [measure for measure in catalog.entries("measures") if paired.supports(measure)]
     chosen = [catalog.find("measures", name) for name in names]

@@ -94,13 +94,20 @@ def pair_up(scores: Scores, extra_columns: Sequence[str] = ()) -> Iterator[Paire
         yield Paired(model, benchmark, scorer, values, reasons, groups)
 
 
+def check_columns(items: pd.DataFrame, benchmark: str, columns: Sequence[str]) -> None:
+    """Refuses to group by a column that the items do not have."""
+    for column in columns:
+        if column not in ("bias_type", "direction", "target", "all"):
+            _extra(Scores(items, items), benchmark, items["item"], column)
+
+
 def _extra(scores: Scores, benchmark: str, ids: Any, column: str) -> list[Any]:
     """A column of the user's own, kept with the items."""
     import json
 
     items = scores.items[scores.items["benchmark"] == benchmark].set_index("item")
     if column in items:
-        return items.loc[ids, column].tolist()
+        return [None if value is None else str(value) for value in items.loc[ids, column]]
     found = [json.loads(text).get(column) for text in items.loc[ids, "extra"]]
     if all(value is None for value in found):
         known = sorted({"bias_type", "direction", "target"} | {k for text in items["extra"][:50] for k in json.loads(text)})

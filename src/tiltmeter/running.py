@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -9,21 +10,23 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter import __version__
-from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter import __version__, catalog
+from tiltmeter.benchmarks import ROLES, Benchmark, load_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import DEFAULT_BY, Settings, estimate
 from tiltmeter.importing import import_scores
-from tiltmeter.models import MEANINGLESS, load_model
+from tiltmeter.models import MEANINGLESS, check_model, load_model
+from tiltmeter.paired import check_columns
+from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.probes.likelihood import Advance
-from tiltmeter.scoring import score
+from tiltmeter.scoring import check_alignment, choose_scorers, score
 from tiltmeter.store import read_json, write_json, write_text
-from tiltmeter.tables import Scores
+from tiltmeter.tables import Scores, items_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,17 +87,17 @@ def run(
     """
     options = options or Options()
     options.settings.check()
-    folder = _prepare(output)
+    folder = _output_folder(output)
     started = time.time()
+    loaded = _load_benchmarks(benchmarks, options)
+    _check_names(loaded, scorers, measures, options)
     manifest = _opening(models, benchmarks, scorers, measures, options)
-    write_json(folder / "manifest.json", manifest)
-    loaded = [
-        load_benchmark(
-            name, data_dir=options.data_dir, columns=options.columns, encoding=options.encoding, limit=options.limit
-        )
-        for name in dict.fromkeys(map(str, benchmarks))
-    ]
-    scores = Scores.concat(list(_evaluate(models, loaded, scorers, options, watch or _unwatched)))
+
+    def begin() -> None:  # an earlier run is replaced only when the first model is loaded and can be asked
+        _clear(folder)
+        write_json(folder / "manifest.json", manifest)
+
+    scores = Scores.concat(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin)))
     table = estimate(scores, measures, options.by, **vars(options.settings))
     manifest |= {
         "status": "finished",
@@ -116,9 +119,13 @@ def _evaluate(
     scorers: Sequence[str] | None,
     options: Options,
     watch: Watch,
+    begin: Callable[[], None],
 ) -> Iterator[Scores]:
     taken: set[str] = set()
-    for name in dict.fromkeys(map(str, models)):
+    wanted = list(dict.fromkeys(map(str, models)))
+    for name in wanted:
+        check_model(name)
+    for name in wanted:
         model = load_model(
             name,
             kind=options.kind,
@@ -128,6 +135,10 @@ def _evaluate(
         )
         if model.name in taken:  # two folders of the same name
             model.name = f"{model.name}-{model.weights_hash[:8]}"
+        for benchmark in benchmarks if not taken else ():
+            choose_scorers(model, benchmark, scorers)
+        if not taken:
+            begin()
         taken.add(model.name)
         for benchmark in benchmarks:
             with watch(f"{model.name} × {benchmark.name}", len(benchmark.scored_items)) as advance:
@@ -142,17 +153,65 @@ def _evaluate(
                 )
 
 
-def _prepare(output: str | Path | None) -> Path:
-    """A fresh folder, or an earlier run to replace. Fails before any work if it cannot be written."""
+def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benchmark]:
+    """The benchmarks, each under a name of its own: two files may be called the same."""
+    loaded: list[Benchmark] = []
+    for name in dict.fromkeys(map(str, names)):
+        one = load_benchmark(
+            name, data_dir=options.data_dir, columns=options.columns, encoding=options.encoding, limit=options.limit
+        )
+        if any(one.name == other.name for other in loaded):
+            one = replace(one, name=f"{one.name}-{one.data_hash()[:8]}")
+        loaded.append(one)
+    return loaded
+
+
+def _check_names(
+    loaded: Sequence[Benchmark], scorers: Sequence[str] | None, measures: Sequence[str] | None, options: Options
+) -> None:
+    """Everything that can be known to be wrong before a model is asked."""
+    for kind, names in (("scorers", scorers), ("measures", measures)):
+        for name in names or ():
+            catalog.find(kind, name)
+    check_alignment(options.alignment)
+    check_batch_tokens(options.batch_tokens)
+    for benchmark in loaded:
+        roles = {role for item in benchmark.scored_items for role in item.texts}
+        for name in measures or ():
+            missing = set(catalog.find("measures", name).parameters) & set(ROLES) - roles
+            if missing:
+                raise TiltmeterError(f"{name} reads {', '.join(missing)}, and {benchmark.name} has no such sentences.")
+        check_columns(items_table(benchmark), benchmark.name, options.by)
+
+
+def _output_folder(output: str | Path | None) -> Path:
+    """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
     folder = Path(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
     if folder.exists() and not folder.is_dir():
         raise TiltmeterError(f"{folder} is a file; -o names a folder.")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
+    above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not above.is_dir():
+        raise TiltmeterError(f"{folder} cannot be made: {above} is a file.")
+    if folder.is_dir() and any(folder.iterdir()) and not _is_run(folder):
         raise TiltmeterError(f"{folder} holds other files and no tiltmeter run; choose another folder with -o.")
-    for stale in ("scores.parquet", "items.parquet", "estimates.csv", "estimates.json"):
-        (folder / stale).unlink(missing_ok=True)
-    shutil.rmtree(folder / "observations", ignore_errors=True)
     return folder
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return "tiltmeter" in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _clear(folder: Path) -> None:
+    """Takes away what an earlier run left."""
+    try:
+        for stale in ("scores.parquet", "items.parquet", "estimates.csv", "estimates.json"):
+            (folder / stale).unlink(missing_ok=True)
+    except OSError as error:
+        raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
+    shutil.rmtree(folder / "observations", ignore_errors=True)
 
 
 def _opening(
@@ -202,6 +261,7 @@ def keep_observations(folder: Path, manifests: Sequence[dict[str, Any]]) -> None
             target = folder / "observations" / one["model"]["shown_as"].replace("/", "--") / one["benchmark"]["name"] / view
             target.mkdir(parents=True, exist_ok=True)
             for block in sorted((Path(source) / view).glob("block-*.parquet")):
+                (target / block.name).unlink(missing_ok=True)  # never write into a link: the cache is at its other end
                 try:
                     os.link(block, target / block.name)
                 except OSError:  # another file system
@@ -239,8 +299,9 @@ def import_run(
 ) -> Run:
     """A run folder from scores that others published; `how` goes to `import_scores`."""
     scores = import_scores(file, model=model, scorer=scorer, **how)
-    folder = _prepare(output)
+    folder = _output_folder(output)
     table = estimate(scores, seed=seed)
+    _clear(folder)
     manifest = {"status": "finished", "tiltmeter": __version__, "evaluations": list(scores.manifests)}
     scores.save(folder)
     write_estimates(folder, table)
@@ -248,9 +309,20 @@ def import_run(
     return Run(folder, scores, table, manifest)
 
 
+def _refuse_namesakes(runs: Sequence[Scores]) -> None:
+    """Two models of one name must not be mixed."""
+    known: dict[str, str] = {}
+    for one in (manifest.get("model", {}) for run in runs for manifest in run.manifests):
+        name, weights = one.get("shown_as", ""), one.get("weights_sha256", "")
+        if known.setdefault(name, weights) != weights:
+            raise TiltmeterError(f"Two different models are called {name} in these runs; run one of them from another folder.")
+
+
 def load_scores(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> Scores:
     """The scores of one or several runs, all scorers or some."""
-    scores = Scores.concat([load_run(folder).scores for folder in folders])
+    runs = [load_run(folder).scores for folder in folders]
+    _refuse_namesakes(runs)
+    scores = Scores.concat(runs)
     if not scorers:
         return scores
     kept = scores.frame[scores.frame["scorer"].isin(scorers)]

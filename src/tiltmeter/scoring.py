@@ -15,6 +15,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel, load_model, require
 from tiltmeter.probes import ALIGNMENTS, VIEWS, Block, LikelihoodProbe
+from tiltmeter.probes import likelihood
 from tiltmeter.probes.likelihood import Advance
 from tiltmeter.scorers import tokens_of
 from tiltmeter.store import ObservationCache
@@ -48,9 +49,8 @@ def score(
     """
     model = model if isinstance(model, LanguageModel) else load_model(model)
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
-    if alignment not in ALIGNMENTS:
-        raise TiltmeterError(f"The alignment is {' or '.join(ALIGNMENTS)}, not '{alignment}'.")
-    chosen = _choose(model, benchmark, scorers)
+    check_alignment(alignment)
+    chosen = choose_scorers(model, benchmark, scorers)
     views = _views(chosen)
     store = ObservationCache(_cache_root(cache), _identity(model, benchmark, alignment))
     probe = LikelihoodProbe(model, store, batch_tokens=batch_tokens, alignment=alignment, advance=advance)
@@ -67,9 +67,18 @@ def score(
     )
 
 
-def _choose(model: LanguageModel, benchmark: Benchmark, names: Sequence[str] | None) -> list[Entry]:
+def check_alignment(alignment: str) -> None:
+    """Refuses an alignment that does not exist."""
+    if alignment not in ALIGNMENTS:
+        raise TiltmeterError(f"The alignment is {' or '.join(ALIGNMENTS)}, not '{alignment}'.")
+
+
+def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[str] | str | None) -> list[Entry]:
+    """The scorers asked for, or all that apply; refuses those that do not."""
     if not benchmark.scored_items:
         raise TiltmeterError(f"{benchmark.name} has no items that can be scored.")
+    if isinstance(names, str):
+        names = [names]
     if not names:
         names = applicable_scorers(model, benchmark)
     chosen = [catalog.find("scorers", name) for name in dict.fromkeys(names)]
@@ -108,6 +117,7 @@ def _identity(model: LanguageModel, benchmark: Benchmark, alignment: str) -> dic
         "device": model.device,
         "alignment": alignment,
         "kind": model.kind,
+        "blocks": f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}",
     }
 
 

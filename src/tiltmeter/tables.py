@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES, Benchmark, Item
+from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES, Benchmark
 from tiltmeter.errors import TiltmeterError
 
 if TYPE_CHECKING:
@@ -99,11 +99,14 @@ def items_table(benchmark: Benchmark) -> pd.DataFrame:
     """Every item with its texts, group columns and annotations (`extra`, as JSON)."""
     import pandas as pd
 
-    return pd.DataFrame([_item_row(benchmark.name, item) for item in benchmark.items], columns=list(ITEM_COLUMNS))
-
-
-def _item_row(benchmark: str, item: Item) -> dict[str, Any]:
-    row: dict[str, Any] = {"benchmark": benchmark, "item": item.id, "scored": item.scored, "context": item.context}
-    row |= {column: getattr(item, column) for column in GROUP_COLUMNS}
-    row |= {role: item.texts.get(role) for role in ROLES}
-    return row | {"extra": json.dumps(dict(item.extra), ensure_ascii=False, default=str)}
+    items = benchmark.items
+    columns: dict[str, Any] = {
+        "benchmark": benchmark.name,
+        "item": [item.id for item in items],
+        "scored": [item.scored for item in items],
+        "context": [item.context for item in items],
+        "extra": [json.dumps(item.extra, ensure_ascii=False, default=str) for item in items],
+    }
+    columns |= {column: [getattr(item, column) for item in items] for column in GROUP_COLUMNS}
+    columns |= {role: [item.texts.get(role) for item in items] for role in ROLES}
+    return pd.DataFrame(columns)[list(ITEM_COLUMNS)]

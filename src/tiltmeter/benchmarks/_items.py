@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
@@ -91,15 +92,15 @@ def make_benchmark(name: str, rows: Iterable[tuple[str, Item | str]], **facts: A
     """
     items: list[Item] = []
     notes: list[Note] = list(facts.pop("notes", ()))
-    seen: Counter[str] = Counter()
+    taken: set[str] = set()
     for label, row in rows:
         if isinstance(row, str):
             notes.append(Note(label, f"skipped: {row}"))
             continue
-        seen[row.id] += 1
-        if seen[row.id] > 1:
+        if row.id in taken:
             notes.append(Note(label, "kept: repeated id, a number was appended"))
-            row = replace(row, id=f"{row.id}#{seen[row.id]}")
+            row = replace(row, id=next(name for n in count(2) if (name := f"{row.id}#{n}") not in taken))
+        taken.add(row.id)
         if row.texts.get("stereo") == row.texts.get("anti"):
             notes.append(Note(label, "kept: both sentences are identical, so they tie"))
         items.append(row)

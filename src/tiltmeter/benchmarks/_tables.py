@@ -12,6 +12,8 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 
 SEPARATORS = ",\t;|"
+TOO_MANY = "cells beyond the header"
+csv.field_size_limit(2**31 - 1)
 Row = dict[str, Any]
 
 
@@ -32,13 +34,13 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     """Text of a file: as told, else by its byte-order mark, else UTF-8, else the likelier of two 8-bit encodings."""
     if encoding:
         try:
-            return data.decode(encoding)
+            return data.decode(encoding).removeprefix("\ufeff")
         except LookupError:
             raise TiltmeterError(f"'{encoding}' is not an encoding that Python knows.") from None
         except UnicodeDecodeError as error:
             raise TiltmeterError(f"{path} is not {encoding}: {error.reason} at byte {error.start}.") from None
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16")
+        return decode(data, path, "utf-16")
     if b"\0" in data:
         raise TiltmeterError(f"{path} does not look like text. If it is, give its encoding with --encoding.")
     try:
@@ -64,16 +66,47 @@ def _decode_8_bit(data: bytes, path: Path) -> str:
 def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> list[Row]:
     """Rows of a JSONL, JSON or delimited file as dictionaries. An unnamed first column is called 'id'."""
     suffix = path.suffix.lower()
-    if suffix in {".jsonl", ".ndjson"}:
-        return [_json_row(line, path, n) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if suffix == ".json":
-        return _json_rows(text, path)
-    header = text.lstrip("\r\n").split("\n", 1)[0]
-    separator = max(separators, key=header.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    rows = [row for row in reader if any(cell.strip() for cell in row)]
-    columns = [name.strip() or ("id" if n == 0 else f"column {n + 1}") for n, name in enumerate(rows[0])]
-    return [dict(zip(columns, row, strict=False)) for row in rows[1:]]
+    if suffix in {".jsonl", ".ndjson"}:  # not splitlines(): a sentence may hold other characters that end a line
+        rows = [_json_row(line, path, n) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    elif suffix == ".json":
+        rows = _json_rows(text, path)
+    else:
+        rows = _delimited_rows(text, path, separators)
+    if not rows:
+        raise TiltmeterError(f"{path} has no data rows.")
+    try:
+        json.dumps(rows, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise TiltmeterError(f"{path} holds half a character (a lone surrogate), which no tokenizer can read.") from None
+    return rows
+
+
+def _delimited_rows(text: str, path: Path, separators: str) -> list[Row]:
+    lines = text.lstrip("\r\n").splitlines()
+    separator = max(separators, key=lines[0].count) if lines else ","
+    cells = [row for row in _cells(text, path, separator) if any(cell.strip() for cell in row)]
+    if not cells:
+        raise TiltmeterError(f"{path} is empty.")
+    columns = [name.strip() or ("id" if n == 0 else f"column {n + 1}") for n, name in enumerate(cells[0])]
+    rows: list[Row] = []
+    for row in cells[1:]:
+        beyond = [cell for cell in row[len(columns) :] if cell.strip()]
+        rows.append(dict(zip(columns, row, strict=False)) | ({TOO_MANY: beyond} if beyond else {}))
+    return rows
+
+
+def _cells(text: str, path: Path, separator: str) -> list[list[str]]:
+    """The cells of a table. Where a quotation mark is never closed, quotes are taken for text if the table then fits."""
+    try:
+        for _ in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
+            pass
+    except csv.Error as error:
+        if "unexpected end of data" in str(error):
+            plain = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE))
+            if len({len(row) for row in plain if row}) == 1:
+                return plain
+            raise TiltmeterError(f"{path} opens a quotation mark that is never closed.") from None
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
 
 
 def _json_row(line: str, path: Path, number: int) -> Row:
@@ -108,9 +141,15 @@ def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], pa
     if missing:
         raise TiltmeterError(
             f"{path} has no column {', '.join(repr(name) for name in missing)}. "
-            f"Its columns: {', '.join(map(repr, present)) or 'none'}. "
+            f"Its columns: {_listed(present)}. "
             "Name yours with --columns, e.g. --columns stereo=my_column,anti=other_column."
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names for a message; a file without a header would else fill the screen with its first sentences."""
+    shown = [repr(name if len(name) <= 40 else name[:39] + "…") for name in names[:12]]
+    return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def cell(row: Mapping[str, Any], name: str | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter.benchmarks._items import CROWS_BIAS_TYPES, Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks._locate import Source, file_sha256, locate
 from tiltmeter.benchmarks._tables import read_table, require_columns
-from tiltmeter.benchmarks.pairs import table_items
+from tiltmeter.benchmarks.pairs import check_fields, table_items
 
 SOURCE = Source(
     relative="crows-pairs/crows_pairs_anonymized.csv",
@@ -35,6 +35,7 @@ def crows_pairs(
     name: str = "crows-pairs",
 ) -> Benchmark:
     """The original CSV, or any file with sent_more and sent_less (revised, French, Dutch, … versions)."""
+    check_fields(columns)
     file = locate(SOURCE, path, data_dir)
     rows = read_table(file, encoding)
     mapping = COLUMNS | dict(columns or {})

@@ -8,7 +8,7 @@ from typing import Any
 
 from tiltmeter.benchmarks._items import ROLES, UNSPECIFIED, Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks._locate import file_sha256
-from tiltmeter.benchmarks._tables import Row, cell, read_table, require_columns
+from tiltmeter.benchmarks._tables import TOO_MANY, Row, cell, read_table, require_columns
 from tiltmeter.errors import TiltmeterError
 
 FIELDS = ("id", "stereo", "anti", "unrelated", "bias_type", "direction", "target", "context")
@@ -31,9 +31,7 @@ def pairs(
         raise TiltmeterError("The benchmark 'pairs' needs your file: -b path/to/pairs.csv.")
     if not Path(path).is_file():
         raise TiltmeterError(f"There is no file {path}.")
-    unknown = set(columns or {}) - set(FIELDS)
-    if unknown:
-        raise TiltmeterError(f"Unknown field {', '.join(sorted(unknown))} in --columns. Fields: {', '.join(FIELDS)}.")
+    check_fields(columns)
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], Path(path))
@@ -42,11 +40,21 @@ def pairs(
     )
 
 
+def check_fields(columns: Mapping[str, str] | None) -> None:
+    """Refuses a mapping of fields that we do not know."""
+    unknown = set(columns or {}) - set(FIELDS)
+    if unknown:
+        raise TiltmeterError(f"Unknown field {', '.join(sorted(unknown))} in --columns. Fields: {', '.join(FIELDS)}.")
+
+
 def table_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tuple[str, Item | str]]:
     """One item per row, or the reason to skip the row."""
     used = set(columns.values())
     for number, row in enumerate(rows, 1):
         identity = cell(row, columns["id"]) or str(number)
+        if TOO_MANY in row:
+            yield identity, "more cells than the header has (a separator inside a sentence needs quotes)"
+            continue
         # Not stripped: the original scripts pass the text as it is, and a byte-level tokenizer sees every space.
         texts = {role: str(row.get(columns[role]) or "") for role in ROLES}
         texts = {role: text for role, text in texts.items() if text.strip() or role != "unrelated"}

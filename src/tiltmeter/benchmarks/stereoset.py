@@ -45,23 +45,30 @@ def _parts(text: str, path: Path) -> Mapping[str, list[dict[str, Any]]]:
     except json.JSONDecodeError as error:
         raise TiltmeterError(f"{path}: not JSON ({error.msg} at line {error.lineno}).") from None
     if isinstance(document, list):  # some redistributions hold the intrasentence list alone
-        return {"intrasentence": document}
+        document = {"data": {"intrasentence": document}}
     parts = document.get("data") if isinstance(document, dict) else None
-    if not isinstance(parts, dict) or "intrasentence" not in parts:
+    if not isinstance(parts, dict) or not isinstance(parts.get("intrasentence"), list):
         raise TiltmeterError(f"{path} is not in StereoSet's layout: data → intrasentence is missing.")
+    rows = [row for part in ("intrasentence", "intersentence") for row in parts.get(part) or []]
+    if not all(isinstance(row, dict) and _are_objects(row.get("sentences") or []) for row in rows):
+        raise TiltmeterError(f"{path} is not in StereoSet's layout: an item or a sentence is no JSON object.")
     return parts
+
+
+def _are_objects(rows: Any) -> bool:
+    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
 
 
 def _items(parts: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, Item | str]]:
     for part in ("intrasentence", "intersentence"):
-        for row in parts.get(part, []):
+        for row in parts.get(part) or []:
             yield str(row.get("id", "?")), _item(row, part)
 
 
 def _item(row: Mapping[str, Any], part: str) -> Item | str:
     sentences = row.get("sentences") or []
     by_role = {ROLE_OF_LABEL.get(sentence.get("gold_label", "")): sentence for sentence in sentences}
-    texts = {role: str(by_role[role].get("sentence", "")) for role in by_role if role}
+    texts = {role: str(by_role[role].get("sentence") or "") for role in by_role if role}
     if not {"stereo", "anti"} <= set(texts) or not all(map(str.strip, texts.values())):
         return "a stereotype or anti-stereotype sentence is missing or empty"
     if part == "intrasentence" and "BLANK" not in str(row.get("context", "")):

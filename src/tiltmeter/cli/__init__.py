@@ -16,9 +16,10 @@ def main() -> None:
     except TiltmeterError as error:
         errors().print(f"[bold red]Error:[/] {_escaped(str(error))}", soft_wrap=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        errors().print("Interrupted. What was finished is stored: the same command goes on from there.")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == 130:  # typer has made this of Ctrl-C
+            errors().print("Interrupted. What was finished is stored: the same command goes on from there.")
+        raise
     except BrokenPipeError:  # `tiltmeter list | head`
         sys.stderr.close()
         sys.exit(0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tiltmeter.models.language_model import Answer, Batch, LanguageModel, OutOfMemoryError, require
-from tiltmeter.models.loading import EMBEDDED, MEANINGLESS, PRECISIONS, load_model, wrap_model
+from tiltmeter.models.language_model import Answer, Batch, LanguageModel, OutOfMemoryError, Pending, require
+from tiltmeter.models.loading import EMBEDDED, MEANINGLESS, PRECISIONS, check_model, load_model, wrap_model
 from tiltmeter.models.tokenization import Encoded, Tokenization
 
 __all__ = [
     "EMBEDDED", "MEANINGLESS", "PRECISIONS", "Answer", "Batch", "Encoded", "LanguageModel", "OutOfMemoryError",
-    "Tokenization", "load_model", "require", "wrap_model",
+    "Pending", "Tokenization", "check_model", "load_model", "require", "wrap_model",
 ]  # fmt: skip

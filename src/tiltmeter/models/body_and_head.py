@@ -8,8 +8,13 @@ against the whole model when it is made; where it does not reproduce it, whole f
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 # Logits computed at once. On a CPU they should stay in its cache; on a GPU launching costs more than memory.
 CPU_LOGITS = 2**22
 GPU_LOGITS = 2**29
+SHORT = 64
+Sites = tuple[Any, Any]  # rows and columns, as tensors
 
 
 class BodyAndHead:
@@ -28,8 +35,14 @@ class BodyAndHead:
         self.module = module
         self.options: dict[str, Any] = {"use_cache": False} if causal else {}
         self.device: torch.device = next(module.parameters()).device
+        self.stream = _side_stream(self.device)
         self._default_attention = getattr(module.config, "_attn_implementation", None)
+        if "attention_mask" not in inspect.signature(module.forward).parameters:
+            raise TiltmeterError(f"{type(module).__name__} cannot be told which tokens are padding.")
         self.body_module = self._find_body()
+        self.last_layer = self._find_last_layer()
+        # Causal models need masks of another form, and on a CPU there is nothing to wait for.
+        self.takes_ready_masks = self.stream is not None and not causal and self._find_out_masks()
 
     def _find_body(self) -> Any | None:
         """The submodule whose output the head reads: the base model, or its decoder (OPT)."""
@@ -39,6 +52,13 @@ class BodyAndHead:
             if candidate is not None and candidate is not self.module and self._reproduces(candidate):
                 return candidate
         return None
+
+    def _find_last_layer(self) -> Any | None:
+        """The last layer, if it is one of BERT's make: attention, then `feed_forward_chunk` for each position alone."""
+        layers = getattr(getattr(self.body_module, "encoder", None), "layer", None)
+        last = layers[-1] if layers else None
+        ours = hasattr(last, "feed_forward_chunk") and not getattr(last, "chunk_size_feed_forward", 0)
+        return last if ours else None
 
     def _reproduces(self, candidate: Any) -> bool:
         import torch
@@ -56,19 +76,100 @@ class BodyAndHead:
         tolerance = 1e-4 if whole.dtype == torch.float32 else 5e-2
         return split.shape == wanted.shape and torch.allclose(split, wanted, rtol=tolerance, atol=tolerance)
 
-    def body(
-        self, ids: torch.Tensor, lengths: torch.Tensor, attention: bool
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Last hidden state (or, without a split, the logits), and the attention each position receives if asked."""
+    def send(self, array: NDArray[Any]) -> torch.Tensor:
+        """An array on the device. On a GPU by a stream of its own, so that copying does not wait for computing."""
         import torch
 
-        width = ids.shape[1]
-        valid = torch.arange(width, device=ids.device) < lengths[:, None]
-        padded = bool((lengths < width).any())
-        options = {**self.options, "attention_mask": valid.long() if padded else None}
-        if attention:
-            return self._body_with_attention(ids, valid, options)
-        return self._hidden(self._run(ids, options)), None
+        if self.stream is None:
+            return torch.from_numpy(array).to(self.device)
+        computing = torch.cuda.current_stream(self.device)
+        with torch.cuda.stream(self.stream):
+            tensor = torch.from_numpy(array).to(self.device)
+        computing.wait_stream(self.stream)
+        tensor.record_stream(computing)
+        return tensor
+
+    def send_all(self, *arrays: NDArray[np.int64]) -> list[torch.Tensor]:
+        """Several arrays in one go: each transfer has its price."""
+        whole = self.send(np.concatenate(arrays))
+        return list(whole.split([len(array) for array in arrays]))
+
+    def finished(self) -> torch.cuda.Event | None:
+        """A mark behind all that the device has been asked to compute so far."""
+        import torch
+
+        return None if self.stream is None else torch.cuda.current_stream(self.device).record_event()
+
+    def fetch(self, tensor: torch.Tensor, finished: torch.cuda.Event | None) -> NDArray[Any]:
+        """A result as an array, once that mark is reached; later work goes on meanwhile."""
+        import torch
+
+        if self.stream is None or finished is None:
+            return tensor.cpu().numpy()
+        with torch.cuda.stream(self.stream):
+            self.stream.wait_event(finished)
+            return tensor.cpu().numpy()
+
+    def body(
+        self, ids: NDArray[np.int64], lengths: NDArray[np.int64], sites: Sites, attention: bool
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Hidden states at the sites (without a split, the logits there), and the attention they receive if asked."""
+        valid = np.arange(ids.shape[1]) < lengths[:, None]
+        options = {**self.options, "attention_mask": self._mask(valid, attention)}
+        with self._last_layer_at(sites, ids.size), short_attention(self.device, ids.shape[1]):
+            if attention:
+                hidden, received = self._body_with_attention(self.send(ids), self.send(valid), options)
+                return hidden[sites], received[sites]
+            return self._hidden(self._run(self.send(ids), options))[sites], None
+
+    def _mask(self, valid: NDArray[np.bool_], attention: bool) -> torch.Tensor | None:
+        """Which positions may be attended to: nothing to say without padding, and faster kernels can then be used.
+
+        A plain mask makes transformers look whether it masks anything, for which a GPU must finish all its work; one
+        made ready for every query position is taken as it is. The kernels that give attention weights want the plain one.
+        """
+        if valid.all():
+            return None
+        if attention or not self.takes_ready_masks:
+            return self.send(valid.astype(np.int64))
+        return ready_mask(self.send(valid))
+
+    def _find_out_masks(self) -> bool:
+        import torch
+
+        ids = torch.tensor([[5, 6, 7, 8], [9, 10, 0, 0]], device=self.device) % int(self.module.config.vocab_size)
+        valid = torch.tensor([[True] * 4, [True, True, False, False]], device=self.device)
+        with torch.inference_mode():
+            try:
+                plain, ready = (
+                    self._hidden(self._run(ids, {**self.options, "attention_mask": mask}))[valid].float()
+                    for mask in (valid.long(), ready_mask(valid))
+                )
+            except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
+                return False
+        return bool(torch.allclose(plain, ready, rtol=1e-4, atol=1e-4 * float(plain.abs().max())))
+
+    @contextmanager
+    def _last_layer_at(self, sites: Sites, n_positions: int) -> Iterator[None]:
+        """Computes the last feed-forward layer only at the sites: what it gives elsewhere is never read.
+
+        With one read per sequence this spares most of a layer. For encoders of BERT's make; others run as they are.
+        """
+        if self.last_layer is None or 2 * len(sites[0]) > n_positions:
+            yield
+            return
+        whole = self.last_layer.feed_forward_chunk
+
+        def partly(states: torch.Tensor) -> torch.Tensor:
+            result = states.new_zeros(states.shape)
+            result[sites] = whole(states[sites])
+            return result
+
+        self.last_layer.feed_forward_chunk = partly
+        try:
+            yield
+        finally:
+            del self.last_layer.feed_forward_chunk
 
     def _run(self, ids: torch.Tensor, options: dict[str, Any]) -> Any:
         target = self.module if self.body_module is None else self.body_module
@@ -118,3 +219,27 @@ class BodyAndHead:
         size = max(1, budget // int(self.module.config.vocab_size))
         for first in range(0, n_sites, size):
             yield first, min(first + size, n_sites)
+
+
+def _side_stream(device: torch.device) -> torch.cuda.Stream | None:
+    import torch
+
+    return torch.cuda.Stream(device) if device.type == "cuda" else None
+
+
+def ready_mask(valid: torch.Tensor) -> torch.Tensor:
+    """Sequence × 1 × query × key: every query may attend to every valid position."""
+    n, width = valid.shape
+    return valid[:, None, None, :].expand(n, 1, width, width)
+
+
+@contextmanager
+def short_attention(device: torch.device, width: int) -> Iterator[None]:
+    """For short sequences on a GPU: kernels with large tiles spend most of their work on padding."""
+    if device.type != "cuda" or width > SHORT:
+        yield
+        return
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+        yield

@@ -13,16 +13,20 @@ MASKED_ENDINGS = ("ForMaskedLM", "ForPreTraining")
 
 def detect_kind(config: Any, name: str) -> str:
     """By the architecture that the checkpoint names, else by what its model type can be."""
-    for architecture in getattr(config, "architectures", None) or []:
-        if architecture.endswith(CAUSAL_ENDINGS):
-            return "causal"
-        if architecture.endswith(MASKED_ENDINGS):
-            return "masked"
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     )
 
+    if getattr(config, "is_encoder_decoder", False):
+        raise TiltmeterError(f"{name} ({config.model_type}) has an encoder and a decoder; no score here is defined for it.")
+    for architecture in getattr(config, "architectures", None) or []:
+        if architecture == MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type) and not getattr(config, "causal", False):
+            return "masked"  # XLM's is called LMHeadModel
+        if architecture.endswith(CAUSAL_ENDINGS):
+            return "causal"
+        if architecture.endswith(MASKED_ENDINGS):
+            return "masked"
     model_type = config.model_type
     if model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False):
         return "masked"

@@ -82,15 +82,27 @@ class LanguageModel:
     def attention_cells(self) -> int:
         """Attention weights per pair of positions: layers × heads."""
         config = self._module.config
-        return int(config.num_hidden_layers) * int(config.num_attention_heads)
+        return int(getattr(config, "num_hidden_layers", 1)) * int(getattr(config, "num_attention_heads", 1))
+
+    def check_ids(self, ids: Ints) -> None:
+        """Refuses ids that the model has no embedding for: its tokenizer belongs to another model."""
+        rows = int(self._module.get_input_embeddings().weight.shape[0])
+        if len(ids) and int(ids.max()) >= rows:
+            raise TiltmeterError(
+                f"The tokenizer of {self.name} gives the id {int(ids.max()):,}, and the model has {rows:,} embeddings."
+            )
 
     def read(self, batch: Batch) -> Answer:
         """One forward pass and everything that is read from it."""
+        return self.begin(batch).answer()
+
+    def begin(self, batch: Batch) -> Pending:
+        """Starts a pass. A GPU works on it while the caller goes on; on a CPU it is done when this returns."""
         import torch
 
         with torch.inference_mode(), _matmul_precision(self.precision):
             try:
-                return self._read(batch)
+                return self._begin(batch)
             except torch.OutOfMemoryError as error:
                 raise OutOfMemoryError(str(error)) from None
             except RuntimeError as error:
@@ -98,37 +110,57 @@ class LanguageModel:
                     raise OutOfMemoryError(str(error)) from None
                 raise
 
-    def _read(self, batch: Batch) -> Answer:
+    def _begin(self, batch: Batch) -> Pending:
         import torch
 
-        device = self._parts.device
-        rows, columns, sites, golds, block_reads, block_golds = (
-            torch.from_numpy(array).to(device)
-            for array in (
-                batch.site_row, batch.site_column, batch.site_of_read, batch.token_of_read,
-                batch.read_of_block, batch.token_of_block,
-            )
+        again = _read_again(batch.site_of_read)
+        rows, columns, sites, golds, once, twice, block_reads, block_golds, asked = self._parts.send_all(
+            batch.site_row, batch.site_column, batch.site_of_read, batch.token_of_read, *again,
+            batch.read_of_block, batch.token_of_block, np.unique(batch.read_of_block),
         )  # fmt: skip
-        hidden, received = self._parts.body(
-            torch.from_numpy(batch.ids).to(device), torch.from_numpy(batch.lengths).to(device), batch.attention
-        )
-        hidden = hidden[rows, columns]
-        logprob = torch.empty(len(golds), device=device)
-        rank = torch.empty(len(golds), device=device, dtype=torch.int64)
-        block = torch.full((len(golds),), torch.nan, device=device)
+        hidden, received = self._parts.body(batch.ids, batch.lengths, (rows, columns), batch.attention)
+        logprob = torch.empty(len(golds), device=hidden.device)
+        rank = torch.empty_like(logprob, dtype=torch.int64)
+        block = torch.zeros_like(logprob)
         for first, last in self._parts.chunks(len(rows)):
-            low, high = (int(edge) for edge in np.searchsorted(batch.site_of_read, (first, last)))
+            low, high = _range(batch.site_of_read, first, last)
             logits = self._parts.head(hidden[first:last])
             total = _log_total(logits)
             here = sites[low:high] - first
             picked = logits[here, golds[low:high]]
             logprob[low:high] = picked - total[here]
-            rank[low:high] = 1 + _count_larger(logits, here, picked)
-            a, b = (int(edge) for edge in np.searchsorted(batch.read_of_block, (low, high)))
+            counted = [part[slice(*_range(ours, low, high))] - low for part, ours in zip((once, twice), again, strict=True)]
+            rank[low:high] = 1 + _count_larger(logits, here, picked, *counted)
+            a, b = _range(batch.read_of_block, low, high)
             if b > a:
-                _fill_block(block, logits, total, sites, first, block_reads[a:b], block_golds[a:b])
-        attention = None if received is None else received[rows, columns][sites].float().cpu().numpy()
-        return Answer(logprob.cpu().numpy(), rank.cpu().numpy(), block.cpu().numpy(), attention)
+                where = sites[block_reads[a:b]] - first
+                block.index_add_(0, block_reads[a:b], logits[where, block_golds[a:b]] - total[where])
+        means = torch.full_like(block, torch.nan)
+        if len(asked):
+            counts = torch.zeros_like(block).index_add_(0, block_reads, torch.ones_like(block_reads, dtype=block.dtype))
+            means[asked] = block[asked] / counts[asked]
+        attention = None if received is None else received[sites].float()
+        return Pending(self._parts, self._parts.finished(), logprob, rank, means, attention)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A pass that may still be running on its device."""
+
+    parts: BodyAndHead
+    finished: torch.cuda.Event | None
+    logprob: torch.Tensor
+    rank: torch.Tensor
+    block: torch.Tensor
+    received: torch.Tensor | None
+
+    def answer(self) -> Answer:
+        """Waits for it."""
+        logprob, rank, block = (
+            self.parts.fetch(tensor, self.finished) for tensor in (self.logprob, self.rank, self.block)
+        )
+        received = None if self.received is None else self.parts.fetch(self.received, self.finished)
+        return Answer(logprob, rank, block, received)
 
 
 def _log_total(logits: torch.Tensor) -> torch.Tensor:
@@ -137,42 +169,32 @@ def _log_total(logits: torch.Tensor) -> torch.Tensor:
     return total.masked_fill(~total.isfinite(), float("nan"))
 
 
-def _count_larger(logits: torch.Tensor, row: torch.Tensor, picked: torch.Tensor) -> torch.Tensor:
+def _read_again(site_of_read: Ints) -> tuple[Ints, Ints]:
+    """Reads that are the first at their site, and the others. Found here, since asking a GPU would mean waiting."""
+    first = np.ones(len(site_of_read), dtype=bool)
+    first[1:] = site_of_read[1:] != site_of_read[:-1]
+    return np.flatnonzero(first), np.flatnonzero(~first)
+
+
+def _count_larger(
+    logits: torch.Tensor, row: torch.Tensor, picked: torch.Tensor, first: torch.Tensor, again: torch.Tensor
+) -> torch.Tensor:
     """How many logits of its row each picked one is strictly below: its rank without sorting the vocabulary.
 
-    Most rows are read once; copying the logits for those would cost as much as the counting.
+    Every row is read at least once, most rows only once: copying the logits for those would cost as much as counting.
     """
-    import torch
-
-    if len(row) == len(logits):  # each site has at least one read, so the reads are the rows
+    if not len(again):
         return (logits > picked[:, None]).sum(1)
-    counts = torch.empty(len(row), dtype=torch.int64, device=row.device)
-    first_read = torch.ones_like(row, dtype=torch.bool)
-    first_read[1:] = row[1:] != row[:-1]
-    counts[first_read] = (logits > picked[first_read][:, None]).sum(1)
-    again = ~first_read
+    counts = row.clone()
+    counts[first] = (logits > picked[first][:, None]).sum(1)
     counts[again] = (logits[row[again]] > picked[again][:, None]).sum(1)
     return counts
 
 
-def _fill_block(
-    block: torch.Tensor,
-    logits: torch.Tensor,
-    total: torch.Tensor,
-    sites: torch.Tensor,
-    first: int,
-    reads: torch.Tensor,
-    golds: torch.Tensor,
-) -> None:
-    """Mean log-probability of all of a read's block tokens at its site."""
-    import torch
-
-    here = sites[reads] - first
-    values = logits[here, golds] - total[here]
-    sums = torch.zeros_like(block).index_add_(0, reads, values)
-    counts = torch.zeros_like(block).index_add_(0, reads, torch.ones_like(values))
-    asked = counts > 0
-    block[asked] = sums[asked] / counts[asked]
+def _range(ascending: Ints, low: int, high: int) -> tuple[int, int]:
+    """Where the values in [low, high) stand."""
+    first, last = np.searchsorted(ascending, (low, high))
+    return int(first), int(last)
 
 
 class _matmul_precision:  # noqa: N801 — reads as a verb in `with`

@@ -50,6 +50,7 @@ def load_model(
     precision, dtype = _precision(precision, place, config)
     module = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
     tokenizer = _guard(name, lambda: _auto("AutoTokenizer").from_pretrained(folder, **options))
+    _check_tokenizer(name, tokenizer)
     facts = {
         "name": name,
         "revision": folder.name if folder.parent.name == "snapshots" else revision,
@@ -64,6 +65,8 @@ def wrap_model(
 ) -> LanguageModel:
     """A model that is already in memory (one you just debiased, say), ready to be scored."""
     kind = kind or detect_kind(module.config, name)
+    if kind == "causal":
+        _check_direction(name, module)
     limit = usable_length(module, tokenizer)
     dtype = str(next(module.parameters()).dtype).removeprefix("torch.")
     known = {
@@ -78,6 +81,13 @@ def wrap_model(
     facts.setdefault("weights_sha256", "")
     facts["weights_sha256"] = facts["weights_sha256"] or hash_state(module)
     return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit), facts)
+
+
+def check_model(name: str | Path) -> None:
+    """Refuses a folder that does not exist or has no weights, before another model is asked for hours."""
+    path = EMBEDDED.get(str(name), Path(name).expanduser())
+    if path.exists() or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
+        _folder(str(name), None)
 
 
 def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
@@ -131,7 +141,7 @@ def _load_weights(name: str, folder: Path, kind: str, options: dict[str, Any], f
     loader = _auto("AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM")
     safe = {"use_safetensors": True} if files[0].suffix == ".safetensors" else {}
     module, info = _guard(
-        name, lambda: loader.from_pretrained(folder, output_loading_info=True, **safe, **options)
+        name, lambda: loader.from_pretrained(folder, output_loading_info=True, ignore_mismatched_sizes=True, **safe, **options)
     )
     wrong = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
     if wrong:
@@ -141,6 +151,24 @@ def _load_weights(name: str, folder: Path, kind: str, options: dict[str, Any], f
             "would be random and its scores meaningless. Use a checkpoint saved with its head, or give --kind."
         )
     return module
+
+
+def _check_tokenizer(name: str, tokenizer: Any) -> None:
+    """Without its files transformers makes up a tokenizer that knows special tokens only: every word is unknown to it."""
+    if not set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids):
+        raise TiltmeterError(f"{name} has no tokenizer: its folder lacks tokenizer.json, vocab.txt or the like.")
+
+
+def _check_direction(name: str, module: Any) -> None:
+    """A causal model must not see what comes: BERT loaded as one reads each token off itself."""
+    import torch
+
+    ids = torch.tensor([[5, 6, 7, 8], [5, 6, 7, 9]], device=next(module.parameters()).device)
+    with torch.inference_mode():
+        first, second = (module.eval()(input_ids=row[None] % module.config.vocab_size).logits[0, :3] for row in ids)
+    moved = (first - second).abs().max() / first.std()  # not a number for broken weights: those are reported later
+    if moved > (1e-3 if first.dtype == torch.float32 else 5e-2):
+        raise TiltmeterError(f"{name} is no causal language model: what it says of a token depends on later ones.")
 
 
 def _guard(name: str, load: Any) -> Any:

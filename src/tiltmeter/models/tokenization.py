@@ -12,16 +12,12 @@ from tiltmeter.models.hashing import hash_tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A text as token ids. `special` marks what the tokenizer added; `offsets` say which characters a token covers."""
+    """A text as token ids. `content` are the positions that stand for text, the others are special tokens that the
+    tokenizer added; `offsets` say which characters a token covers."""
 
     ids: tuple[int, ...]
-    special: tuple[int, ...]
+    content: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...] | None = None
-
-    @property
-    def content(self) -> tuple[int, ...]:
-        """Positions of the tokens that stand for text."""
-        return tuple(position for position, special in enumerate(self.special) if not special)
 
 
 class Tokenization:
@@ -31,19 +27,19 @@ class Tokenization:
         self.tokenizer = tokenizer
         self.max_length = max_length
 
-    @property
+    @cached_property
     def mask_id(self) -> int | None:
         """Id of the mask token, if there is one."""
         return self.tokenizer.mask_token_id  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def bos_id(self) -> int | None:
         """What stands in front of a sentence for a causal model: BOS, or EOS where there is no BOS (GPT-2, Qwen)."""
         if self.tokenizer.bos_token_id is not None:
             return self.tokenizer.bos_token_id  # type: ignore[no-any-return]
         return self.tokenizer.eos_token_id  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def pad_id(self) -> int:
         """Any id will do where the attention mask is 0; the pad id matters to models that count positions by it."""
         pad = self.tokenizer.pad_token_id
@@ -81,7 +77,7 @@ class Tokenization:
         )
         spans = answer["offset_mapping"] if offsets else [None] * len(texts)
         return [
-            Encoded(tuple(ids), tuple(mask) if special else (0,) * len(ids), tuple(span) if span is not None else None)
+            Encoded(tuple(ids), _content(mask, special), tuple(span) if span is not None else None)
             for ids, mask, span in zip(answer["input_ids"], answer["special_tokens_mask"], spans, strict=True)
         ]
 
@@ -103,3 +99,9 @@ class Tokenization:
             "lowercases": self.lowercases,
             "mask_token": self.tokenizer.mask_token,
         }
+
+
+def _content(special_mask: Sequence[int], special: bool) -> tuple[int, ...]:
+    if not special:
+        return tuple(range(len(special_mask)))
+    return tuple(position for position, added in enumerate(special_mask) if not added)

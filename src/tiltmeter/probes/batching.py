@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel
 
 CPU_TOKENS = 2048
 """On a CPU larger batches only push activations out of its cache."""
-GPU_TOKENS = 2**16
-GPU_TOKENS_MOST = 2**20
+GPU_TOKENS = 2**17
+GPU_TOKENS_MOST = 2**18
+PADDING_SHARE = 0.06
+"""A batch ends where a sequence would be padded by more than this, unless it is too small to be worth ending."""
+SMALLEST_SHARE = 0.25
 ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
 """Attention weights held at once when they are asked for: layers × heads × width² a sequence."""
 
@@ -24,9 +30,17 @@ class TokenBudget:
         else:
             self.tokens = self.most = _positive(batch_tokens)
 
-    def sequences(self, width: int, attention: bool) -> int:
-        """How many sequences of this width make a batch."""
-        size = self.tokens // width
+    def sequences(self, lengths: NDArray[np.int64], first: int, attention: bool) -> int:
+        """How many sequences from the first on (they come longest first) make a batch."""
+        width = int(lengths[first])
+        most = self._most(width, self.tokens, attention)
+        least = self._most(width, int(self.tokens * SMALLEST_SHARE), attention)
+        shortest = width * (1 - PADDING_SHARE)
+        long_enough = int(np.searchsorted(-lengths[first:], -shortest, side="right"))
+        return min(most, max(least, long_enough))
+
+    def _most(self, width: int, tokens: int, attention: bool) -> int:
+        size = tokens // width
         if attention:
             size = min(size, self.attention_cells // width**2)
         return max(1, size)
@@ -53,3 +67,9 @@ def _positive(value: int | str) -> int:
     if number < 1:
         raise TiltmeterError(f"--batch-tokens is 'auto' or a number of tokens, not '{value}'.")
     return number
+
+
+def check_batch_tokens(value: int | str) -> None:
+    """Refuses what is neither 'auto' nor a number."""
+    if value != "auto":
+        _positive(value)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 
 import pyarrow as pa
 
 from tiltmeter.benchmarks import Item
-from tiltmeter.models import LanguageModel, OutOfMemoryError
+from tiltmeter.models import Batch, LanguageModel, OutOfMemoryError, Pending
 from tiltmeter.probes.batching import TokenBudget
-from tiltmeter.probes.observations import Found, finished_table, part_table, problem_table
+from tiltmeter.probes.observations import Answers, Found, finished_table, part_table, problem_table
 from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import VIEWS, Problem, Query, View
 from tiltmeter.store import ObservationCache, batches_of
 
-BLOCK_ITEMS = 2048
-BLOCK_TOKENS = 2_000_000
+BLOCK_ITEMS = (64, 256, 1024)
+BLOCK_TOKENS = 500_000
+RUNNING_AT_ONCE = 8
 Advance = Callable[[float], None]
 
 
@@ -49,6 +53,31 @@ class Block:
     tables: dict[str, pa.Table]
 
 
+@dataclass
+class OpenBlock:
+    """A block in work: what is known, what could not be asked, and which batches it came from."""
+
+    number: int
+    items: Sequence[Item]
+    tables: dict[str, pa.Table]
+    views: Sequence[View]
+    found: Found | None = None
+    problems: dict[int, list[Problem]] = field(default_factory=dict)
+    batches: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A pass on its way, and where its answer goes."""
+
+    block: OpenBlock
+    answers: Answers
+    reads: slice
+    pending: Pending
+    batch: Batch
+    share: float
+
+
 class LikelihoodProbe:
     """Asks one model about many items. Memory depends on the block, never on how many items there are."""
 
@@ -67,58 +96,86 @@ class LikelihoodProbe:
         self.budget = TokenBudget(model, batch_tokens)
         self.advance: Advance = advance or (lambda _: None)
         self.work = Work()
+        self.running: deque[Running] = deque()
 
     def observe(self, items: Sequence[Item], views: Sequence[str]) -> Iterator[Block]:
-        """Block by block: from the cache where it is there, from the model where it is not."""
-        for number, block in enumerate(blocks(items)):
-            tables = {view: self.cache.load_block(view, number) for view in views}
-            self.work.reused.update(*(batches_of(table) for table in tables.values() if table is not None))
-            missing = [VIEWS[view] for view, table in tables.items() if table is None]
-            if missing:
-                tables |= self._fill(number, block, missing)
-            else:
-                self.advance(len(block))
-            yield Block(block, {view: table for view, table in tables.items() if table is not None})
+        """Block by block: from the cache where it is there, from the model where it is not.
 
-    def _fill(self, number: int, items: Sequence[Item], views: Sequence[View]) -> dict[str, pa.Table]:
+        A block is planned while a GPU still works on the one before it.
+        """
+        before: OpenBlock | None = None
+        for number, block in enumerate(blocks(items)):
+            now = self._open(number, block, views)
+            if before:
+                yield self._close(before)
+            before = now
+        if before:
+            yield self._close(before)
+
+    def _open(self, number: int, items: Sequence[Item], names: Sequence[str]) -> OpenBlock:
+        """Finds what is known of a block and starts on the rest."""
+        tables = {name: self.cache.load_block(name, number) for name in names}
+        known = {name: table for name, table in tables.items() if table is not None}
+        self.work.reused.update(*(batches_of(table) for table in known.values()))
+        views = [VIEWS[name] for name in names if name not in known]
+        block = OpenBlock(number, items, known, views)
+        if not views:
+            self.advance(len(items))
+            return block
         sentences = tokenise(self.model, items, self.alignment)
-        found = Found(items, sentences, views, self.model.tokens)
+        block.found = found = Found(items, sentences, views, self.model.tokens)
         for batch, part in self.cache.load_parts(number).items():
             if found.add_part(part):
                 self.work.reused.add(batch)
-        queries, problems = self._ask(sentences, views, found)
-        share = len(items) / max(1, sum(len(query.ids) for _, query in queries))
-        if not queries:
+                block.batches.add(batch)
+        queries, block.problems = self._ask(sentences, views, found)
+        plans = {
+            attention: make_plan(wanted, self.model.tokens.mask_id or 0)
+            for attention in (False, True)
+            if (wanted := {n: asked for n, asked in queries.items() if asked and views[n].attention == attention})
+        }
+        share = len(items) / max(1, sum(int(plan.lengths.sum()) for plan in plans.values()))
+        for attention, plan in plans.items():
+            self.model.check_ids(plan.ids)
+            self.model.check_ids(plan.reads.token)
+            self._run(block, plan, attention, share)
+        if not plans:
             self.advance(len(items))
-        for attention in (False, True):
-            wanted = [(n, query) for n, query in queries if views[n].attention == attention]
-            if wanted:
-                self._run(number, make_plan(wanted), found, attention, share)
-        tables = {}
-        for n, view in enumerate(views):
-            rows = problem_table([problem for at, problem in problems if at == n], n, found)
-            tables[view.name] = finished_table(n, found, rows)
-            self.cache.save_block(view.name, number, tables[view.name], self.work.computed | self.work.reused)
-        self.cache.drop_parts(number)
-        return tables
+        return block
+
+    def _close(self, block: OpenBlock) -> Block:
+        """Waits for what is still running, and stores the block's views whole."""
+        if block.found is None:
+            return Block(block.items, block.tables)
+        self._collect(leave=0, of=block)
+        for n, view in enumerate(block.views):
+            table = finished_table(n, block.found, problem_table(block.problems[n], n, block.found))
+            block.tables[view.name] = table
+            self.cache.save_block(view.name, block.number, table, block.batches)
+        self.cache.drop_parts(block.number)
+        return Block(block.items, block.tables)
 
     def _ask(
         self, sentences: Sequence[Sentence], views: Sequence[View], found: Found
-    ) -> tuple[list[tuple[int, Query]], list[tuple[int, Problem]]]:
-        """Queries still to be answered, and sentences that cannot be asked: each with the number of its view."""
-        askable = [self._trouble(len(one.content), len(one.ids)) for one in sentences]
-        queries: list[tuple[int, Query]] = []
-        problems = [(n, Problem(at, why)) for n in range(len(views)) for at, why in enumerate(askable) if why]
-        for n, view in enumerate(views):
-            for asked in view.ask(sentences, self.model.tokens):
-                if askable[asked.sentence]:
+    ) -> tuple[dict[int, list[Query]], dict[int, list[Problem]]]:
+        """Per view, the queries still to be answered, and the sentences that cannot be asked."""
+        trouble = [self._trouble(len(one.content), len(one.ids)) for one in sentences]
+        general = [Problem(n, why) for n, why in enumerate(trouble) if why]
+        queries: dict[int, list[Query]] = {}
+        problems: dict[int, list[Problem]] = {}
+        most = self.model.tokens.max_length or math.inf
+        for number, view in enumerate(views):
+            problems[number] = list(general)
+            queries[number] = []
+            for one in view.ask(sentences, self.model.tokens):
+                if trouble[one.sentence]:
                     continue
-                if isinstance(asked, Problem):
-                    problems.append((n, asked))
-                elif trouble := self._trouble(1, len(asked.ids)):
-                    problems.append((n, Problem(asked.sentence, trouble)))
-                elif not found.has(n, asked.sentence, asked.positions[0]):
-                    queries.append((n, asked))
+                if isinstance(one, Problem):
+                    problems[number].append(one)
+                elif len(one.ids) > most:  # the BOS, or a longer fill, may be too much
+                    problems[number].append(Problem(one.sentence, self._trouble(1, len(one.ids)) or ""))
+                elif rest := found.remaining(number, one):
+                    queries[number].append(rest)
         return queries, problems
 
     def _trouble(self, n_content: int, length: int) -> str | None:
@@ -127,43 +184,52 @@ class LikelihoodProbe:
             return "no tokens besides special ones"
         return f"longer than the model's maximum of {most} tokens" if most and length > most else None
 
-    def _run(self, number: int, plan: Plan, found: Found, attention: bool, share: float) -> None:
+    def _run(self, block: OpenBlock, plan: Plan, attention: bool, share: float) -> None:
         """Forwards a plan's sequences in batches; each batch is stored as soon as it is answered."""
-        self.work.duplicates += plan.n_queries - len(plan.sequences)
-        answers = found.answers_for(plan)
+        assert block.found is not None
+        self.work.duplicates += plan.n_asked - len(plan)
+        answers = block.found.answers_for(plan)
         first = 0
-        while first < len(plan.sequences):
-            width = len(plan.sequences[first])
-            size = self.budget.sequences(width, attention)
+        while first < len(plan):
+            size = self.budget.sequences(plan.lengths, first, attention)
             batch, reads = plan.batch(first, size, self.model.tokens.pad_id, attention)
             try:
-                answer = self.model.read(batch)
+                pending = self.model.begin(batch)
             except OutOfMemoryError:
-                self.budget.failed(width, len(batch.lengths))
+                self._collect(leave=0)
+                self.budget.failed(int(plan.lengths[first]), len(batch.lengths))
                 continue
             self.budget.fitted()
-            answers.put(reads, answer)
-            name = uuid.uuid4().hex[:12]
-            self.work.computed.add(name)
-            self.work.sequences += len(batch.lengths)
-            if self.cache.folder:
-                self.cache.save_part(number, name, part_table(answers, reads, found))
-            self.advance(share * int(batch.lengths.sum()))
+            self.running.append(Running(block, answers, reads, pending, batch, share))
+            self._collect(leave=RUNNING_AT_ONCE if self.model.device != "cpu" else 0)
             first += len(batch.lengths)
+
+    def _collect(self, leave: int, of: OpenBlock | None = None) -> None:
+        """Takes in answers, oldest first, until only so many passes are left running (of that block)."""
+        while len(self.running) > leave and (of is None or self.running[0].block is of):
+            one = self.running.popleft()
+            assert one.block.found is not None
+            one.answers.put(one.reads, one.pending.answer())
+            name = uuid.uuid4().hex[:12]
+            one.block.batches.add(name)
+            self.work.computed.add(name)
+            self.work.sequences += len(one.batch.lengths)
+            if self.cache.folder:
+                self.cache.save_part(one.block.number, name, part_table(one.answers, one.reads, one.block.found))
+            self.advance(one.share * int(one.batch.lengths.sum()))
 
 
 def blocks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Items in groups small enough to plan at once: by number, and by the work that masking each token makes."""
+    """Items in groups small enough to plan at once, by number and by length. The first are small, to start a GPU early."""
     group: list[Item] = []
-    work = 0.0
+    tokens, sizes = 0.0, chain(BLOCK_ITEMS, repeat(BLOCK_ITEMS[-1]))
+    most = next(sizes)
     for item in items:
-        cost = sum((len(text) / 4) ** 2 for text in item.texts.values())  # about four characters a token
-        if group and (len(group) == BLOCK_ITEMS or work + cost > BLOCK_TOKENS):
+        cost = sum(len(text) / 4 for text in item.texts.values())  # about four characters a token
+        if group and (len(group) == most or tokens + cost > BLOCK_TOKENS):
             yield group
-            group, work = [], 0.0
+            group, tokens, most = [], 0.0, next(sizes)
         group.append(item)
-        work += cost
+        tokens += cost
     if group:
         yield group
-
-

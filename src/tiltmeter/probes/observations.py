@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.models import Answer, Tokenization
 from tiltmeter.probes.plan import Plan, Reads
 from tiltmeter.probes.sentences import Sentence
-from tiltmeter.probes.views import Problem, View
+from tiltmeter.probes.views import Problem, Query, View
 from tiltmeter.store import OBSERVATIONS
 
 Ints = NDArray[np.int64]
@@ -46,14 +47,26 @@ class Found:
         self, items: Sequence[Item], sentences: Sequence[Sentence], views: Sequence[View], tokens: Tokenization
     ) -> None:
         self.items, self.sentences, self.views, self.tokens = items, sentences, views, tokens
-        self._number = {(items[one.item].id, one.role): n for n, one in enumerate(sentences)}
+        self.numbers = {(items[one.item].id, one.role): n for n, one in enumerate(sentences)}
+        self.roles = list(dict.fromkeys(one.role for one in sentences))
+        self.item_of = np.array([one.item for one in sentences], dtype=np.int64)
+        self.role_of = np.array([self.roles.index(one.role) for one in sentences], dtype=np.int64)
+        self.content, self.modified = _marks(sentences)
         self._done: set[tuple[int, int, int]] = set()
         self.parts: list[pa.Table] = []
         self.answers: list[Answers] = []
 
-    def has(self, view: int, sentence: int, position: int) -> bool:
-        """Whether an earlier run already read this."""
-        return (view, sentence, position) in self._done
+    def remaining(self, view: int, query: Query) -> Query | None:
+        """The query, or as much of it as no earlier run has answered."""
+        if not self.parts:
+            return query
+        keep = [n for n, position in enumerate(query.positions) if (view, query.sentence, position) not in self._done]
+        if not keep or not query.one_by_one:  # a plain query is answered whole, in one batch
+            return query if keep else None
+        columns, tokens, positions = (
+            tuple(values[n] for n in keep) for values in (query.columns, query.tokens, query.positions)
+        )
+        return query._replace(columns=columns, tokens=tokens, positions=positions)
 
     def add_part(self, part: pa.Table) -> bool:
         """Takes in what a finished batch left behind; false if it is about none of our views."""
@@ -62,7 +75,7 @@ class Found:
         before = len(self._done)
         for view, item, role, position in zip(*rows.values(), strict=True):
             if view in view_number:
-                self._done.add((view_number[view], self._number[item, role], position))
+                self._done.add((view_number[view], self.numbers[item, role], position))
         self.parts.append(part)
         return len(self._done) > before
 
@@ -82,13 +95,14 @@ def part_table(answers: Answers, reads: slice, found: Found) -> pa.Table:
 def finished_table(view: int, found: Found, problems: pa.Table) -> pa.Table:
     """All rows of one view, in the order of items, roles and positions."""
     name = found.views[view].name
-    tables = [_table(one, np.flatnonzero(one.reads.view == view), found) for one in found.answers]
+    new = [_table(one, np.flatnonzero(one.reads.view == view), found) for one in found.answers]
     old = [part.filter(pa.compute.equal(part["view"].cast(pa.string()), name)) for part in found.parts]
-    table = pa.concat_tables([*(part.cast(OBSERVATIONS) for part in old), *tables, problems])
-    if not old and len(problems) == 0 and len(tables) == 1:
-        return table  # already in order
+    pieces = [piece for piece in (*(part.cast(OBSERVATIONS) for part in old), *new, problems) if len(piece)]
+    if len(pieces) == 1:
+        return pieces[0]  # in order already
+    table = pa.concat_tables(pieces or [problems])
     keys = zip(table["item"].to_pylist(), table["role"].to_pylist(), strict=True)
-    sentence = np.array([found._number[key] for key in keys], dtype=np.int64)
+    sentence = np.array([found.numbers[key] for key in keys], dtype=np.int64)
     table = table.unify_dictionaries().take(np.lexsort((table["position"].to_numpy(), sentence)))
     return table.combine_chunks()
 
@@ -115,38 +129,35 @@ def _table(answers: Answers, rows: Ints, found: Found) -> pa.Table:
 def _columns(
     sentence: Ints, view: Ints, position: Ints, token: Ints, values: dict[str, NDArray[Any]], found: Found
 ) -> pa.Table:
-    roles = list(dict.fromkeys(one.role for one in found.sentences))
-    item_of = np.array([one.item for one in found.sentences], dtype=np.int64)
-    role_of = np.array([roles.index(one.role) for one in found.sentences], dtype=np.int64)
-    is_content, is_modified = _marks(found.sentences, int(position.max(initial=0)) + 1)
     ids, spelling = np.unique(token, return_inverse=True)
     strings = found.tokens.token_strings([max(int(one), 0) for one in ids])
-    at = np.maximum(position, 0)
     fills = np.array([one.needs_context for one in found.views], dtype=bool)[view]  # positions count in the fill there
+    at = np.where(fills, 0, np.maximum(position, 0))
     columns = [
-        _words(item_of[sentence], [item.id for item in found.items]),
-        _words(role_of[sentence], roles),
+        _words(found.item_of[sentence], [item.id for item in found.items]),
+        _words(found.role_of[sentence], found.roles),
         _words(view, [one.name for one in found.views]),
         pa.array(position, pa.int32()),
         _words(spelling, strings),
         pa.array(token, pa.int32()),
-        pa.array(~is_content[sentence, at] & ~fills),
-        pa.array(is_modified[sentence, at] | fills),
+        pa.array(~found.content[sentence, at] & ~fills),
+        pa.array(found.modified[sentence, at] | fills),
         pa.array(values["logprob"]),
         pa.array(values["rank"], pa.int32()),
         pa.array(values["attention"]),
         pa.array(values["block"]),
-        pa.array([None] * len(sentence), OBSERVATIONS.field("note").type),
+        pa.nulls(len(sentence), OBSERVATIONS.field("note").type),
     ]
     return pa.Table.from_arrays(columns, schema=OBSERVATIONS)
 
 
-def _marks(sentences: Sequence[Sentence], width: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _marks(sentences: Sequence[Sentence]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which positions are content, and which of those are modified, as sentence × position tables."""
+    width = max((len(one.ids) for one in sentences), default=0) + 1
     content, modified = (np.zeros((len(sentences), width), dtype=bool) for _ in range(2))
     for row, one in enumerate(sentences):
-        content[row, [position for position in one.content if position < width]] = True
-        modified[row, [position for position in one.modified if position < width]] = True
+        content[row, list(one.content)] = True
+        modified[row, list(one.modified)] = True
     return content, modified
 
 

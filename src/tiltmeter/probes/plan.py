@@ -1,9 +1,13 @@
-"""Planning a block: queries of all views pooled, duplicates dropped, sorted by length, packed into batches."""
+"""Planning a block: queries of all views pooled, duplicates dropped, sorted by length, cut into batches.
+
+A sequence is a query's ids, or those ids with one column masked; it is written out only when its batch is made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,27 +34,38 @@ class Reads:
 
 @dataclass(frozen=True)
 class Plan:
-    """Unique sequences, longest first, and what is read of them."""
+    """Unique sequences, longest first, and what is read of them. `masked` is a column, or −1 for none."""
 
-    sequences: list[tuple[int, ...]]
+    ids: Ints
+    start: Ints
+    masked: Ints
+    lengths: Ints
+    mask_id: int
     reads: Reads
-    n_queries: int
+    n_asked: int
+
+    def __len__(self) -> int:
+        return len(self.lengths)
 
     def batch(self, first: int, size: int, pad: int, attention: bool) -> tuple[Batch, slice]:
         """The batch of sequences [first, first + size), and which reads it answers."""
-        chosen = self.sequences[first : first + size]
-        ids = np.full((len(chosen), len(chosen[0])), pad, dtype=np.int64)
-        for row, sequence in enumerate(chosen):
-            ids[row, : len(sequence)] = sequence
+        lengths = self.lengths[first : first + size]
+        masked = self.masked[first : first + size]
+        ids = np.full((len(lengths), int(lengths[0])), pad, dtype=np.int64)
+        here = np.arange(ids.shape[1])
+        inside = here < lengths[:, None]
+        ids[inside] = self.ids[(self.start[first : first + size, None] + here)[inside]]
+        row = np.flatnonzero(masked >= 0)
+        ids[row, masked[row]] = self.mask_id
         reads = self.reads
-        low, high = (int(edge) for edge in np.searchsorted(reads.sequence, (first, first + len(chosen))))
+        low, high = (int(edge) for edge in np.searchsorted(reads.sequence, (first, first + len(lengths))))
         row, column = reads.sequence[low:high] - first, reads.column[low:high]
         new_site = np.ones(high - low, dtype=bool)
         new_site[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
         a, b = (int(edge) for edge in np.searchsorted(reads.block_read, (low, high)))
         batch = Batch(
             ids=ids,
-            lengths=np.array([len(sequence) for sequence in chosen]),
+            lengths=lengths,
             site_row=row[new_site],
             site_column=column[new_site],
             site_of_read=np.cumsum(new_site) - 1,
@@ -62,39 +77,88 @@ class Plan:
         return batch, slice(low, high)
 
 
-def make_plan(queries: Sequence[tuple[int, Query]]) -> Plan:
-    """Pools (view number, query) pairs. The same sequence is forwarded once, whoever asks."""
-    number_of: dict[tuple[int, ...], int] = {}
-    sequence_of_query = [number_of.setdefault(query.ids, len(number_of)) for _, query in queries]
-    unique = list(number_of)
-    by_length = sorted(range(len(unique)), key=lambda number: -len(unique[number]))
-    place = np.empty(len(unique), dtype=np.int64)
-    place[by_length] = np.arange(len(unique))
+def make_plan(queries: Mapping[int, Sequence[Query]], mask_id: int) -> Plan:
+    """Pools the queries of several views, by the views' numbers. The same sequence is forwarded once, whoever asks."""
+    pooled = [query for of_view in queries.values() for query in of_view]
+    ids, lengths = _flat(query.ids for query in pooled), _sizes(query.ids for query in pooled)
+    columns, counts = _flat(query.columns for query in pooled), _sizes(query.columns for query in pooled)
+    one_by_one = np.array([query.one_by_one for query in pooled], dtype=bool)
+    start = np.cumsum(lengths) - lengths
+    owner = np.repeat(np.arange(len(pooled)), counts)  # of each read
+
+    # A plain query is one sequence; one that masks its columns one by one is as many as it has columns.
+    n_sequences = np.where(one_by_one, counts, 1)
+    query_of = np.repeat(np.arange(len(pooled)), n_sequences)
+    first_sequence = np.cumsum(n_sequences) - n_sequences
+    within = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
+    sequence_of_read = first_sequence[owner] + np.where(one_by_one[owner], within, 0)
+    masked = np.full(len(query_of), -1, dtype=np.int64)
+    masked[sequence_of_read[one_by_one[owner]]] = columns[one_by_one[owner]]
+
+    kept, same_as = _unique(ids, start, lengths, query_of, masked, mask_id)
+    by_length = np.argsort(-lengths[query_of[kept]], kind="stable")
+    place = np.empty_like(by_length)
+    place[by_length] = np.arange(len(by_length))
+    chosen = kept[by_length]
+    view = np.repeat(list(queries), [len(of_view) for of_view in queries.values()])
     return Plan(
-        sequences=[unique[number] for number in by_length],
-        reads=_reads(queries, place[np.array(sequence_of_query, dtype=np.int64)]),
-        n_queries=len(queries),
+        ids=ids,
+        start=start[query_of[chosen]],
+        masked=masked[chosen],
+        lengths=lengths[query_of[chosen]],
+        mask_id=mask_id,
+        reads=_reads(pooled, view[owner], owner, columns, place[same_as[sequence_of_read]]),
+        n_asked=len(query_of),
     )
 
 
-def _reads(queries: Sequence[tuple[int, Query]], place: Ints) -> Reads:
-    counts = np.array([len(query.columns) for _, query in queries], dtype=np.int64)
-    owner = np.repeat(np.arange(len(queries)), counts)
-    sequence = place[owner]
-    column = _flat(query.columns for _, query in queries)
+def _unique(
+    ids: Ints, start: Ints, lengths: Ints, query_of: Ints, masked: Ints, mask_id: int
+) -> tuple[Ints, Ints]:
+    """One of each distinct sequence, and for every sequence which of those it equals.
+
+    Sequences are told apart by 128-bit fingerprints: sums of random weights by position, so that masking a column
+    changes a fingerprint by one term and no sequence needs to be written out.
+    """
+    rng = np.random.default_rng(0)
+    position = np.arange(len(ids)) - np.repeat(start, lengths)
+    prints = []
+    for _ in range(2):
+        weight = rng.integers(0, 2**64, size=int(lengths.max()) + 1, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            whole = np.add.reduceat(weight[position] * (ids + 1).astype(np.uint64), start) + weight[lengths]
+            value = whole[query_of]
+            at = masked >= 0
+            replaced = ids[start[query_of[at]] + masked[at]]
+            value[at] += weight[masked[at]] * (np.uint64(mask_id) - replaced.astype(np.uint64))
+        prints.append(value)
+    order = np.lexsort(prints)
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (prints[0][order][1:] != prints[0][order][:-1]) | (prints[1][order][1:] != prints[1][order][:-1])
+    same_as = np.empty_like(order)
+    same_as[order] = np.cumsum(new) - 1
+    return order[new], same_as
+
+
+def _reads(queries: Sequence[Query], view: Ints, owner: Ints, column: Ints, sequence: Ints) -> Reads:
     order = np.lexsort((column, sequence))
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    asks = [(starts[n] + k, query.tokens) for n, (_, query) in enumerate(queries) if query.block for k in range(counts[n])]
+    reads_of = np.searchsorted(owner, np.arange(len(queries) + 1))
+    asks = [
+        (read, query.tokens)
+        for number, query in enumerate(queries)
+        if query.block
+        for read in range(reads_of[number], reads_of[number + 1])
+    ]
     block_read = np.repeat(
         np.argsort(order)[[read for read, _ in asks]] if asks else np.empty(0, dtype=np.int64),
-        np.array([len(tokens) for _, tokens in asks], dtype=np.int64),
+        _sizes(tokens for _, tokens in asks),
     )
     by_read = np.argsort(block_read, kind="stable")
     return Reads(
-        view=np.array([view for view, _ in queries], dtype=np.int64)[owner][order],
-        sentence=np.array([query.sentence for _, query in queries], dtype=np.int64)[owner][order],
-        position=_flat(query.positions for _, query in queries)[order],
-        token=_flat(query.tokens for _, query in queries)[order],
+        view=view[order],
+        sentence=np.array([query.sentence for query in queries], dtype=np.int64)[owner][order],
+        position=_flat(query.positions for query in queries)[order],
+        token=_flat(query.tokens for query in queries)[order],
         sequence=sequence[order],
         column=column[order],
         block_read=block_read[by_read],
@@ -103,4 +167,8 @@ def _reads(queries: Sequence[tuple[int, Query]], place: Ints) -> Reads:
 
 
 def _flat(parts: Iterable[tuple[int, ...]]) -> Ints:
-    return np.array([value for part in parts for value in part], dtype=np.int64)
+    return np.fromiter(chain.from_iterable(parts), dtype=np.int64)
+
+
+def _sizes(parts: Iterable[tuple[int, ...]]) -> Ints:
+    return np.fromiter(map(len, parts), dtype=np.int64)

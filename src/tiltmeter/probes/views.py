@@ -12,7 +12,11 @@ from tiltmeter.probes.sentences import BLANK, Sentence
 
 
 class Query(NamedTuple):
-    """One input sequence, and the tokens read of it: at `columns` of the input, for `positions` of the sentence."""
+    """One input sequence, and the tokens read of it: at `columns` of the input, for `positions` of the sentence.
+
+    `one_by_one`: as many sequences as columns, each with its column masked. `block`: at each column, also the mean
+    log-probability of all `tokens`.
+    """
 
     sentence: int
     ids: tuple[int, ...]
@@ -20,6 +24,7 @@ class Query(NamedTuple):
     tokens: tuple[int, ...]
     positions: tuple[int, ...]
     block: bool = False
+    one_by_one: bool = False
 
 
 class Problem(NamedTuple):
@@ -52,12 +57,9 @@ def unmasked(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
 
 def each(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
     """One content token is masked at a time."""
-    mask = (tokens.mask_id or 0,)
     for number, one in enumerate(sentences):
-        ids = one.ids
-        for position in one.content:
-            at = (position,)
-            yield Query(number, ids[:position] + mask + ids[position + 1 :], at, (ids[position],), at)
+        golds = tuple(one.ids[position] for position in one.content)
+        yield Query(number, one.ids, one.content, golds, one.content, one_by_one=True)
 
 
 def changed(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.markup import escape
 
 from tiltmeter import catalog
 
@@ -36,7 +37,7 @@ def _pivot(title: str, rows: pd.DataFrame) -> Table:
         by_measure = {row["measure"]: row for _, row in found.iterrows()}
         cells = [value_text(by_measure[measure]) if measure in by_measure else "" for measure in measures]
         counts = found.iloc[0]
-        table.add_row(scorer, *cells, *(f"{counts[name]:,}" for name in ("n", "n_missing", "n_ties")))
+        table.add_row(escape(scorer), *cells, *(f"{counts[name]:,}" for name in ("n", "n_missing", "n_ties")))
     return table
 
 
@@ -51,8 +52,8 @@ def long_table(estimates: pd.DataFrame, title: str) -> Table:
         group = "all" if row["by"] == "all" else f"{row['group']}"
         neutral = "" if np.isnan(row["neutral"]) else f"{row['neutral']:.0f}"
         counts = (f"{row[name]:,}" for name in ("n", "n_missing", "n_ties"))
-        names = (row[name] for name in ("model", "benchmark", "scorer", "measure"))
-        table.add_row(*names, group, value_text(row), neutral, *counts, _p_cell(row))
+        names = (escape(row[name]) for name in ("model", "benchmark", "scorer", "measure"))
+        table.add_row(*names, escape(group), value_text(row), neutral, *counts, _p_cell(row))
     return table
 
 
@@ -64,7 +65,7 @@ def comparison(table: pd.DataFrame) -> Table:
     for name in ("value", "baseline value", "difference (interval)", "n", "p (Holm)"):
         shown.add_column(name, justify="right")
     for _, row in table.iterrows():
-        names = (row[name] for name in ("benchmark", "scorer", "measure", "group", "model", "baseline"))
+        names = (escape(row[name]) for name in ("benchmark", "scorer", "measure", "group", "model", "baseline"))
         difference = f"{row['difference']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
         shown.add_row(
             *names, f"{row['value']:.2f}", f"{row['baseline_value']:.2f}", difference, f"{row['n']:,}", _p_cell(row)
@@ -108,4 +109,4 @@ def _table(title: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)

@@ -1,0 +1,73 @@
+"""Times the whole scoring of full CrowS-Pairs on a GPU, for each precision; loading is not timed.
+
+python benchmarks/gpu_speed.py --model DIR --pairs crows_pairs_anonymized.csv --out results.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+import tiltmeter
+
+SCORERS = ["cps", "pll", "aul", "aula", "sss", "all_masked"]
+
+
+def timed(model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, repeats: int) -> dict[str, Any]:
+    """Median seconds of the whole of `score`: tokenising, aligning, forwarding, ranking, scoring."""
+    tiltmeter.score(model, bench, SCORERS, cache=False)  # the first pass loads kernels
+    seconds = []
+    torch.cuda.reset_peak_memory_stats()
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        scores = tiltmeter.score(model, bench, SCORERS, cache=False)
+        seconds.append(time.perf_counter() - start)
+    table = tiltmeter.estimate(scores, ["bias_score"], by="all", resamples=100)
+    return {
+        "seconds": statistics.median(seconds),
+        "all_seconds": seconds,
+        "peak_gib": torch.cuda.max_memory_allocated() / 2**30,
+        "bias_score": dict(zip(table["scorer"], table["value"], strict=True)),
+        "batches": scores.manifests[0]["batches_computed"],
+        "sequences": scores.manifests[0]["sequences_forwarded"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--pairs", type=Path, required=True)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    bench = tiltmeter.load_benchmark(args.pairs)
+    facts: dict[str, Any] = {
+        "gpu": torch.cuda.get_device_name(),
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
+        "pairs": len(bench),
+        "scorers": SCORERS,
+    }
+    for precision in ("fp32", "tf32", "bf16"):
+        model = tiltmeter.load_model(args.model, device="cuda", precision=precision)
+        facts["weights_sha256"] = model.weights_hash
+        facts[precision] = timed(model, bench, args.repeats)
+        print(precision, json.dumps(facts[precision]))
+    if args.out:
+        args.out.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
