@@ -59,9 +59,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pairs.csv").write_text(PAIRS)
     scores = tiltmeter.score("tiny-random-bert", folder / "pairs.csv", ["cps", "aul"], cache=False)
     scores.save(folder / "run")
-    (folder / "run" / "manifest.json").write_text(
-        '{"status": "finished", "tiltmeter": "0.1.0", "evaluations": []}'
-    )
+    (folder / "run" / "manifest.json").write_text('{"status": "finished", "tiltmeter": "0.1.0", "evaluations": []}')
     return folder / "run"
 
 
@@ -146,12 +144,8 @@ def test_a_mistake_does_not_cost_an_earlier_run(tool: Tool, finished: Path, mist
     assert {name: (Path("out") / name).read_bytes() for name in contents("out")} == before
 
 
-@pytest.mark.parametrize(
-    "words", [["-m", "./no-such-model"], ["--measure", "bias"], ["--by", "planet"], ["-s", "cqs"]]
-)
-def test_a_mistake_is_told_before_any_model_is_asked(
-    tool: Tool, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
+@pytest.mark.parametrize("words", [["-m", "./no-such-model"], ["--measure", "bias"], ["--by", "planet"], ["-s", "cqs"]])
+def test_a_mistake_is_told_before_any_model_is_asked(tool: Tool, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     def asked(*_: Any) -> None:
         raise AssertionError("a model was asked")
 
@@ -292,9 +286,7 @@ def test_an_output_that_cannot_be_written(tool: Tool, monkeypatch: pytest.Monkey
     assert contents(".") == ["pairs.csv"]
 
 
-def test_an_output_that_cannot_be_cleared(
-    tool: Tool, finished: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_output_that_cannot_be_cleared(tool: Tool, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(finished, "out")
     monkeypatch.setattr(Path, "unlink", fail(PermissionError(errno.EACCES, "Permission denied")))
     assert "Permission denied" in refused(tool(*run_words()))
@@ -354,9 +346,7 @@ def folders(finished: Path, tool: Tool) -> Tool:
         (["run", "--by", "planet"], ["'planet'", "place"]),
     ],
 )
-def test_a_run_that_cannot_be_read(
-    folders: Tool, command: str, words: list[str], expected: list[str]
-) -> None:
+def test_a_run_that_cannot_be_read(folders: Tool, command: str, words: list[str], expected: list[str]) -> None:
     message = refused(folders(command, *words))
     for word in expected:
         assert word in message
@@ -415,9 +405,7 @@ def test_comparing_where_a_group_is_missing(
     two_models(finished, change)
     said = tool("compare", "one", "two", "--by", "bias_type", "--baseline", baseline, "--json", *QUICK)
     assert said.code == 0
-    rows = [
-        row for row in json.loads(said.out) if row["measure"] == "bias_score" and row["by"] == "bias_type"
-    ]
+    rows = [row for row in json.loads(said.out) if row["measure"] == "bias_score" and row["by"] == "bias_type"]
     by_group = {row["group"]: row for row in rows}
     assert by_group["gender"]["n"] == 1
     if "age" in by_group:
@@ -437,9 +425,7 @@ def test_two_runs_of_different_models_under_one_name(tool: Tool, finished: Path)
     if said.code == 2:
         refused(said)
     else:
-        rows = [
-            row for row in json.loads(said.out) if row["measure"] == "bias_score" and row["scorer"] == "cps"
-        ]
+        rows = [row for row in json.loads(said.out) if row["measure"] == "bias_score" and row["scorer"] == "cps"]
         assert len({row["model"] for row in rows}) == 2
 
 

@@ -34,12 +34,8 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def crows_text(
-    separator: str = ",", rows: list[list[str]] | None = None, header: list[str] | None = None
-) -> str:
-    return "".join(
-        separator.join(row) + "\n" for row in [header or HEADER, *(ROWS if rows is None else rows)]
-    )
+def crows_text(separator: str = ",", rows: list[list[str]] | None = None, header: list[str] | None = None) -> str:
+    return "".join(separator.join(row) + "\n" for row in [header or HEADER, *(ROWS if rows is None else rows)])
 
 
 def sentences(bench: Benchmark) -> list[tuple[str, ...]]:
@@ -124,9 +120,7 @@ def test_a_cell_of_any_length_is_read(tmp_path: Path) -> None:
 
 def test_a_row_with_more_cells_than_the_header_is_noted(tmp_path: Path) -> None:
     """A sentence with a comma and no quotes: its second half would pass for the other sentence."""
-    bench = load_benchmark(
-        write(tmp_path / "mine.csv", "stereo,anti\nHe ran, fast.,She ran, fast.\nHe is.,She is.\n")
-    )
+    bench = load_benchmark(write(tmp_path / "mine.csv", "stereo,anti\nHe ran, fast.,She ran, fast.\nHe is.,She is.\n"))
     assert ("He ran", " fast.") not in sentences(bench)
     assert [note.row for note in bench.notes] == ["1"]
 
@@ -335,7 +329,7 @@ def test_half_a_character_in_json_is_an_error_or_a_note(tmp_path: Path) -> None:
     except TiltmeterError as error:
         assert "mine.jsonl" in str(error)
     else:
-        assert bench.data_hash()
+        assert bench.data_hash
         assert bench.notes
 
 
@@ -344,9 +338,7 @@ def test_half_a_character_in_json_is_an_error_or_a_note(tmp_path: Path) -> None:
 LABELS = {"stereotype": "caring", "anti-stereotype": "cruel", "unrelated": "fish"}
 
 
-def stereoset_row(
-    identity: str = "s1", context: str = "My mother is BLANK.", **fills: str | None
-) -> dict[str, Any]:
+def stereoset_row(identity: str = "s1", context: str = "My mother is BLANK.", **fills: str | None) -> dict[str, Any]:
     chosen = fills or {label.replace("-", "_"): fill for label, fill in LABELS.items()}
     rows = [
         {
@@ -398,9 +390,7 @@ def test_intersentence_items_are_loaded_and_not_scored(tmp_path: Path) -> None:
         ({"id": "bad", "context": "BLANK"}, "missing or empty"),
     ],
 )
-def test_an_unusable_stereoset_row_is_skipped_and_noted(
-    tmp_path: Path, row: dict[str, Any], reason: str
-) -> None:
+def test_an_unusable_stereoset_row_is_skipped_and_noted(tmp_path: Path, row: dict[str, Any], reason: str) -> None:
     bench = load_benchmark(stereoset_file(tmp_path, [row, stereoset_row()]))
     assert [item.id for item in bench.items] == ["s1"]
     assert [note.row for note in bench.notes] == ["bad"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CAUSAL, GOLDEN, MASKED, golden_model, golden_scores, reference
 
 import tiltmeter
+from conftest import CAUSAL, GOLDEN, MASKED, golden_model, golden_scores, reference
 from tiltmeter.probes.sentences import tokenise
 
 # scorer, reference file, its keys for the two sentences, absolute tolerance (tests/golden/README.md)
@@ -39,9 +39,7 @@ def ours(model: str, scorer: str, benchmark: str = "pairs") -> dict[tuple[str, s
 
 
 @pytest.mark.parametrize(("model", "scorer", "file", "more", "less", "tolerance"), CASES)
-def test_scores_equal_the_reference(
-    model: str, scorer: str, file: str, more: str, less: str, tolerance: float
-) -> None:
+def test_scores_equal_the_reference(model: str, scorer: str, file: str, more: str, less: str, tolerance: float) -> None:
     mine = ours(model, scorer)
     compared = 0
     for row in reference(file)[model]["rows"]:
@@ -148,9 +146,7 @@ def test_ranks_of_every_token(model: str) -> None:
             differences += np.subtract(ranks(frames["each"], row["id"], role), row[f"{side}_token_ranks"]).tolist()
     for row in reference("kaneko")[model]["rows"]:
         for role, side in (("stereo", "more"), ("anti", "less")):
-            differences += np.subtract(
-                ranks(frames["unmasked"], row["id"], role), row[f"aul_ranks_{side}"]
-            ).tolist()
+            differences += np.subtract(ranks(frames["unmasked"], row["id"], role), row[f"aul_ranks_{side}"]).tolist()
     # Two logits closer than float32 can tell may swap places; nothing else may move.
     assert np.count_nonzero(differences) <= 3
     assert np.abs(differences).max() <= 1

@@ -205,9 +205,7 @@ def test_kind_by_model_type_where_no_architecture_is_named(tmp_path: Path, kind:
 
 def encoder_decoders() -> dict[str, Any]:
     t5 = {"vocab_size": 2000, "d_model": 8, "d_ff": 8, "d_kv": 4, "num_layers": 1, "num_heads": 2}
-    bart = {
-        f"{half}_{part}": n for half in ("encoder", "decoder") for part, n in (("layers", 1), ("ffn_dim", 8))
-    }
+    bart = {f"{half}_{part}": n for half in ("encoder", "decoder") for part, n in (("layers", 1), ("ffn_dim", 8))}
     heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
     return {
         "T5ForConditionalGeneration": transformers.T5Config(**t5),
@@ -253,9 +251,7 @@ def test_a_decoder_of_bert_s_family_is_causal(tmp_path: Path) -> None:
         ("XLNetLMHeadModel", "XLNetConfig", {"d_model": 16, "n_layer": 1, "n_head": 2, "d_inner": 32}),
     ],
 )
-def test_two_sided_models_with_a_causal_name(
-    tmp_path: Path, architecture: str, config: str, sizes: Any
-) -> None:
+def test_two_sided_models_with_a_causal_name(tmp_path: Path, architecture: str, config: str, sizes: Any) -> None:
     """XLM's LMHeadModel is masked, XLNet's sees all of its input: neither may be scored left to right."""
     made = getattr(transformers, config)(vocab_size=2000, **sizes)
     folder = build(tmp_path / "model", architecture, made, "tiny-roberta")
@@ -393,9 +389,7 @@ def test_a_causal_model_is_not_masked(gpt2: Path) -> None:
         load_model(gpt2, kind="masked")
 
 
-@pytest.mark.parametrize(
-    ("precision", "dtype"), [("fp32", "float32"), ("bf16", "bfloat16"), ("fp16", "float16")]
-)
+@pytest.mark.parametrize(("precision", "dtype"), [("fp32", "float32"), ("bf16", "bfloat16"), ("fp16", "float16")])
 def test_precisions(precision: str, dtype: str) -> None:
     model = load_model("tiny-random-bert", precision=precision, device="cpu")
     assert (model.precision, model.facts["dtype"]) == (precision, dtype)
@@ -510,9 +504,7 @@ def test_one_side_over_the_maximum_takes_the_pair_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "where"), [("bert", "word_embeddings"), ("gpt2", "wte"), ("bert", "cls.predictions.bias")]
 )
-def test_weights_that_are_not_numbers(
-    model: str, where: str, request: pytest.FixtureRequest, pairs: Path
-) -> None:
+def test_weights_that_are_not_numbers(model: str, where: str, request: pytest.FixtureRequest, pairs: Path) -> None:
     folder = request.getfixturevalue(model)
     edit_weights(folder, lambda tensor: tensor * float("nan"), only=where)
     scores = tiltmeter.score(load_model(folder), pairs, cache=False)

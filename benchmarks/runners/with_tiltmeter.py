@@ -19,9 +19,7 @@ def in_file_order(scores: Any) -> list[Score]:
 def main() -> None:
     args = parse_args()
     model = tiltmeter.load_model(args.model, precision="fp32")
-    warm_up, bench = (
-        tiltmeter.load_benchmark("crows-pairs", path=args.pairs, limit=limit) for limit in (1, args.limit)
-    )
+    warm_up, bench = (tiltmeter.load_benchmark("crows-pairs", path=args.pairs, limit=limit) for limit in (1, args.limit))
     tiltmeter.score(model, warm_up, ["cps"], cache=False)
     result, times = timed(lambda: tiltmeter.score(model, bench, ["cps"], cache=False))
     scores = in_file_order(result)

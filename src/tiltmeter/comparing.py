@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY, Settings, choose_measures
+from tiltmeter.estimating import DEFAULT_BY, Settings, check_measures, choose_measures
 from tiltmeter.paired import Paired, pair_up
 from tiltmeter.resampling import Sample, bootstrap, generator, percentile_interval, statistic, stratum_of
 from tiltmeter.significance import binomial_p, bootstrap_p, holm
@@ -45,6 +45,7 @@ def compare(
     settings.check()
     columns = [by] if isinstance(by, str) else list(by)
     pairs = list(pair_up(scores, [c for c in columns if c not in ("bias_type", "direction", "target", "all")]))
+    check_measures(pairs, measures)
     models = list(dict.fromkeys(paired.model for paired in pairs))
     baseline = baseline or models[0]
     if baseline not in models:
@@ -79,15 +80,14 @@ def _compare(
                 continue
             rows = []
             for name in sorted(one.groups[column].dropna().unique()):
-                parts = [paired.take((paired.groups[column] == name).to_numpy()) for paired in (one, base)]
-                rows.append(_difference(*parts, measure, column, name, settings))
+                here = one.take((one.groups[column] == name).to_numpy())
+                there = base.take((base.groups[column] == name).to_numpy())
+                rows.append(_difference(here, there, measure, column, name, settings))
             for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
                 yield row | {"p_holm": p}
 
 
-def _difference(
-    one: Paired, base: Paired, measure: Entry, by: str, group: str, settings: Settings
-) -> dict[str, Any]:
+def _difference(one: Paired, base: Paired, measure: Entry, by: str, group: str, settings: Settings) -> dict[str, Any]:
     n_all = len(set(one.groups["item"]) | set(base.groups["item"]))
     one, base = _common(one.complete_for(measure)[0], base.complete_for(measure)[0])
     row: dict[str, Any] = {
@@ -101,9 +101,7 @@ def _difference(
     values = [float(statistic(measure, sample.columns(), sample.bias_type)) for sample in samples]
     label = ("bootstrap", one.benchmark, by, group, measure.name)
     # Two streams of the same seed draw the same items for both models.
-    draws = [
-        bootstrap(measure, sample, generator(settings.seed, *label), settings.resamples) for sample in samples
-    ]
+    draws = [bootstrap(measure, sample, generator(settings.seed, *label), settings.resamples) for sample in samples]
     difference = values[0] - values[1]
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]

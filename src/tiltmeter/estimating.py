@@ -95,31 +95,34 @@ def estimate(
     columns = [by] if isinstance(by, str) else list(by)
     extra = [column for column in columns if column not in ("bias_type", "direction", "target", "all")]
     rows: list[dict[str, Any]] = []
-    for paired in pair_up(scores, extra):
+    pairs = list(pair_up(scores, extra))
+    check_measures(pairs, measures)
+    for paired in pairs:
         for measure in choose_measures(paired, measures):
             for one in _all_groups(paired, measure, columns, settings):
                 rows.append(_row(paired, measure, one))
     return pd.DataFrame(rows, columns=list(ESTIMATE_COLUMNS))
 
 
-def choose_measures(paired: Paired, names: Sequence[str] | None) -> list[Entry]:
-    """The measures asked for, or all that this table has the columns for."""
-    if isinstance(names, str):
-        names = [names]
-    if names is None:
-        return [measure for measure in catalog.entries("measures") if paired.supports(measure)]
-    chosen = [catalog.find("measures", name) for name in names]
-    for measure in chosen:
-        if not paired.supports(measure):
+def choose_measures(paired: Paired, names: Sequence[str] | str | None) -> list[Entry]:
+    """Of the measures asked for, or of all, those that this table has the columns for."""
+    names = [names] if isinstance(names, str) else names
+    chosen = catalog.entries("measures") if names is None else [catalog.find("measures", name) for name in names]
+    return [measure for measure in chosen if paired.supports(measure)]
+
+
+def check_measures(pairs: Sequence[Paired], names: Sequence[str] | str | None) -> None:
+    """Refuses a measure that was asked for by name and that none of the tables has the columns for."""
+    for name in [names] if isinstance(names, str) else names or ():
+        measure = catalog.find("measures", name)
+        if not any(paired.supports(measure) for paired in pairs):
+            benchmarks = ", ".join(dict.fromkeys(paired.benchmark for paired in pairs))
             raise TiltmeterError(
-                f"{measure.name} reads {', '.join(measure.parameters)}, and {paired.benchmark} has no such scores or labels."
+                f"{name} reads {', '.join(measure.parameters)}, and {benchmarks} has no such scores or labels."
             )
-    return chosen
 
 
-def _all_groups(
-    paired: Paired, measure: Entry, columns: Sequence[str], settings: Settings
-) -> Iterator[Estimate]:
+def _all_groups(paired: Paired, measure: Entry, columns: Sequence[str], settings: Settings) -> Iterator[Estimate]:
     yield estimate_group(paired, measure, "all", "all", settings)
     for column in columns:
         if column == "all" or not paired.groups[column].notna().any():
@@ -158,9 +161,7 @@ def estimate_group(paired: Paired, measure: Entry, by: str, group: str, settings
     return replace(known, value=value, low=low, high=high, p=p, note="; ".join(filter(None, notes)))
 
 
-def _interval(
-    measure: Entry, sample: Sample, value: float, draws: Floats, settings: Settings
-) -> tuple[float, float, str]:
+def _interval(measure: Entry, sample: Sample, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
     defined = draws[~np.isnan(draws)]
     if len(defined) < MINIMUM_RESAMPLES:
         return np.nan, np.nan, "too few defined resamples for an interval"
@@ -176,9 +177,7 @@ def _interval(
     return low, high, "exact interval, since all pairs agree"
 
 
-def _p_value(
-    measure: Entry, sample: Sample, value: float, rng: np.random.Generator, settings: Settings
-) -> float:
+def _p_value(measure: Entry, sample: Sample, value: float, rng: np.random.Generator, settings: Settings) -> float:
     neutral = measure.constant("NEUTRAL")
     if neutral is None:
         return float("nan")

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
+from tiltmeter.benchmarks._items import make_benchmark
 from tiltmeter.benchmarks._locate import file_sha256
-from tiltmeter.benchmarks._tables import cell, decode, read_bytes, read_table, require_columns
-from tiltmeter.benchmarks.crows_pairs import crows_pairs
+from tiltmeter.benchmarks._tables import decode, read_bytes, read_table, require_columns
+from tiltmeter.benchmarks.crows_pairs import COLUMNS, _type_notes
+from tiltmeter.benchmarks.pairs import check_fields, table_items
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.tables import Scores, items_table
 
@@ -57,25 +59,28 @@ def _scores(bench: Benchmark, found: Found, model: str, scorer: str, manifest: d
         "n_tokens": -1,
         "reason": [None if (item.id, role) in found else "no score in the imported file" for item, role in keys],
     } | {column: [getattr(item, column) for item, _ in keys] for column in GROUP_COLUMNS}
-    return Scores.from_frames(
-        [columns], model=model, benchmark=bench.name, items=items_table(bench), manifest=manifest
-    )
+    return Scores.from_frames([columns], model=model, benchmark=bench.name, items=items_table(bench), manifest=manifest)
 
 
-def _score_table(
-    file: Path, columns: dict[str, str], encoding: str | None
-) -> tuple[Benchmark, Found]:
+def _score_table(file: Path, columns: dict[str, str], encoding: str | None) -> tuple[Benchmark, Found]:
+    """Items and scores, aligned by row: two rows of the same id are two different items, never mixed up."""
+    check_fields(columns)
     score_columns = {role: columns.pop(f"{role}_score", name) for role, name in SCORE_COLUMN_OF_ROLE.items()}
     rows = read_table(file, encoding)
     require_columns(rows, list(score_columns.values()), file)
-    bench = crows_pairs(file, columns=columns, encoding=encoding, name=file.stem)
-    by_id = {cell(row, columns.get("id", "id")) or str(n): row for n, row in enumerate(rows, 1)}
-    found: Found = {}
-    for item in bench.items:
-        for role, column in score_columns.items():
-            value = _number(by_id.get(item.id, {}).get(column))
-            if value is not None:
-                found[item.id, role] = value
+    mapping = COLUMNS | columns
+    if "id" not in rows[0] and "index" in rows[0]:
+        mapping["id"] = "index"
+    require_columns(rows, [mapping["stereo"], mapping["anti"]], file)
+    pairs = list(table_items(rows, mapping))
+    bench = make_benchmark(file.stem, pairs, source=str(file), sha256=file_sha256(file), notes=tuple(_type_notes(pairs)))
+    kept_rows = [row for (_, item), row in zip(pairs, rows, strict=True) if not isinstance(item, str)]
+    found: Found = {
+        (item.id, role): value
+        for item, row in zip(bench.items, kept_rows, strict=True)
+        for role, column in score_columns.items()
+        if (value := _number(row.get(column))) is not None
+    }
     return bench, found
 
 
@@ -118,6 +123,4 @@ def _stereoset_predictions(
 def _scored_part(benchmark: Benchmark, part: str, found: Found) -> tuple[Item, ...]:
     """The items of a part that have scores: intersentence items too, although we compute none of our own for them."""
     items = (item for item in benchmark.items if item.extra.get("part", "intrasentence") == part)
-    return tuple(
-        replace(item, scored=True) for item in items if any((item.id, role) in found for role in item.texts)
-    )
+    return tuple(replace(item, scored=True) for item in items if any((item.id, role) in found for role in item.texts))

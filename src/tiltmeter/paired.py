@@ -59,7 +59,7 @@ class Paired:
         """The items that the measure is defined on, and how many are missing for which reason."""
         roles = self.roles_of(measure)
         missing = np.any([np.isnan(self.scores[role]) for role in roles], axis=0)
-        reasons = Counter(self._reason(roles, item) for item in np.flatnonzero(missing))
+        reasons = Counter(self._reason(roles, int(item)) for item in np.flatnonzero(missing))
         if "target" in measure.parameters:
             without = self.groups["target"].isna().to_numpy() & ~missing
             reasons.update({"no target": int(without.sum())} if without.any() else {})

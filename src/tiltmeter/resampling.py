@@ -77,9 +77,8 @@ def statistic(measure: Entry, columns: dict[str, Any], bias_type: Ints) -> Float
     stacked = np.array(values, dtype=np.float64)
     share = np.array(weights, dtype=np.float64).reshape(-1, *([1] * (stacked.ndim - 1))) * ~np.isnan(stacked)
     total = share.sum(axis=0)
-    return np.divide(
-        np.nansum(stacked * share, axis=0), total, out=np.full(np.shape(total), np.nan), where=total > 0
-    )
+    combined = np.divide(np.nansum(stacked * share, axis=0), total, out=np.full(np.shape(total), np.nan), where=total > 0)
+    return np.asarray(combined, dtype=np.float64)
 
 
 def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resamples: int) -> Floats:
@@ -87,7 +86,9 @@ def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resample
     roles = sample.paired.roles_of(measure)
     found = [
         statistic(
-            measure, {role: sample.paired.scores[role][index] for role in roles} | {"target": sample.target}, sample.bias_type
+            measure,
+            {role: sample.paired.scores[role][index] for role in roles} | {"target": sample.target},
+            sample.bias_type,
         )
         for index in sample.draws(rng, resamples)
     ]
@@ -112,9 +113,7 @@ def percentile_interval(draws: Floats, confidence: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-def bounded_interval(
-    value: float, draws: Floats, confidence: float, limits: tuple[float, float]
-) -> tuple[float, float]:
+def bounded_interval(value: float, draws: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
     """For measures that cannot fall on the far side of neutral (KLS ≥ 50, JSS ≤ 100): any noise moves them away from it.
 
     Resampling adds noise to noise, so plain percentiles sit beside the truth (and often beside the estimate itself).

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import platform
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,23 +10,20 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tiltmeter import __version__, catalog
 from tiltmeter.benchmarks import ROLES, Benchmark, load_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import DEFAULT_BY, Settings, estimate
-from tiltmeter.importing import import_scores
-from tiltmeter.models import MEANINGLESS, check_model, load_model
+from tiltmeter.models import check_model, load_model
 from tiltmeter.paired import check_columns
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.probes.likelihood import Advance
+from tiltmeter.runs import Run, clear, keep_observations, output_folder, write_estimates
 from tiltmeter.scoring import check_alignment, choose_scorers, score
-from tiltmeter.store import read_json, write_json, write_text
+from tiltmeter.store import write_json
 from tiltmeter.tables import Scores, items_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_MODELS = ("tiny-random-bert",)
 DEFAULT_BENCHMARKS = ("starter-pairs",)
@@ -56,22 +50,6 @@ class Options:
     trust_remote_code: bool = False
 
 
-@dataclass(frozen=True)
-class Run:
-    """A finished run."""
-
-    folder: Path
-    scores: Scores
-    estimates: pd.DataFrame
-    manifest: dict[str, Any]
-
-    @property
-    def meaningless(self) -> list[str]:
-        """Models whose weights are random, so that their numbers mean nothing."""
-        names = {one["model"]["shown_as"] for one in self.manifest.get("evaluations", []) if "model" in one}
-        return sorted(names & MEANINGLESS)
-
-
 def run(
     models: Sequence[str | Path] = DEFAULT_MODELS,
     benchmarks: Sequence[str | Path] = DEFAULT_BENCHMARKS,
@@ -87,14 +65,14 @@ def run(
     """
     options = options or Options()
     options.settings.check()
-    folder = _output_folder(output)
+    folder = output_folder(output)
     started = time.time()
     loaded = _load_benchmarks(benchmarks, options)
     _check_names(loaded, scorers, measures, options)
     manifest = _opening(models, benchmarks, scorers, measures, options)
 
     def begin() -> None:  # an earlier run is replaced only when the first model is loaded and can be asked
-        _clear(folder)
+        clear(folder)
         write_json(folder / "manifest.json", manifest)
 
     scores = Scores.concat(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin)))
@@ -158,16 +136,23 @@ def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benc
     loaded: list[Benchmark] = []
     for name in dict.fromkeys(map(str, names)):
         one = load_benchmark(
-            name, data_dir=options.data_dir, columns=options.columns, encoding=options.encoding, limit=options.limit
+            name,
+            data_dir=options.data_dir,
+            columns=options.columns,
+            encoding=options.encoding,
+            limit=options.limit,
         )
         if any(one.name == other.name for other in loaded):
-            one = replace(one, name=f"{one.name}-{one.data_hash()[:8]}")
+            one = replace(one, name=f"{one.name}-{one.data_hash[:8]}")
         loaded.append(one)
     return loaded
 
 
 def _check_names(
-    loaded: Sequence[Benchmark], scorers: Sequence[str] | None, measures: Sequence[str] | None, options: Options
+    loaded: Sequence[Benchmark],
+    scorers: Sequence[str] | None,
+    measures: Sequence[str] | None,
+    options: Options,
 ) -> None:
     """Everything that can be known to be wrong before a model is asked."""
     for kind, names in (("scorers", scorers), ("measures", measures)):
@@ -175,43 +160,12 @@ def _check_names(
             catalog.find(kind, name)
     check_alignment(options.alignment)
     check_batch_tokens(options.batch_tokens)
+    roles = {role for benchmark in loaded for item in benchmark.scored_items for role in item.texts}
+    for name in measures or ():
+        if missing := set(catalog.find("measures", name).parameters) & set(ROLES) - roles:
+            raise TiltmeterError(f"{name} reads {', '.join(sorted(missing))} sentences, and no benchmark here has them.")
     for benchmark in loaded:
-        roles = {role for item in benchmark.scored_items for role in item.texts}
-        for name in measures or ():
-            missing = set(catalog.find("measures", name).parameters) & set(ROLES) - roles
-            if missing:
-                raise TiltmeterError(f"{name} reads {', '.join(missing)}, and {benchmark.name} has no such sentences.")
         check_columns(items_table(benchmark), benchmark.name, options.by)
-
-
-def _output_folder(output: str | Path | None) -> Path:
-    """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
-    folder = Path(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
-    if folder.exists() and not folder.is_dir():
-        raise TiltmeterError(f"{folder} is a file; -o names a folder.")
-    above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not above.is_dir():
-        raise TiltmeterError(f"{folder} cannot be made: {above} is a file.")
-    if folder.is_dir() and any(folder.iterdir()) and not _is_run(folder):
-        raise TiltmeterError(f"{folder} holds other files and no tiltmeter run; choose another folder with -o.")
-    return folder
-
-
-def _is_run(folder: Path) -> bool:
-    try:
-        return "tiltmeter" in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return False
-
-
-def _clear(folder: Path) -> None:
-    """Takes away what an earlier run left."""
-    try:
-        for stale in ("scores.parquet", "items.parquet", "estimates.csv", "estimates.json"):
-            (folder / stale).unlink(missing_ok=True)
-    except OSError as error:
-        raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
-    shutil.rmtree(folder / "observations", ignore_errors=True)
 
 
 def _opening(
@@ -251,82 +205,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def keep_observations(folder: Path, manifests: Sequence[dict[str, Any]]) -> None:
-    """Links (or copies) the token tables into the run, so that it can be read without the cache or the model."""
-    for one in manifests:
-        source = one.get("observations", {}).get("folder")
-        if not source:
-            continue
-        for view in one["views"]:
-            target = folder / "observations" / one["model"]["shown_as"].replace("/", "--") / one["benchmark"]["name"] / view
-            target.mkdir(parents=True, exist_ok=True)
-            for block in sorted((Path(source) / view).glob("block-*.parquet")):
-                (target / block.name).unlink(missing_ok=True)  # never write into a link: the cache is at its other end
-                try:
-                    os.link(block, target / block.name)
-                except OSError:  # another file system
-                    shutil.copyfile(block, target / block.name)
-
-
-def write_estimates(folder: Path, table: pd.DataFrame) -> None:
-    """estimates.csv and estimates.json."""
-    write_text(folder / "estimates.csv", table.to_csv(index=False))
-    write_text(folder / "estimates.json", table.to_json(orient="records", indent=1, force_ascii=False, double_precision=15) + "\n")
-
-
-def load_run(folder: str | Path) -> Run:
-    """A run read back from disk; says so if it is unfinished."""
-    import pandas as pd
-
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise TiltmeterError(f"There is no run folder {folder}.")
-    scores = Scores.load(folder)
-    path = folder / "estimates.csv"
-    estimates = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame()
-    manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
-    return Run(folder, scores, estimates, manifest)
-
-
 @contextmanager
 def _unwatched(_: str, __: int) -> Iterator[Advance]:
     with nullcontext():
         yield lambda _: None
-
-
-def import_run(
-    file: str | Path, output: str | Path, *, model: str | None = None, scorer: str = "imported", seed: int = 0, **how: Any
-) -> Run:
-    """A run folder from scores that others published; `how` goes to `import_scores`."""
-    scores = import_scores(file, model=model, scorer=scorer, **how)
-    folder = _output_folder(output)
-    table = estimate(scores, seed=seed)
-    _clear(folder)
-    manifest = {"status": "finished", "tiltmeter": __version__, "evaluations": list(scores.manifests)}
-    scores.save(folder)
-    write_estimates(folder, table)
-    write_json(folder / "manifest.json", manifest)
-    return Run(folder, scores, table, manifest)
-
-
-def _refuse_namesakes(runs: Sequence[Scores]) -> None:
-    """Two models of one name must not be mixed."""
-    known: dict[str, str] = {}
-    for one in (manifest.get("model", {}) for run in runs for manifest in run.manifests):
-        name, weights = one.get("shown_as", ""), one.get("weights_sha256", "")
-        if known.setdefault(name, weights) != weights:
-            raise TiltmeterError(f"Two different models are called {name} in these runs; run one of them from another folder.")
-
-
-def load_scores(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> Scores:
-    """The scores of one or several runs, all scorers or some."""
-    runs = [load_run(folder).scores for folder in folders]
-    _refuse_namesakes(runs)
-    scores = Scores.concat(runs)
-    if not scorers:
-        return scores
-    kept = scores.frame[scores.frame["scorer"].isin(scorers)]
-    if not len(kept):
-        known = ", ".join(sorted(scores.frame["scorer"].unique()))
-        raise TiltmeterError(f"No scores by {', '.join(scorers)} in these runs. Scorers there: {known}.")
-    return Scores(kept.reset_index(drop=True), scores.items, scores.manifests)

@@ -14,8 +14,7 @@ from tiltmeter.benchmarks._locate import user_cache
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel, load_model, require
-from tiltmeter.probes import ALIGNMENTS, VIEWS, Block, LikelihoodProbe
-from tiltmeter.probes import likelihood
+from tiltmeter.probes import ALIGNMENTS, VIEWS, Block, LikelihoodProbe, likelihood
 from tiltmeter.probes.likelihood import Advance
 from tiltmeter.scorers import tokens_of
 from tiltmeter.store import ObservationCache
@@ -26,9 +25,7 @@ def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
     """The scorers that this kind of model and this benchmark allow."""
     views = {entry.name: VIEWS[entry.constant("VIEW")] for entry in catalog.entries("scorers")}
     return [
-        name
-        for name, view in views.items()
-        if view.kind == model.kind and (benchmark.has_context or not view.needs_context)
+        name for name, view in views.items() if view.kind == model.kind and (benchmark.has_context or not view.needs_context)
     ]
 
 
@@ -54,15 +51,15 @@ def score(
     views = _views(chosen)
     store = ObservationCache(_cache_root(cache), _identity(model, benchmark, alignment))
     probe = LikelihoodProbe(model, store, batch_tokens=batch_tokens, alignment=alignment, advance=advance)
-    frames = [
-        _score_block(block, chosen, views)
-        for block in probe.observe(benchmark.scored_items, sorted(set(views.values())))
-    ]
+    blocks = probe.observe(benchmark.scored_items, sorted(set(views.values())))
+    frames = [_score_block(next(blocks), chosen, views)]
+    items = items_table(benchmark)  # here, because a GPU is at work on the next block by now
+    frames += [_score_block(block, chosen, views) for block in blocks]
     return Scores.from_frames(
         frames,
         model=model.name,
         benchmark=benchmark.name,
-        items=items_table(benchmark),
+        items=items,
         manifest=_manifest(model, benchmark, chosen, probe, store, alignment),
     )
 
@@ -112,7 +109,7 @@ def _identity(model: LanguageModel, benchmark: Benchmark, alignment: str) -> dic
     return {
         "weights": model.weights_hash,
         "tokenizer": model.tokens.sha256,
-        "data": benchmark.data_hash(),
+        "data": benchmark.data_hash,
         "precision": model.precision,
         "device": model.device,
         "alignment": alignment,
@@ -161,7 +158,7 @@ def _manifest(
             "name": benchmark.name,
             "source": benchmark.source,
             "file_sha256": benchmark.sha256,
-            "data_sha256": benchmark.data_hash(),
+            "data_sha256": benchmark.data_hash,
             "citation": benchmark.citation,
             "items": len(benchmark.items),
             "scored_items": len(benchmark.scored_items),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -39,7 +38,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(temporary)
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError as error:
         raise TiltmeterError(
             f"Cannot write {path}: {error.strerror or error}. Nothing that was finished is lost: free some space or "
@@ -51,7 +50,11 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Text, atomically, in UTF-8."""
-    write_atomically(path, lambda target: target.write_text(text, encoding="utf-8") and None)
+
+    def write(target: Path) -> None:
+        target.write_text(text, encoding="utf-8")
+
+    write_atomically(path, write)
 
 
 def write_json(path: Path, value: Any) -> None:

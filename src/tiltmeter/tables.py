@@ -14,7 +14,17 @@ from tiltmeter.errors import TiltmeterError
 if TYPE_CHECKING:
     import pandas as pd
 
-SCORE_COLUMNS = ("model", "benchmark", "item", "role", "scorer", "score", "n_tokens", "reason", *GROUP_COLUMNS)
+SCORE_COLUMNS = (
+    "model",
+    "benchmark",
+    "item",
+    "role",
+    "scorer",
+    "score",
+    "n_tokens",
+    "reason",
+    *GROUP_COLUMNS,
+)
 ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES, "extra")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from functools import cached_property
+from itertools import chain, count
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
@@ -57,7 +57,7 @@ class Benchmark:
     def __len__(self) -> int:
         return len(self.items)
 
-    @property
+    @cached_property
     def scored_items(self) -> tuple[Item, ...]:
         """The items that sentence scores are defined for (StereoSet's intersentence part is loaded, unscored)."""
         return tuple(item for item in self.items if item.scored)
@@ -75,10 +75,14 @@ class Benchmark:
             raise TiltmeterError(f"--limit must be at least 1, not {n}.")
         return replace(self, items=self.scored_items[:n])
 
+    @cached_property
     def data_hash(self) -> str:
         """Hash of everything a model is shown; group labels do not matter to it."""
-        shown = [[item.id, sorted(item.texts.items()), item.context] for item in self.scored_items]
-        return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
+        digest = hashlib.sha256()
+        for item in self.scored_items:
+            shown = (item.id, *chain.from_iterable(sorted(item.texts.items())), item.context or "")
+            digest.update(b"\x1e" + "\x1f".join(shown).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
     def note_counts(self) -> dict[str, int]:
         """How often each note was made."""
@@ -99,14 +103,14 @@ def make_benchmark(name: str, rows: Iterable[tuple[str, Item | str]], **facts: A
             continue
         if row.id in taken:
             notes.append(Note(label, "kept: repeated id, a number was appended"))
-            row = replace(row, id=next(name for n in count(2) if (name := f"{row.id}#{n}") not in taken))
-        taken.add(row.id)
-        if row.texts.get("stereo") == row.texts.get("anti"):
+            item = replace(row, id=next(unused for n in count(2) if (unused := f"{row.id}#{n}") not in taken))
+        else:
+            item = row
+        taken.add(item.id)
+        if item.texts.get("stereo") == item.texts.get("anti"):
             notes.append(Note(label, "kept: both sentences are identical, so they tie"))
-        items.append(row)
+        items.append(item)
     if not items:
         reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
-        raise TiltmeterError(
-            f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}"
-        )
+        raise TiltmeterError(f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}")
     return Benchmark(name=name, items=tuple(items), notes=tuple(notes), **facts)

@@ -66,7 +66,10 @@ def _decode_8_bit(data: bytes, path: Path) -> str:
 def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> list[Row]:
     """Rows of a JSONL, JSON or delimited file as dictionaries. An unnamed first column is called 'id'."""
     suffix = path.suffix.lower()
-    if suffix in {".jsonl", ".ndjson"}:  # not splitlines(): a sentence may hold other characters that end a line
+    if suffix in {
+        ".jsonl",
+        ".ndjson",
+    }:  # not splitlines(): a sentence may hold other characters that end a line
         rows = [_json_row(line, path, n) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
     elif suffix == ".json":
         rows = _json_rows(text, path)

@@ -35,9 +35,7 @@ def pairs(
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], Path(path))
-    return make_benchmark(
-        name, table_items(rows, mapping), source=str(path), sha256=file_sha256(Path(path)), **facts
-    )
+    return make_benchmark(name, table_items(rows, mapping), source=str(path), sha256=file_sha256(Path(path)), **facts)
 
 
 def check_fields(columns: Mapping[str, str] | None) -> None:

@@ -15,8 +15,7 @@ from tiltmeter.errors import TiltmeterError
 
 SOURCE = Source(
     relative="stereoset/dev.json",
-    url="https://raw.githubusercontent.com/moinnadeem/StereoSet/"
-    "ead7d086a64a192a1eca88e0dd2fd163de375218/data/dev.json",
+    url="https://raw.githubusercontent.com/moinnadeem/StereoSet/ead7d086a64a192a1eca88e0dd2fd163de375218/data/dev.json",
     # as recorded by the Hugging Face `datasets` project (12,502,245 bytes)
     sha256="73a0f31b711688112602e4c3ac6ab1e1a7cadcdd67df6c6fd55501c889676c90",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,7 +39,7 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder.
 RunFolder = Annotated[list[Path], typer.Argument(help="Run folders.")]
 
 
-class Precision(str, Enum):
+class Precision(StrEnum):
     """How a model computes."""
 
     auto = "auto"
@@ -49,14 +49,14 @@ class Precision(str, Enum):
     fp16 = "fp16"
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """Which kind of language model."""
 
     masked = "masked"
     causal = "causal"
 
 
-class Listed(str, Enum):
+class Listed(StrEnum):
     """What can be listed."""
 
     scorers = "scorers"
@@ -111,7 +111,13 @@ def run(
         trust_remote_code=trust_remote_code,
     )
     finished = do_run(
-        model or DEFAULT_MODELS, benchmark or DEFAULT_BENCHMARKS, scorer, measure, output, options, progress_bar
+        model or DEFAULT_MODELS,
+        benchmark or DEFAULT_BENCHMARKS,
+        scorer,
+        measure,
+        output,
+        options,
+        progress_bar,
     )
     _print_run(finished, as_json)
 
@@ -148,7 +154,12 @@ def estimate(
     from tiltmeter.report.terminal import long_table
 
     table = do_estimate(
-        _scores(runs, scorer), measure, by or DEFAULT_BY, resamples=resamples, confidence=confidence, seed=seed
+        _scores(runs, scorer),
+        measure,
+        by or DEFAULT_BY,
+        resamples=resamples,
+        confidence=confidence,
+        seed=seed,
     )
     _print_table(table, long_table(table, "estimates"), as_json)
 
@@ -170,7 +181,13 @@ def compare(
     from tiltmeter.report.terminal import comparison
 
     table = do_compare(
-        _scores(runs, scorer), baseline, measure, by or "all", resamples=resamples, confidence=confidence, seed=seed
+        _scores(runs, scorer),
+        baseline,
+        measure,
+        by or "all",
+        resamples=resamples,
+        confidence=confidence,
+        seed=seed,
     )
     _print_table(table, comparison(table), as_json)
 
@@ -188,16 +205,25 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Take in per-sentence scores that others published, and estimate from them."""
-    from tiltmeter.running import import_run
+    from tiltmeter.runs import import_run
 
     finished = import_run(
-        file, output, model=model, scorer=scorer, data_dir=data_dir, columns=_mapping(columns), encoding=encoding, seed=seed
+        file,
+        output,
+        model=model,
+        scorer=scorer,
+        data_dir=data_dir,
+        columns=_mapping(columns),
+        encoding=encoding,
+        seed=seed,
     )
     _print_run(finished, as_json)
 
 
 @app.callback(invoke_without_command=True)
-def version(show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
     """Options of the program itself."""
     if show:
         results().print(f"tiltmeter {__version__}")
@@ -232,7 +258,7 @@ def _print_table(table: Any, shown: Any, as_json: bool) -> None:
 
 
 def _scores(folders: list[Path], scorers: Names) -> Any:
-    from tiltmeter.running import load_scores
+    from tiltmeter.runs import load_scores
 
     return load_scores(folders, scorers)
 
@@ -258,7 +284,11 @@ def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
         return {"name": catalog.public_name(entry.name), "what": entry.summary}
     if what == "measures":
         neutral = entry.constant("NEUTRAL")
-        return {"name": entry.name, "neutral": "–" if neutral is None else f"{neutral:.0f}", "what": entry.summary}
+        return {
+            "name": entry.name,
+            "neutral": "–" if neutral is None else f"{neutral:.0f}",
+            "what": entry.summary,
+        }
     from tiltmeter.probes import VIEWS
 
     view = VIEWS[entry.constant("VIEW")]

@@ -36,7 +36,14 @@ def _console(*, stderr: bool) -> Console:
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Advance]:
     """A bar with an ETA on standard error, if someone is watching."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),

@@ -13,4 +13,4 @@ def bias_score(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArra
     >>> float(bias_score(np.array([3.0, 1.0, 2.0, 5.0]), np.array([1.0, 2.0, 2.0, 4.0])))
     50.0
     """
-    return 100.0 * np.mean(stereo > anti, axis=-1)
+    return np.asarray(100.0 * np.mean(stereo > anti, axis=-1), dtype=np.float64)

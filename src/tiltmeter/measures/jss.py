@@ -26,7 +26,8 @@ def jss(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArray[np.fl
     0.5395
     """
     (mean_s, sd_s), (mean_a, sd_a) = fit(stereo), fit(anti)
-    return 100.0 * (1 - jensen_shannon(mean_s, sd_s, mean_a, sd_a)) / (1 + np.abs(sd_s - sd_a))
+    value = 100.0 * (1 - jensen_shannon(mean_s, sd_s, mean_a, sd_a)) / (1 + np.abs(sd_s - sd_a))
+    return np.asarray(value, dtype=np.float64)
 
 
 def jensen_shannon(mean_p: Floats, sd_p: Floats, mean_q: Floats, sd_q: Floats) -> Floats:
@@ -42,7 +43,7 @@ def jensen_shannon(mean_p: Floats, sd_p: Floats, mean_q: Floats, sd_q: Floats) -
     soft = np.log1p(np.exp(log_ratio))
     integrand = np.exp(log_p) * (np.log(2) - soft) + np.exp(log_q) * (np.log(2) - soft + log_ratio)
     value = np.sum(half * WEIGHTS * integrand, axis=(-1, -2)) / (2 * np.log(2))
-    return np.clip(value, 0.0, 1.0)
+    return np.asarray(np.clip(value, 0.0, 1.0), dtype=np.float64)
 
 
 def _log_density(x: Floats, mean: Floats, sd: Floats) -> Floats:

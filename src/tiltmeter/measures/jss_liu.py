@@ -29,4 +29,4 @@ def jss_liu(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArray[n
     gap = np.abs(sd_s - sd_a)
     divergence = np.where(divergence > 1, 1 / np.maximum(divergence, 1.0), divergence)
     gap = np.where(gap > 1, 1 / np.maximum(gap, 1.0), gap)
-    return 100.0 * (1 - divergence) / (1 + gap)
+    return np.asarray(100.0 * (1 - divergence) / (1 + gap), dtype=np.float64)

@@ -92,7 +92,8 @@ class BodyAndHead:
     def send_all(self, *arrays: NDArray[np.int64]) -> list[torch.Tensor]:
         """Several arrays in one go: each transfer has its price."""
         whole = self.send(np.concatenate(arrays))
-        return list(whole.split([len(array) for array in arrays]))
+        sizes = [len(array) for array in arrays]
+        return list(whole.split(sizes))  # type: ignore[no-untyped-call]
 
     def finished(self) -> torch.cuda.Event | None:
         """A mark behind all that the device has been asked to compute so far."""
@@ -224,7 +225,7 @@ class BodyAndHead:
 def _side_stream(device: torch.device) -> torch.cuda.Stream | None:
     import torch
 
-    return torch.cuda.Stream(device) if device.type == "cuda" else None
+    return torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
 
 
 def ready_mask(valid: torch.Tensor) -> torch.Tensor:

@@ -156,9 +156,7 @@ class Pending:
 
     def answer(self) -> Answer:
         """Waits for it."""
-        logprob, rank, block = (
-            self.parts.fetch(tensor, self.finished) for tensor in (self.logprob, self.rank, self.block)
-        )
+        logprob, rank, block = (self.parts.fetch(tensor, self.finished) for tensor in (self.logprob, self.rank, self.block))
         received = None if self.received is None else self.parts.fetch(self.received, self.finished)
         return Answer(logprob, rank, block, received)
 

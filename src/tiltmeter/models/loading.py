@@ -141,7 +141,8 @@ def _load_weights(name: str, folder: Path, kind: str, options: dict[str, Any], f
     loader = _auto("AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM")
     safe = {"use_safetensors": True} if files[0].suffix == ".safetensors" else {}
     module, info = _guard(
-        name, lambda: loader.from_pretrained(folder, output_loading_info=True, ignore_mismatched_sizes=True, **safe, **options)
+        name,
+        lambda: loader.from_pretrained(folder, output_loading_info=True, ignore_mismatched_sizes=True, **safe, **options),
     )
     wrong = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
     if wrong:

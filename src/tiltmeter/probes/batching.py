@@ -10,11 +10,11 @@ from tiltmeter.models import LanguageModel
 
 CPU_TOKENS = 2048
 """On a CPU larger batches only push activations out of its cache."""
-GPU_TOKENS = 2**17
-GPU_TOKENS_MOST = 2**18
-PADDING_SHARE = 0.06
+GPU_TOKENS = 2**16
+GPU_TOKENS_MOST = 2**17
+PADDING_SHARE = 0.04
 """A batch ends where a sequence would be padded by more than this, unless it is too small to be worth ending."""
-SMALLEST_SHARE = 0.25
+SMALLEST_SHARE = 0.125
 ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
 """Attention weights held at once when they are asked for: layers × heads × width² a sequence."""
 

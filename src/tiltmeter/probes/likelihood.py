@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
@@ -20,7 +22,7 @@ from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import VIEWS, Problem, Query, View
 from tiltmeter.store import ObservationCache, batches_of
 
-BLOCK_ITEMS = (64, 256, 1024)
+BLOCK_ITEMS = (64, 256, 2048)
 BLOCK_TOKENS = 500_000
 RUNNING_AT_ONCE = 8
 Advance = Callable[[float], None]
@@ -105,7 +107,8 @@ class LikelihoodProbe:
         """
         before: OpenBlock | None = None
         for number, block in enumerate(blocks(items)):
-            now = self._open(number, block, views)
+            with paused_collector():
+                now = self._open(number, block, views)
             if before:
                 yield self._close(before)
             before = now
@@ -217,6 +220,18 @@ class LikelihoodProbe:
             if self.cache.folder:
                 self.cache.save_part(one.block.number, name, part_table(one.answers, one.reads, one.block.found))
             self.advance(one.share * int(one.batch.lengths.sum()))
+
+
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Planning makes very many small tuples and no cycles; looking for cycles among them would stop it again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def blocks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -44,7 +44,11 @@ class Found:
     """What is known so far about one block of items: parts of an earlier, interrupted run, and new answers."""
 
     def __init__(
-        self, items: Sequence[Item], sentences: Sequence[Sentence], views: Sequence[View], tokens: Tokenization
+        self,
+        items: Sequence[Item],
+        sentences: Sequence[Sentence],
+        views: Sequence[View],
+        tokens: Tokenization,
     ) -> None:
         self.items, self.sentences, self.views, self.tokens = items, sentences, views, tokens
         self.numbers = {(items[one.item].id, one.role): n for n, one in enumerate(sentences)}
@@ -113,8 +117,20 @@ def problem_table(problems: Sequence[Problem], view: int, found: Found) -> pa.Ta
     sentence = np.array(sorted(reason), dtype=np.int64)
     n = len(sentence)
     nothing = np.full(n, np.nan, dtype=np.float32)
-    values = {"logprob": nothing, "rank": np.zeros(n, dtype=np.int64), "block": nothing, "attention": nothing}
-    table = _columns(sentence, np.full(n, view), np.full(n, -1), np.full(n, -1), values, found)
+    values: dict[str, NDArray[Any]] = {
+        "logprob": nothing,
+        "rank": np.zeros(n, dtype=np.int64),
+        "block": nothing,
+        "attention": nothing,
+    }
+    table = _columns(
+        sentence,
+        np.full(n, view, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        np.full(n, -1, dtype=np.int64),
+        values,
+        found,
+    )
     notes = pa.array([reason[one] for one in sentence], pa.string()).dictionary_encode()
     return table.set_column(table.schema.get_field_index("note"), OBSERVATIONS.field("note"), notes)
 
@@ -122,7 +138,9 @@ def problem_table(problems: Sequence[Problem], view: int, found: Found) -> pa.Ta
 def _table(answers: Answers, rows: Ints, found: Found) -> pa.Table:
     reads = answers.reads
     rows = rows[np.lexsort((reads.position[rows], reads.sentence[rows]))]
-    values = {name: getattr(answers, name)[rows] for name in ("logprob", "rank", "block", "attention")}
+    values: dict[str, NDArray[Any]] = {
+        name: getattr(answers, name)[rows] for name in ("logprob", "rank", "block", "attention")
+    }
     return _columns(reads.sentence[rows], reads.view[rows], reads.position[rows], reads.token[rows], values, found)
 
 

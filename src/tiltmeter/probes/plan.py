@@ -112,9 +112,7 @@ def make_plan(queries: Mapping[int, Sequence[Query]], mask_id: int) -> Plan:
     )
 
 
-def _unique(
-    ids: Ints, start: Ints, lengths: Ints, query_of: Ints, masked: Ints, mask_id: int
-) -> tuple[Ints, Ints]:
+def _unique(ids: Ints, start: Ints, lengths: Ints, query_of: Ints, masked: Ints, mask_id: int) -> tuple[Ints, Ints]:
     """One of each distinct sequence, and for every sequence which of those it equals.
 
     Sequences are told apart by 128-bit fingerprints: sums of random weights by position, so that masking a column

@@ -37,9 +37,7 @@ def tokenise(model: LanguageModel, items: Sequence[Item], alignment: str = "auto
         roles = {role: next(encoded) for role in item.texts}
         modified = modified_positions(item, roles, alignment)
         for role, one in roles.items():
-            sentences.append(
-                Sentence(number, role, item.texts[role], item.context, one.ids, one.content, modified[role])
-            )
+            sentences.append(Sentence(number, role, item.texts[role], item.context, one.ids, one.content, modified[role]))
     return sentences
 
 
@@ -116,7 +114,5 @@ def fill_span(context: str, sentence: str) -> tuple[int, int] | None:
 def _overlapping(encoded: Encoded, span: tuple[int, int]) -> frozenset[int]:
     offsets = encoded.offsets or ()
     return frozenset(
-        position
-        for position in encoded.content
-        if offsets[position][0] < span[1] and offsets[position][1] > span[0]
+        position for position in encoded.content if offsets[position][0] < span[1] and offsets[position][1] > span[0]
     )

@@ -68,7 +68,12 @@ def comparison(table: pd.DataFrame) -> Table:
         names = (escape(row[name]) for name in ("benchmark", "scorer", "measure", "group", "model", "baseline"))
         difference = f"{row['difference']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
         shown.add_row(
-            *names, f"{row['value']:.2f}", f"{row['baseline_value']:.2f}", difference, f"{row['n']:,}", _p_cell(row)
+            *names,
+            f"{row['value']:.2f}",
+            f"{row['baseline_value']:.2f}",
+            difference,
+            f"{row['n']:,}",
+            _p_cell(row),
         )
     return shown
 

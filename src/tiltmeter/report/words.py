@@ -27,9 +27,7 @@ def _verdict(rows: pd.DataFrame) -> str:
     head = headline(rows)
     if head is None:
         return "no measure with a neutral point could be computed."
-    groups = rows[
-        (rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "bias_type")
-    ]
+    groups = rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "bias_type")]
     return f"{_overall(head)} {_per_type(groups)}".strip()
 
 

@@ -52,7 +52,8 @@ class Tokens:
         sentence = self.sentence if keep is None else self.sentence[keep]
         kept = values if keep is None else values[keep]
         n = len(self.problem)
-        return np.bincount(sentence, minlength=n), np.bincount(sentence, weights=kept, minlength=n)
+        counts = np.bincount(sentence, minlength=n).astype(np.int64)
+        return counts, np.bincount(sentence, weights=kept, minlength=n).astype(np.float64)
 
     def _scored(self, value: Floats, count: NDArray[np.int64], empty: str) -> Scored:
         reason = self.problem.copy()

@@ -1,0 +1,155 @@
+"""A run folder: reading one back, writing estimates, keeping the observations it used, and importing published scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter import __version__
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.estimating import estimate
+from tiltmeter.importing import import_scores
+from tiltmeter.models import MEANINGLESS
+from tiltmeter.store import read_json, write_json, write_text
+from tiltmeter.tables import Scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run."""
+
+    folder: Path
+    scores: Scores
+    estimates: pd.DataFrame
+    manifest: dict[str, Any]
+
+    @property
+    def meaningless(self) -> list[str]:
+        """Models whose weights are random, so that their numbers mean nothing."""
+        names = {one["model"]["shown_as"] for one in self.manifest.get("evaluations", []) if "model" in one}
+        return sorted(names & MEANINGLESS)
+
+
+def output_folder(output: str | Path | None) -> Path:
+    """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
+    folder = Path(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
+    if folder.exists() and not folder.is_dir():
+        raise TiltmeterError(f"{folder} is a file; -o names a folder.")
+    above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not above.is_dir():
+        raise TiltmeterError(f"{folder} cannot be made: {above} is a file.")
+    if folder.is_dir() and any(folder.iterdir()) and not _is_run(folder):
+        raise TiltmeterError(f"{folder} holds other files and no tiltmeter run; choose another folder with -o.")
+    return folder
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return "tiltmeter" in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def clear(folder: Path) -> None:
+    """Takes away what an earlier run left."""
+    try:
+        for stale in ("scores.parquet", "items.parquet", "estimates.csv", "estimates.json"):
+            (folder / stale).unlink(missing_ok=True)
+    except OSError as error:
+        raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
+    shutil.rmtree(folder / "observations", ignore_errors=True)
+
+
+def keep_observations(folder: Path, manifests: Sequence[dict[str, Any]]) -> None:
+    """Links (or copies) the token tables into the run, so that it can be read without the cache or the model."""
+    for one in manifests:
+        source = one.get("observations", {}).get("folder")
+        if not source:
+            continue
+        for view in one["views"]:
+            target = folder / "observations" / one["model"]["shown_as"].replace("/", "--") / one["benchmark"]["name"] / view
+            target.mkdir(parents=True, exist_ok=True)
+            for block in sorted((Path(source) / view).glob("block-*.parquet")):
+                (target / block.name).unlink(missing_ok=True)  # never write into a link: the cache is at its other end
+                try:
+                    os.link(block, target / block.name)
+                except OSError:  # another file system
+                    shutil.copyfile(block, target / block.name)
+
+
+def write_estimates(folder: Path, table: pd.DataFrame) -> None:
+    """estimates.csv and estimates.json."""
+    write_text(folder / "estimates.csv", table.to_csv(index=False))
+    write_text(
+        folder / "estimates.json",
+        table.to_json(orient="records", indent=1, force_ascii=False, double_precision=15) + "\n",
+    )
+
+
+def load_run(folder: str | Path) -> Run:
+    """A run read back from disk; says so if it is unfinished."""
+    import pandas as pd
+
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise TiltmeterError(f"There is no run folder {folder}.")
+    scores = Scores.load(folder)
+    path = folder / "estimates.csv"
+    estimates = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame()
+    manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
+    return Run(folder, scores, estimates, manifest)
+
+
+def refuse_namesakes(runs: Sequence[Scores]) -> None:
+    """Two models of one name must not be mixed."""
+    known: dict[str, str] = {}
+    for one in (manifest.get("model", {}) for run in runs for manifest in run.manifests):
+        name, weights = one.get("shown_as", ""), one.get("weights_sha256", "")
+        if known.setdefault(name, weights) != weights:
+            raise TiltmeterError(
+                f"Two different models are called {name} in these runs; run one of them from another folder."
+            )
+
+
+def load_scores(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> Scores:
+    """The scores of one or several runs, all scorers or some."""
+    runs = [load_run(folder).scores for folder in folders]
+    refuse_namesakes(runs)
+    scores = Scores.concat(runs)
+    if not scorers:
+        return scores
+    kept = scores.frame[scores.frame["scorer"].isin(scorers)]
+    if not len(kept):
+        known = ", ".join(sorted(scores.frame["scorer"].unique()))
+        raise TiltmeterError(f"No scores by {', '.join(scorers)} in these runs. Scorers there: {known}.")
+    return Scores(kept.reset_index(drop=True), scores.items, scores.manifests)
+
+
+def import_run(
+    file: str | Path,
+    output: str | Path,
+    *,
+    model: str | None = None,
+    scorer: str = "imported",
+    seed: int = 0,
+    **how: Any,
+) -> Run:
+    """A run folder from scores that others published; `how` goes to `import_scores`."""
+    scores = import_scores(file, model=model, scorer=scorer, **how)
+    folder = output_folder(output)
+    table = estimate(scores, seed=seed)
+    clear(folder)
+    manifest = {"status": "finished", "tiltmeter": __version__, "evaluations": list(scores.manifests)}
+    scores.save(folder)
+    write_estimates(folder, table)
+    write_json(folder / "manifest.json", manifest)
+    return Run(folder, scores, table, manifest)
