@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel
 
-CPU_TOKENS = 2048
+CPU_TOKENS = 4096
 """On a CPU larger batches only push activations out of its cache."""
 GPU_TOKENS = 2**16
 GPU_TOKENS_MOST = 2**17

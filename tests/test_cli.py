@@ -1,0 +1,164 @@
+"""The command line as a user meets it: what is printed, what is written, what it exits with."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import GOLDEN
+
+from tiltmeter import Scores, estimate
+from tiltmeter.cli import main
+from tiltmeter.runs import load_run
+
+BERT, ALBERT, GPT = (str(GOLDEN / "models" / name) for name in ("tiny-bert-cased", "tiny-albert", "tiny-gpt2"))
+
+
+def tiltmeter(*words: object) -> int:
+    """Runs the command line in this process and gives its exit code."""
+    before = sys.argv
+    sys.argv = ["tiltmeter", *map(str, words)]
+    try:
+        main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    finally:
+        sys.argv = before
+    return 0
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Two masked models on the embedded pairs."""
+    assert tiltmeter("run", "-m", BERT, "-m", ALBERT, "-o", tmp_path / "run", "--resamples", 100, "-s", "aul", "-s", "cps") == 0
+    return tmp_path / "run"
+
+
+def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tiltmeter("run") == 0
+    out, err = capsys.readouterr()
+    assert "neutral 50" in out and "bias_score" in out and "kls" in out
+    assert "distinguishable from neutral" in out
+    assert "its numbers mean nothing" in err
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert {path.name for path in folder.iterdir()} == {
+        "manifest.json", "items.parquet", "scores.parquet", "estimates.csv", "estimates.json", "observations",
+    }  # fmt: skip
+
+
+def test_a_run_folder_holds_what_is_promised(run: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["status"] == "finished"
+    evaluation = manifest["evaluations"][0]
+    assert len(evaluation["model"]["weights_sha256"]) == 64
+    assert len(evaluation["benchmark"]["data_sha256"]) == 64
+    assert manifest["asked"]["seed"] == 0 and manifest["versions"]["torch"]
+    scores = pd.read_parquet(run / "scores.parquet")
+    assert list(scores.columns[:8]) == ["model", "benchmark", "item", "role", "scorer", "score", "n_tokens", "reason"]
+    assert len(scores) == 2 * 2 * 60 * 2
+    tokens = pd.read_parquet(next((run / "observations" / "tiny-albert" / "starter-pairs" / "each").iterdir()))
+    one = tokens[(tokens["item"] == "own-20") & (tokens["role"] == "stereo")]
+    total = scores.query("model == 'tiny-albert' and scorer == 'cps' and item == 'own-20' and role == 'stereo'")["score"].item()
+    assert one[~one["modified"]]["logprob"].astype(float).sum() == pytest.approx(total, abs=1e-5)
+
+
+def test_estimates_on_disk_are_those_of_the_api(run: Path) -> None:
+    again = estimate(Scores.load(run), resamples=100)
+    stored = pd.read_csv(run / "estimates.csv")
+    pd.testing.assert_series_equal(stored["value"], again["value"], rtol=1e-14, atol=0)
+    rows = json.loads((run / "estimates.json").read_text())
+    assert [row["value"] for row in rows] == pytest.approx(again["value"].where(again["value"].notna(), None).tolist(), rel=1e-12)
+    assert load_run(run).estimates["n"].tolist() == again["n"].tolist()
+
+
+def test_estimate_and_compare_commands(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tiltmeter("estimate", run, "--measure", "bias_score", "-s", "aul", "--by", "bias_type", "--resamples", 100, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["scorer"] for row in rows} == {"aul"} and {row["by"] for row in rows} == {"all", "bias_type"}
+    assert tiltmeter("compare", run, "--measure", "bias_score", "--resamples", 100) == 0
+    shown = capsys.readouterr().out
+    assert "tiny-albert" in shown and "baseline" in shown
+    assert tiltmeter("compare", run, "--baseline", "tiny-albert", "--measure", "kls", "--resamples", 100, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["model"] for row in rows} == {"tiny-bert-cased"}
+    assert all(row["difference"] == pytest.approx(row["value"] - row["baseline_value"]) for row in rows)
+
+
+def test_masked_and_causal_models_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    triples = GOLDEN / "data" / "triples_stereoset_format.json"
+    assert tiltmeter("run", "-m", BERT, "-m", GPT, "-b", "starter-pairs", "-b", triples, "-o", tmp_path / "r", "--resamples", 100) == 0
+    table = load_run(tmp_path / "r").estimates
+    assert set(table["benchmark"]) == {"starter-pairs", "stereoset"}
+    assert "stereoset_masked" in set(table[table["model"] == "tiny-bert-cased"]["scorer"])
+    assert set(table[table["model"] == "tiny-gpt2"]["scorer"]) == {"causal", "causal_mean", "stereoset_causal"}
+    assert set(table[table["benchmark"] == "starter-pairs"]["measure"]) == {"bias_score", "kls", "jss", "jss_liu"}
+    assert {"ss", "lms", "icat"} <= set(table[table["benchmark"] == "stereoset"]["measure"])
+    capsys.readouterr()
+    assert tiltmeter("compare", tmp_path / "r") == 2
+    assert "no scorer" in " ".join(capsys.readouterr().err.split())
+
+
+def test_your_own_pairs_with_columns_and_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (tmp_path / "mine.csv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["a", "b", "kind", "region"])
+        for n in range(12):
+            writer.writerow([f"The tall boy number {n} won.", f"The short boy number {n} won.", "size", "north" if n % 2 else "south"])
+    words = ["--columns", "stereo=a,anti=b,bias_type=kind", "--by", "region", "--resamples", 100, "--json", "--limit", 10]
+    assert tiltmeter("run", "-m", BERT, "-b", tmp_path / "mine.csv", "-s", "aul", "-o", tmp_path / "r", *words) == 0
+    rows = json.loads(capsys.readouterr().out)
+    counts = {row["group"]: row["n"] for row in rows if row["measure"] == "bias_score"}
+    assert counts == {"all": 10, "north": 5, "south": 5}
+
+
+def test_import_of_published_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [";sent_more;sent_less;sent_more_score;sent_less_score;score;stereo_antistereo;bias_type"]
+    for n in range(20):
+        more, less = -20 - n, -20 - (n if n == 3 else n + (1 if n % 4 else -1))
+        lines.append(f"{n};He, the {n}th, left.;She, the {n}th, left.;{more};{less};1;{'stereo' if n % 3 else 'antistereo'};gender")
+    file = tmp_path / "published.csv"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert tiltmeter("import", file, "-o", tmp_path / "r", "-m", "bert", "-s", "cps_nyu", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    (overall,) = (row for row in rows if row["measure"] == "bias_score" and row["by"] == "all")
+    assert (overall["n"], overall["n_ties"], overall["model"], overall["scorer"]) == (20, 1, "bert", "cps_nyu")
+    assert overall["value"] == pytest.approx(100 * 14 / 20)
+
+
+@pytest.mark.parametrize("what", ["scorers", "measures", "benchmarks", "models", "views"])
+def test_list(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tiltmeter("list", what) == 0
+    assert capsys.readouterr().out.strip()
+    assert tiltmeter("list", what, "--json") == 0
+    assert all(row["name"] for row in json.loads(capsys.readouterr().out))
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tiltmeter("--version") == 0
+    assert capsys.readouterr().out.startswith("tiltmeter ")
+    assert tiltmeter("run", "--help") == 0
+    shown = capsys.readouterr().out
+    for option in ("--by", "--limit", "--seed", "--device", "--precision", "--batch-tokens", "--json"):
+        assert option in shown
+
+
+def test_an_earlier_run_is_replaced(run: Path) -> None:
+    assert tiltmeter("run", "-m", GPT, "-o", run, "--resamples", 100) == 0
+    again = load_run(run)
+    assert set(again.scores.to_pandas()["model"]) == {"tiny-gpt2"}
+    assert [path.name for path in (run / "observations").iterdir()] == ["tiny-gpt2"]
+    assert np.isfinite(again.manifest["seconds"])
+
+
+def test_progress_goes_to_standard_error_only(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    os.environ.pop("FORCE_COLOR", None)
+    assert tiltmeter("run", "-m", BERT, "-o", run, "-s", "aul", "--resamples", 100, "--json") == 0
+    json.loads(capsys.readouterr().out)
