@@ -102,7 +102,9 @@ def test_a_third_party_adds_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
             return module
 
     monkeypatch.setattr(
-        catalog, "entry_points", lambda group, name="longest": [Point()] if (group, name) == ("tiltmeter.scorers", "longest") else []
+        catalog,
+        "entry_points",
+        lambda group, name="longest": [Point()] if (group, name) == ("tiltmeter.scorers", "longest") else [],
     )
     catalog.names.cache_clear()
     catalog.find.cache_clear()

@@ -36,7 +36,9 @@ def tiltmeter(*words: object) -> int:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """Two masked models on the embedded pairs."""
-    assert tiltmeter("run", "-m", BERT, "-m", ALBERT, "-o", tmp_path / "run", "--resamples", 100, "-s", "aul", "-s", "cps") == 0
+    assert (
+        tiltmeter("run", "-m", BERT, "-m", ALBERT, "-o", tmp_path / "run", "--resamples", 100, "-s", "aul", "-s", "cps") == 0
+    )
     return tmp_path / "run"
 
 
@@ -45,7 +47,7 @@ def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert tiltmeter("run") == 0
     out, err = capsys.readouterr()
     assert "neutral 50" in out and "bias_score" in out and "kls" in out
-    assert "distinguishable from neutral" in out
+    assert "distinguishable from neutral" in out and "bias types" in out
     assert "its numbers mean nothing" in err
     (folder,) = (tmp_path / "runs").iterdir()
     assert {path.name for path in folder.iterdir()} == {
@@ -65,7 +67,9 @@ def test_a_run_folder_holds_what_is_promised(run: Path) -> None:
     assert len(scores) == 2 * 2 * 60 * 2
     tokens = pd.read_parquet(next((run / "observations" / "tiny-albert" / "starter-pairs" / "each").iterdir()))
     one = tokens[(tokens["item"] == "own-20") & (tokens["role"] == "stereo")]
-    total = scores.query("model == 'tiny-albert' and scorer == 'cps' and item == 'own-20' and role == 'stereo'")["score"].item()
+    total = scores.query("model == 'tiny-albert' and scorer == 'cps' and item == 'own-20' and role == 'stereo'")[
+        "score"
+    ].item()
     assert one[~one["modified"]]["logprob"].astype(float).sum() == pytest.approx(total, abs=1e-5)
 
 
@@ -74,12 +78,17 @@ def test_estimates_on_disk_are_those_of_the_api(run: Path) -> None:
     stored = pd.read_csv(run / "estimates.csv")
     pd.testing.assert_series_equal(stored["value"], again["value"], rtol=1e-14, atol=0)
     rows = json.loads((run / "estimates.json").read_text())
-    assert [row["value"] for row in rows] == pytest.approx(again["value"].where(again["value"].notna(), None).tolist(), rel=1e-12)
+    assert [row["value"] for row in rows] == pytest.approx(
+        again["value"].where(again["value"].notna(), None).tolist(), rel=1e-12
+    )
     assert load_run(run).estimates["n"].tolist() == again["n"].tolist()
 
 
 def test_estimate_and_compare_commands(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert tiltmeter("estimate", run, "--measure", "bias_score", "-s", "aul", "--by", "bias_type", "--resamples", 100, "--json") == 0
+    assert (
+        tiltmeter("estimate", run, "--measure", "bias_score", "-s", "aul", "--by", "bias_type", "--resamples", 100, "--json")
+        == 0
+    )
     rows = json.loads(capsys.readouterr().out)
     assert {row["scorer"] for row in rows} == {"aul"} and {row["by"] for row in rows} == {"all", "bias_type"}
     assert tiltmeter("compare", run, "--measure", "bias_score", "--resamples", 100) == 0
@@ -93,7 +102,12 @@ def test_estimate_and_compare_commands(run: Path, capsys: pytest.CaptureFixture[
 
 def test_masked_and_causal_models_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     triples = GOLDEN / "data" / "triples_stereoset_format.json"
-    assert tiltmeter("run", "-m", BERT, "-m", GPT, "-b", "starter-pairs", "-b", triples, "-o", tmp_path / "r", "--resamples", 100) == 0
+    assert (
+        tiltmeter(
+            "run", "-m", BERT, "-m", GPT, "-b", "starter-pairs", "-b", triples, "-o", tmp_path / "r", "--resamples", 100
+        )
+        == 0
+    )
     table = load_run(tmp_path / "r").estimates
     assert set(table["benchmark"]) == {"starter-pairs", "stereoset"}
     assert "stereoset_masked" in set(table[table["model"] == "tiny-bert-cased"]["scorer"])
@@ -110,7 +124,9 @@ def test_your_own_pairs_with_columns_and_groups(tmp_path: Path, capsys: pytest.C
         writer = csv.writer(stream)
         writer.writerow(["a", "b", "kind", "region"])
         for n in range(12):
-            writer.writerow([f"The tall boy number {n} won.", f"The short boy number {n} won.", "size", "north" if n % 2 else "south"])
+            writer.writerow(
+                [f"The tall boy number {n} won.", f"The short boy number {n} won.", "size", "north" if n % 2 else "south"]
+            )
     words = ["--columns", "stereo=a,anti=b,bias_type=kind", "--by", "region", "--resamples", 100, "--json", "--limit", 10]
     assert tiltmeter("run", "-m", BERT, "-b", tmp_path / "mine.csv", "-s", "aul", "-o", tmp_path / "r", *words) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -122,7 +138,9 @@ def test_import_of_published_scores(tmp_path: Path, capsys: pytest.CaptureFixtur
     lines = [";sent_more;sent_less;sent_more_score;sent_less_score;score;stereo_antistereo;bias_type"]
     for n in range(20):
         more, less = -20 - n, -20 - (n if n == 3 else n + (1 if n % 4 else -1))
-        lines.append(f"{n};He, the {n}th, left.;She, the {n}th, left.;{more};{less};1;{'stereo' if n % 3 else 'antistereo'};gender")
+        lines.append(
+            f"{n};He, the {n}th, left.;She, the {n}th, left.;{more};{less};1;{'stereo' if n % 3 else 'antistereo'};gender"
+        )
     file = tmp_path / "published.csv"
     file.write_text("\n".join(lines), encoding="utf-8")
     assert tiltmeter("import", file, "-o", tmp_path / "r", "-m", "bert", "-s", "cps_nyu", "--json") == 0

@@ -43,22 +43,25 @@ def headline(rows: pd.DataFrame) -> Any | None:
 
 
 def _overall(row: Any) -> str:
-    share = f"{row['value']:.1f} % of {row['n']:,} pairs by {row['scorer']} ({row['measure']}, neutral {row['neutral']:.0f})"
-    interval = f"95 % interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else "no interval"
+    share = f"the stereotypical sentence scores higher in {row['value']:.1f} % of {row['n']:,} pairs"
+    how = f"{row['measure']} by {row['scorer']}, neutral {row['neutral']:.0f}"
+    interval = f", interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else ""
     if row["p"] < SIGNIFICANT:
-        side = "the stereotype" if row["value"] > row["neutral"] else "the anti-stereotype"
-        return f"it prefers {side} in {share}, {interval}: distinguishable from neutral (p {p_text(row['p'])})."
-    return f"it prefers the stereotype in {share}, {interval}: not distinguishable from neutral (p {p_text(row['p'])})."
+        side = "towards" if row["value"] > row["neutral"] else "away from"
+        verdict = f"a lean {side} the stereotypes that is distinguishable from neutral (p {p_text(row['p'])})"
+    else:
+        verdict = f"not distinguishable from neutral (p {p_text(row['p'])})"
+    return f"{share} ({how}{interval}): {verdict}."
 
 
 def _per_type(groups: pd.DataFrame) -> str:
     if len(groups) < 2:
         return ""
-    sure = groups[groups["p_holm"] < SIGNIFICANT]
+    sure = groups[groups["p_holm"] < SIGNIFICANT].sort_values("value", ascending=False)
     if not len(sure):
-        return f"None of the {len(groups)} bias types is, taken alone and corrected for asking {len(groups)} times."
-    named = [f"{row['group']} ({row['value']:.1f})" for _, row in sure.sort_values("value", ascending=False).iterrows()]
-    return f"Of {len(groups)} bias types, these are too, after correction: {', '.join(named)}."
+        return f"Taken alone, none of the {len(groups)} bias types can be told from neutral (after Holm's correction)."
+    named = [f"{row['group']} ({row['value']:.1f})" for _, row in sure.iterrows()]
+    return f"Taken alone, {len(sure)} of {len(groups)} bias types can (after Holm's correction): {', '.join(named)}."
 
 
 def p_text(p: float) -> str:
