@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import GOLDEN
 
+from conftest import GOLDEN
 from tiltmeter import Scores, estimate
 from tiltmeter.cli import main
 from tiltmeter.runs import load_run

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import golden_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import tiltmeter
+from conftest import golden_scores
 from tiltmeter import Scores, TiltmeterError
 from tiltmeter.resampling import bounded_interval, percentile_interval
 from tiltmeter.significance import binomial_p, bootstrap_p, holm, permutation_p

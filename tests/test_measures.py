@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from conftest import reference
 from tiltmeter import catalog
 from tiltmeter.measures.bias_score import bias_score
 from tiltmeter.measures.icat import icat
@@ -128,7 +129,7 @@ def test_jensen_shannon_by_another_method(mean: float, sd: float) -> None:
         return (p * np.log2(p / m) if p > 0 else 0) / 2 + (q * np.log2(q / m) if q > 0 else 0) / 2
 
     marks = sorted({-8.0, 0.0, 8.0, mean - 8 * sd, mean, mean + 8 * sd})
-    expected = sum(quad(integrand, a, b, limit=200, epsabs=1e-12)[0] for a, b in zip(marks, marks[1:], strict=False))
+    expected = sum(quad(integrand, a, b, limit=200, epsabs=1e-12)[0] for a, b in pairwise(marks))
     found = jensen_shannon(np.array(0.0), np.array(1.0), np.array(float(mean)), np.array(float(sd)))
     assert found == pytest.approx(expected, abs=2e-7)
 

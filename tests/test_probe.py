@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from conftest import CAUSAL, GOLDEN, MASKED, golden_model, golden_scores
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tiltmeter
+from conftest import CAUSAL, GOLDEN, MASKED, golden_model, golden_scores
 from tiltmeter import Benchmark, Item, LanguageModel
 from tiltmeter.models import Answer, Batch, Encoded, OutOfMemoryError
 from tiltmeter.probes import likelihood
@@ -39,7 +39,10 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "DebertaV2": ("tiny-bert-cased", SMALL | {"relative_attention": True, "pos_att_type": ["c2p"]}),
     "ModernBert": ("tiny-bert-cased", SMALL | {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}),
     "GPT2": ("tiny-gpt2", {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 256}),
-    "GPTNeo": ("tiny-gpt2", {"hidden_size": 32, "num_layers": 2, "num_heads": 2, "attention_types": [[["global", "local"], 1]]}),
+    "GPTNeo": (
+        "tiny-gpt2",
+        {"hidden_size": 32, "num_layers": 2, "num_heads": 2, "attention_types": [[["global", "local"], 1]]},
+    ),
     "OPT": ("tiny-gpt2", SMALL | {"ffn_dim": 48, "word_embed_proj_dim": 32}),
     "Llama": ("tiny-gpt2", SMALL),
     "Qwen2": ("tiny-gpt2", SMALL | {"num_key_value_heads": 2}),

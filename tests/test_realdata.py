@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import GOLDEN
 
 import tiltmeter
+from conftest import GOLDEN
 from tiltmeter.probes.sentences import tokenise
 from tiltmeter.running import Options, Settings, run
 
