@@ -8,10 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 import tiltmeter
 from tiltmeter import LanguageModel, Scores
+
+# The same examples every time: a red build must mean a change, not a draw.
+hypothesis.settings.register_profile("tiltmeter", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("tiltmeter")
 
 GOLDEN = Path(__file__).parent / "golden"
 MASKED = ("tiny-bert-cased", "tiny-roberta", "tiny-albert")

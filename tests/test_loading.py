@@ -446,10 +446,11 @@ def test_a_model_in_memory_scores_as_its_folder(bert: Path, pairs: Path) -> None
     assert wrapped.kind == "masked"
     pd.testing.assert_frame_equal(scores_of(wrapped, pairs), scores_of(load_model(bert), pairs))
     again = wrap_model(module, tokenizer, name="bert")
-    assert again.weights_hash == wrapped.weights_hash
+    before = again.weights_hash
+    assert before == wrapped.weights_hash
     with torch.no_grad():
         module.cls.predictions.bias[7] += 0.01
-    assert wrap_model(module, tokenizer, name="bert").weights_hash != wrapped.weights_hash
+    assert wrapped.weights_hash != before  # of the model as it is now, not as it was when it was wrapped
 
 
 # How long a sentence may be --------------------------------------------------

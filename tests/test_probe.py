@@ -25,7 +25,8 @@ from tiltmeter.probes.plan import make_plan
 from tiltmeter.probes.sentences import differing, fill_span, tokenise
 from tiltmeter.probes.views import VIEWS, Query
 
-SUMS = {"cps", "pll", "cps_nyu", "causal"}
+SUMS = {"cps", "pll", "causal"}
+ROUNDED = {"cps_nyu", "cps_biasbench"}  # to 3 decimals: the last bit of a float may move the third
 SMALL: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
 ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "Bert": ("tiny-bert-cased", SMALL),
@@ -67,10 +68,10 @@ def frame(scores: tiltmeter.Scores) -> Any:
 def assert_same(one: Any, other: Any, mean_tolerance: float = 1e-5) -> None:
     assert one.index.equals(other.index)
     assert (one.isna() == other.isna()).all()
-    sums = one.index.get_level_values("scorer").isin(SUMS)
     gap = (one - other).abs().fillna(0)
-    assert gap[sums].max() <= 1e-3 or not sums.any()
-    assert gap[~sums].max() <= mean_tolerance or sums.all()
+    for scorer, largest in gap.groupby(level="scorer").max().items():
+        allowed = 1e-3 if scorer in SUMS else 1.001e-3 if scorer in ROUNDED else mean_tolerance
+        assert largest <= allowed, scorer
 
 
 def few(n: int = 12) -> Benchmark:

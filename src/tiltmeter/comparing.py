@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY, Settings, check_measures, choose_measures
+from tiltmeter.estimating import MINIMUM_RESAMPLES, Settings, check_measures, choose_measures
 from tiltmeter.paired import Paired, pair_up
 from tiltmeter.resampling import Sample, bootstrap, generator, percentile_interval, statistic, stratum_of
 from tiltmeter.significance import binomial_p, bootstrap_p, holm
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COMPARE_COLUMNS = (
     "benchmark", "scorer", "measure", "by", "group", "model", "baseline", "n", "n_missing", "value", "baseline_value",
-    "difference", "low", "high", "p", "p_holm",
+    "difference", "low", "high", "p", "p_holm", "note",
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def compare(
     scores: Scores,
     baseline: str | None = None,
     measures: Sequence[str] | None = None,
-    by: str | Sequence[str] = DEFAULT_BY,
+    by: str | Sequence[str] = "all",
     *,
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -93,26 +93,28 @@ def _difference(one: Paired, base: Paired, measure: Entry, by: str, group: str, 
     row: dict[str, Any] = {
         "benchmark": one.benchmark, "scorer": one.scorer, "measure": measure.name, "by": by, "group": group,
         "model": one.model, "baseline": base.model, "n": len(one), "n_missing": n_all - len(one),
-        **dict.fromkeys(("value", "baseline_value", "difference", "low", "high", "p", "p_holm"), np.nan),
+        **dict.fromkeys(("value", "baseline_value", "difference", "low", "high", "p", "p_holm"), np.nan), "note": "",
     }  # fmt: skip
     if not len(one):
-        return row
+        return row | {"note": "no common complete items"}
     samples = [Sample.of(paired, stratum_of(measure)) for paired in (one, base)]
     values = [float(statistic(measure, sample.columns(), sample.bias_type)) for sample in samples]
     label = ("bootstrap", one.benchmark, by, group, measure.name)
     # Two streams of the same seed draw the same items for both models.
     draws = [bootstrap(measure, sample, generator(settings.seed, *label), settings.resamples) for sample in samples]
     difference = values[0] - values[1]
+    row |= {"value": values[0], "baseline_value": values[1], "difference": difference}
+    if measure.name == "bias_score":
+        row["p"] = _mcnemar(one, base)
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
-    if measure.constant("BOUNDED", False) and len(moved):  # see bounded_interval: take out the bias of resampling
+    if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) == 0 and difference != 0):
+        return row | {"note": "too few items: no resample differs"}
+    if measure.constant("BOUNDED", False):  # see bounded_interval: take out the bias of resampling
         moved = moved - (moved.mean() - difference)
-    low, high = percentile_interval(moved, settings.confidence) if len(moved) else (np.nan, np.nan)
-    p = _mcnemar(one, base) if measure.name == "bias_score" else bootstrap_p(moved)
-    return row | {
-        "value": values[0], "baseline_value": values[1], "difference": difference,
-        "low": low, "high": high, "p": p, "p_holm": np.nan,
-    }  # fmt: skip
+    low, high = percentile_interval(moved, settings.confidence)
+    p = row["p"] if measure.name == "bias_score" else bootstrap_p(moved)
+    return row | {"low": low, "high": high, "p": p}
 
 
 def _common(one: Paired, base: Paired) -> tuple[Paired, Paired]:

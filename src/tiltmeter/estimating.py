@@ -157,7 +157,8 @@ def estimate_group(paired: Paired, measure: Entry, by: str, group: str, settings
     draws = bootstrap(measure, sample, generator(settings.seed, "bootstrap", *label), settings.resamples)
     low, high, note = _interval(measure, sample, value, draws, settings)
     p = _p_value(measure, sample, value, generator(settings.seed, "swap", *label), settings)
-    notes = [note, _left_out(measure, sample)]
+    equal = measure.constant("BOUNDED", False) and value == measure.constant("NEUTRAL")
+    notes = ["both score distributions are the same" if equal else "", note, _left_out(measure, sample)]
     return replace(known, value=value, low=low, high=high, p=p, note="; ".join(filter(None, notes)))
 
 
@@ -166,15 +167,14 @@ def _interval(measure: Entry, sample: Sample, value: float, draws: Floats, setti
     if len(defined) < MINIMUM_RESAMPLES:
         return np.nan, np.nan, "too few defined resamples for an interval"
     note = f"{len(draws) - len(defined)} of {len(draws)} resamples undefined" if len(defined) < len(draws) else ""
+    if np.ptp(defined) == 0:  # an interval without width would claim certainty
+        if measure.name != "bias_score":
+            return np.nan, np.nan, "no interval, since no resample differs"
+        low, high = exact_proportion_interval(_wins(sample.paired)[0], len(sample.paired), settings.confidence)
+        return low, high, "exact interval, since no resample within bias types differs"
     if measure.constant("BOUNDED", False):
         return *bounded_interval(value, defined, settings.confidence, measure.constant("RANGE")), note
-    low, high = percentile_interval(defined, settings.confidence)
-    if low < high or measure.name != "bias_score":
-        return low, high, note
-    # All pairs agree: no resample can differ, and an interval without width would claim certainty.
-    wins, _ = _wins(sample.paired)
-    low, high = exact_proportion_interval(wins, len(sample.paired), settings.confidence)
-    return low, high, "exact interval, since all pairs agree"
+    return *percentile_interval(defined, settings.confidence), note
 
 
 def _p_value(measure: Entry, sample: Sample, value: float, rng: np.random.Generator, settings: Settings) -> float:
@@ -183,8 +183,11 @@ def _p_value(measure: Entry, sample: Sample, value: float, rng: np.random.Genera
         return float("nan")
     if measure.name == "bias_score":
         return binomial_p(*_wins(sample.paired))
-    # A measure whose neutral point is the end of its range is never on it by chance: compare with exchanged pairs.
-    return permutation_p(value, swapped(measure, sample, rng, settings.resamples), neutral)
+    exchanged = swapped(measure, sample, rng, settings.resamples)
+    # A bounded measure is never on neutral by chance, so all that is as far away counts. For the others exchanging is
+    # centred on what ties leave of neutral: a tie stays one.
+    centre = neutral if measure.constant("BOUNDED", False) else float(np.mean(exchanged))
+    return permutation_p(value, exchanged, centre)
 
 
 def _wins(paired: Paired) -> tuple[int, int]:
@@ -219,8 +222,8 @@ def _direction_gap(advantaged: Paired, disadvantaged: Paired, measure: Entry, se
         missing += reasons
         ties += int((complete.scores["stereo"] == complete.scores["anti"]).sum())
     values = [float(statistic(measure, sample.columns(), sample.bias_type)) for sample in samples]
-    gap = abs(values[0] - values[1])
-    low, high = bounded_interval(gap, np.abs(draws[0] - draws[1]), settings.confidence, (0.0, 100.0))
+    gap, gaps = abs(values[0] - values[1]), np.abs(draws[0] - draws[1])
+    low, high = bounded_interval(gap, gaps, settings.confidence, (0.0, 100.0)) if np.ptp(gaps) else (np.nan, np.nan)
     return Estimate(
         by="direction",
         group="|difference|",

@@ -64,12 +64,12 @@ def _scores(bench: Benchmark, found: Found, model: str, scorer: str, manifest: d
 
 def _score_table(file: Path, columns: dict[str, str], encoding: str | None) -> tuple[Benchmark, Found]:
     """Items and scores, aligned by row: two rows of the same id are two different items, never mixed up."""
-    check_fields(columns)
     score_columns = {role: columns.pop(f"{role}_score", name) for role, name in SCORE_COLUMN_OF_ROLE.items()}
+    check_fields(columns)
     rows = read_table(file, encoding)
     require_columns(rows, list(score_columns.values()), file)
     mapping = COLUMNS | columns
-    if "id" not in rows[0] and "index" in rows[0]:
+    if "id" not in columns and "id" not in rows[0] and "index" in rows[0]:
         mapping["id"] = "index"
     require_columns(rows, [mapping["stereo"], mapping["anti"]], file)
     pairs = list(table_items(rows, mapping))

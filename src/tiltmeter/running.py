@@ -6,18 +6,19 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__, catalog
-from tiltmeter.benchmarks import ROLES, Benchmark, load_benchmark
+from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import DEFAULT_BY, Settings, estimate
 from tiltmeter.models import check_model, load_model
 from tiltmeter.paired import check_columns
+from tiltmeter.probes import VIEWS
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.probes.likelihood import Advance
 from tiltmeter.runs import Run, clear, keep_observations, output_folder, write_estimates
@@ -51,10 +52,10 @@ class Options:
 
 
 def run(
-    models: Sequence[str | Path] = DEFAULT_MODELS,
-    benchmarks: Sequence[str | Path] = DEFAULT_BENCHMARKS,
-    scorers: Sequence[str] | None = None,
-    measures: Sequence[str] | None = None,
+    models: str | Path | Sequence[str | Path] = DEFAULT_MODELS,
+    benchmarks: str | Path | Sequence[str | Path] = DEFAULT_BENCHMARKS,
+    scorers: str | Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     output: str | Path | None = None,
     options: Options | None = None,
     watch: Watch | None = None,
@@ -63,6 +64,7 @@ def run(
 
     Interrupted or killed, the same call goes on where it stopped: finished batches are in the cache.
     """
+    models, benchmarks, scorers, measures = _listed(models), _listed(benchmarks), _listed(scorers), _listed(measures)
     options = options or Options()
     options.settings.check()
     folder = output_folder(output)
@@ -76,7 +78,10 @@ def run(
         write_json(folder / "manifest.json", manifest)
 
     scores = Scores.concat(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin)))
-    table = estimate(scores, measures, options.by, **vars(options.settings))
+    scores.write_tables(folder)
+    keep_observations(folder, scores.manifests)
+    table = estimate(scores, measures or None, options.by, **vars(options.settings))
+    write_estimates(folder, table)
     manifest |= {
         "status": "finished",
         "seconds": round(time.time() - started, 3),
@@ -84,26 +89,31 @@ def run(
         "batches_reused": sum(one["batches_reused"] for one in scores.manifests),
         "evaluations": list(scores.manifests),
     }
-    scores.save(folder)
-    keep_observations(folder, scores.manifests)
-    write_estimates(folder, table)
     write_json(folder / "manifest.json", manifest)
     return Run(folder, scores, table, manifest)
 
 
+def _listed(given: Any) -> list[str]:
+    """One name, several, or none, as a list without repeats."""
+    if given is None:
+        return []
+    return list(dict.fromkeys(map(str, [given] if isinstance(given, str | Path) else given)))
+
+
 def _evaluate(
-    models: Sequence[str | Path],
+    models: Sequence[str],
     benchmarks: Sequence[Benchmark],
-    scorers: Sequence[str] | None,
+    scorers: Sequence[str],
     options: Options,
     watch: Watch,
     begin: Callable[[], None],
 ) -> Iterator[Scores]:
+    kinds = {name: options.kind or check_model(name) for name in models}  # of a hub model known only when it is loaded
+    for name, kind in kinds.items():
+        if kind:
+            scorers_for(kind, scorers, name, set(kinds.values()))
     taken: set[str] = set()
-    wanted = list(dict.fromkeys(map(str, models)))
-    for name in wanted:
-        check_model(name)
-    for name in wanted:
+    for name in models:
         model = load_model(
             name,
             kind=options.kind,
@@ -113,8 +123,9 @@ def _evaluate(
         )
         if model.name in taken:  # two folders of the same name
             model.name = f"{model.name}-{model.weights_hash[:8]}"
-        for benchmark in benchmarks if not taken else ():
-            choose_scorers(model, benchmark, scorers)
+        wanted = scorers_for(model.kind, scorers, name, set(kinds.values()) | {model.kind})
+        for benchmark in benchmarks:
+            choose_scorers(model, benchmark, wanted)
         if not taken:
             begin()
         taken.add(model.name)
@@ -123,7 +134,7 @@ def _evaluate(
                 yield score(
                     model,
                     benchmark,
-                    scorers,
+                    wanted,
                     cache=options.cache,
                     batch_tokens=options.batch_tokens,
                     alignment=options.alignment,
@@ -131,15 +142,30 @@ def _evaluate(
                 )
 
 
+def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
+    """Of the scorers asked for, those for this kind of model; one that is for another model of the run is left to it."""
+    views = {name: VIEWS[catalog.find("scorers", name).constant("VIEW")] for name in names}
+    foreign = [name for name, view in views.items() if view.kind != kind and view.kind not in kinds]
+    ours = [name for name, view in views.items() if view.kind == kind]
+    if foreign or (names and not ours):
+        name = (foreign or list(names))[0]
+        raise TiltmeterError(
+            f"{name} needs a {views[name].kind} language model, but {model} is {kind}. "
+            f"`tiltmeter list scorers` shows which scorers go with which kind."
+        )
+    return ours
+
+
 def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benchmark]:
     """The benchmarks, each under a name of its own: two files may be called the same."""
     loaded: list[Benchmark] = []
     for name in dict.fromkeys(map(str, names)):
+        built_in = name.replace("-", "_") in catalog.names("benchmarks")  # a mapping is about files of the user's
         one = load_benchmark(
             name,
             data_dir=options.data_dir,
-            columns=options.columns,
-            encoding=options.encoding,
+            columns=None if built_in else options.columns,
+            encoding=None if built_in else options.encoding,
             limit=options.limit,
         )
         if any(one.name == other.name for other in loaded):
@@ -154,16 +180,17 @@ def _check_names(
     measures: Sequence[str] | None,
     options: Options,
 ) -> None:
-    """Everything that can be known to be wrong before a model is asked."""
+    """What can be known to be wrong before a model is asked."""
     for kind, names in (("scorers", scorers), ("measures", measures)):
         for name in names or ():
             catalog.find(kind, name)
     check_alignment(options.alignment)
     check_batch_tokens(options.batch_tokens)
-    roles = {role for benchmark in loaded for item in benchmark.scored_items for role in item.texts}
+    items = [item for benchmark in loaded for item in benchmark.scored_items]
+    there = {role for item in items for role in item.texts} | ({"target"} if any(item.target for item in items) else set())
     for name in measures or ():
-        if missing := set(catalog.find("measures", name).parameters) & set(ROLES) - roles:
-            raise TiltmeterError(f"{name} reads {', '.join(sorted(missing))} sentences, and no benchmark here has them.")
+        if missing := set(catalog.find("measures", name).parameters) - there:
+            raise TiltmeterError(f"{name} reads {', '.join(sorted(missing))}, and no benchmark here has that.")
     for benchmark in loaded:
         check_columns(items_table(benchmark), benchmark.name, options.by)
 
@@ -207,5 +234,4 @@ def _version(package: str) -> str | None:
 
 @contextmanager
 def _unwatched(_: str, __: int) -> Iterator[Advance]:
-    with nullcontext():
-        yield lambda _: None
+    yield lambda _: None

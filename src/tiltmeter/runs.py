@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter import __version__
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import estimate
 from tiltmeter.importing import import_scores
 from tiltmeter.models import MEANINGLESS
-from tiltmeter.store import read_json, write_json, write_text
+from tiltmeter.store import read_json, write_text
 from tiltmeter.tables import Scores
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def load_run(folder: str | Path) -> Run:
 
 
 def refuse_namesakes(runs: Sequence[Scores]) -> None:
-    """Two models of one name must not be mixed."""
+    """Two models, two benchmarks or two scores of one name must not be mixed."""
     known: dict[str, str] = {}
     for one in (manifest.get("model", {}) for run in runs for manifest in run.manifests):
         name, weights = one.get("shown_as", ""), one.get("weights_sha256", "")
@@ -118,6 +117,25 @@ def refuse_namesakes(runs: Sequence[Scores]) -> None:
             raise TiltmeterError(
                 f"Two different models are called {name} in these runs; run one of them from another folder."
             )
+    texts: dict[tuple[str, str], tuple[str, str]] = {}
+    for run in runs:
+        columns = (run.items[name] for name in ("benchmark", "item", "stereo", "anti"))
+        for benchmark, item, stereo, anti in zip(*columns, strict=True):
+            if texts.setdefault((benchmark, item), (stereo, anti)) != (stereo, anti):
+                raise TiltmeterError(
+                    f"Two different benchmarks are called {benchmark} in these runs (item {item} differs); rename a file."
+                )
+
+
+def refuse_repeats(scores: Scores) -> None:
+    """The same sentence scored twice under one name would count once, and nobody could say which."""
+    key = ["model", "benchmark", "scorer", "item", "role"]
+    repeated = scores.frame[scores.frame.duplicated(key)]
+    if len(repeated):
+        first = repeated.iloc[0]
+        raise TiltmeterError(
+            f"These runs hold scores of {first['model']} on {first['benchmark']} by {first['scorer']} more than once."
+        )
 
 
 def load_scores(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> Scores:
@@ -125,6 +143,7 @@ def load_scores(folders: Sequence[str | Path], scorers: Sequence[str] | None = N
     runs = [load_run(folder).scores for folder in folders]
     refuse_namesakes(runs)
     scores = Scores.concat(runs)
+    refuse_repeats(scores)
     if not scorers:
         return scores
     kept = scores.frame[scores.frame["scorer"].isin(scorers)]
@@ -148,8 +167,6 @@ def import_run(
     folder = output_folder(output)
     table = estimate(scores, seed=seed)
     clear(folder)
-    manifest = {"status": "finished", "tiltmeter": __version__, "evaluations": list(scores.manifests)}
-    scores.save(folder)
     write_estimates(folder, table)
-    write_json(folder / "manifest.json", manifest)
-    return Run(folder, scores, table, manifest)
+    scores.save(folder)
+    return Run(folder, scores, table, read_json(folder / "manifest.json"))

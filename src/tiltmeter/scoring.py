@@ -48,7 +48,7 @@ def score(
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
     check_alignment(alignment)
     chosen = choose_scorers(model, benchmark, scorers)
-    views = _views(chosen)
+    views = _views(chosen, model)
     store = ObservationCache(_cache_root(cache), _identity(model, benchmark, alignment))
     probe = LikelihoodProbe(model, store, batch_tokens=batch_tokens, alignment=alignment, advance=advance)
     blocks = probe.observe(benchmark.scored_items, sorted(set(views.values())))
@@ -90,10 +90,13 @@ def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[s
     return chosen
 
 
-def _views(chosen: Sequence[Entry]) -> dict[str, str]:
-    """Scorer to view. Where AULA is asked for, AUL reads the same pass."""
+def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
+    """Scorer to view. Where AULA is asked for, AUL reads the same pass.
+
+    Not in half precision: the kernels that give attention round so differently there that preferences flip.
+    """
     views = {entry.name: str(entry.constant("VIEW")) for entry in chosen}
-    if "unmasked_attention" in views.values():
+    if "unmasked_attention" in views.values() and model.precision in ("fp32", "tf32"):
         views = {name: "unmasked_attention" if view == "unmasked" else view for name, view in views.items()}
     return views
 
@@ -109,6 +112,7 @@ def _identity(model: LanguageModel, benchmark: Benchmark, alignment: str) -> dic
     return {
         "weights": model.weights_hash,
         "tokenizer": model.tokens.sha256,
+        "max_length": str(model.tokens.max_length),
         "data": benchmark.data_hash,
         "precision": model.precision,
         "device": model.device,
@@ -153,7 +157,8 @@ def _manifest(
     alignment: str,
 ) -> dict[str, Any]:
     return {
-        "model": model.facts | {"shown_as": model.name, "tokenizer": model.tokens.facts()},
+        "model": model.facts
+        | {"weights_sha256": model.weights_hash, "shown_as": model.name, "tokenizer": model.tokens.facts()},
         "benchmark": {
             "name": benchmark.name,
             "source": benchmark.source,
@@ -165,7 +170,7 @@ def _manifest(
             "notes": benchmark.note_counts(),
         },
         "scorers": [entry.name for entry in chosen],
-        "views": sorted(set(_views(chosen).values())),
+        "views": sorted(set(_views(chosen, model).values())),
         "alignment": alignment,
         "observations": {"key": store.key, "folder": str(store.folder) if store.folder else None},
         **probe.work.counts(),

@@ -58,7 +58,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """JSON, atomically; not-a-number becomes null."""
+    """JSON, atomically."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 

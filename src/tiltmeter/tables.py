@@ -77,7 +77,17 @@ class Scores:
         return str(self.frame._repr_html_())
 
     def save(self, folder: str | Path) -> Path:
-        """Writes items.parquet and scores.parquet."""
+        """Writes items.parquet, scores.parquet and the manifest that says where they came from."""
+        from tiltmeter import __version__
+        from tiltmeter.store import write_json
+
+        self.write_tables(folder)
+        manifest = {"status": "finished", "tiltmeter": __version__, "evaluations": list(self.manifests)}
+        write_json(Path(folder) / "manifest.json", manifest)
+        return Path(folder)
+
+    def write_tables(self, folder: str | Path) -> Path:
+        """Writes items.parquet and scores.parquet alone."""
         import pyarrow as pa
 
         from tiltmeter.store import write_table

@@ -54,6 +54,11 @@ class Benchmark:
     citation: str = ""
     notes: tuple[Note, ...] = ()
 
+    def __post_init__(self) -> None:
+        repeated = [name for name, n in Counter(item.id for item in self.items).items() if n > 1]
+        if repeated:
+            raise TiltmeterError(f"{self.name}: ids must be unique, and '{repeated[0]}' is not.")
+
     def __len__(self) -> int:
         return len(self.items)
 

@@ -99,17 +99,16 @@ def _delimited_rows(text: str, path: Path, separators: str) -> list[Row]:
 
 
 def _cells(text: str, path: Path, separator: str) -> list[list[str]]:
-    """The cells of a table. Where a quotation mark is never closed, quotes are taken for text if the table then fits."""
+    """The cells of a table. Where its quotation marks make no sense as quotes, they are text, if the table then fits."""
     try:
-        for _ in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
-            pass
-    except csv.Error as error:
-        if "unexpected end of data" in str(error):
-            plain = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE))
-            if len({len(row) for row in plain if row}) == 1:
-                return plain
-            raise TiltmeterError(f"{path} opens a quotation mark that is never closed.") from None
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+    except csv.Error:
+        plain = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE))
+        if len({len(row) for row in plain if row}) == 1:
+            return plain
+        raise TiltmeterError(
+            f"{path}: its quotation marks do not match (a quote never closed, or text behind a closing one)."
+        ) from None
 
 
 def _json_row(line: str, path: Path, number: int) -> Row:

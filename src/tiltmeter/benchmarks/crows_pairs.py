@@ -39,7 +39,7 @@ def crows_pairs(
     file = locate(SOURCE, path, data_dir)
     rows = read_table(file, encoding)
     mapping = COLUMNS | dict(columns or {})
-    if "id" not in rows[0] and "index" in rows[0]:
+    if "id" not in (columns or {}) and "id" not in rows[0] and "index" in rows[0]:
         mapping["id"] = "index"
     require_columns(rows, [mapping["stereo"], mapping["anti"]], file)
     found = [(label, _with_annotations(item)) for label, item in table_items(rows, mapping)]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.hashing import hash_state
 from tiltmeter.models.tokenization import Tokenization
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class LanguageModel:
 
     @property
     def weights_hash(self) -> str:
-        """Fingerprint of weights and configuration."""
-        return str(self.facts["weights_sha256"])
+        """Fingerprint of weights and configuration; of a model in memory, as it is now, since it may be trained on."""
+        return str(self.facts.get("weights_sha256") or hash_state(self._module))
 
     @property
     def precision(self) -> str:
@@ -162,7 +163,7 @@ class Pending:
 
 
 def _log_total(logits: torch.Tensor) -> torch.Tensor:
-    """log Σ exp(logit); not a number where any logit is not finite, so that nothing odd passes for a probability."""
+    """log Σ exp(logit); not a number where it is not finite, so that nothing odd passes for a probability."""
     total = logits.logsumexp(1)
     return total.masked_fill(~total.isfinite(), float("nan"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.hashing import WEIGHT_PATTERNS, hash_state, hash_weights, weight_files
+from tiltmeter.models.hashing import WEIGHT_PATTERNS, hash_weights, weight_files
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.tokenization import Tokenization
@@ -78,16 +78,23 @@ def wrap_model(
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(dtype, dtype),
     }
     facts = known | (facts or {})
-    facts.setdefault("weights_sha256", "")
-    facts["weights_sha256"] = facts["weights_sha256"] or hash_state(module)
     return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit), facts)
 
 
-def check_model(name: str | Path) -> None:
-    """Refuses a folder that does not exist or has no weights, before another model is asked for hours."""
+def check_model(name: str | Path) -> str | None:
+    """The kind of a model that is here; refuses a folder that cannot be one before another is asked for hours.
+
+    Nothing is known of a hub model until it is loaded.
+    """
     path = EMBEDDED.get(str(name), Path(name).expanduser())
-    if path.exists() or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
-        _folder(str(name), None)
+    if not (path.exists() or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1):
+        return None
+    folder, gguf = _folder(str(name), None)
+    if gguf:
+        return "causal"
+    _quieten()
+    config = _guard(str(name), lambda: _auto("AutoConfig").from_pretrained(folder, local_files_only=True))
+    return detect_kind(config, str(name))
 
 
 def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
+import numpy as np
 import pyarrow as pa
 
 from tiltmeter.benchmarks import Item
@@ -57,7 +58,7 @@ class Block:
 
 @dataclass
 class OpenBlock:
-    """A block in work: what is known, what could not be asked, and which batches it came from."""
+    """A block in work: what is known, what could not be asked, and which batches each view came from."""
 
     number: int
     items: Sequence[Item]
@@ -65,7 +66,7 @@ class OpenBlock:
     views: Sequence[View]
     found: Found | None = None
     problems: dict[int, list[Problem]] = field(default_factory=dict)
-    batches: set[str] = field(default_factory=set)
+    batches: set[tuple[int, str]] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,9 @@ class LikelihoodProbe:
         sentences = tokenise(self.model, items, self.alignment)
         block.found = found = Found(items, sentences, views, self.model.tokens)
         for batch, part in self.cache.load_parts(number).items():
-            if found.add_part(part):
+            for view in found.add_part(part):
                 self.work.reused.add(batch)
-                block.batches.add(batch)
+                block.batches.add((view, batch))
         queries, block.problems = self._ask(sentences, views, found)
         plans = {
             attention: make_plan(wanted, self.model.tokens.mask_id or 0)
@@ -154,7 +155,7 @@ class LikelihoodProbe:
         for n, view in enumerate(block.views):
             table = finished_table(n, block.found, problem_table(block.problems[n], n, block.found))
             block.tables[view.name] = table
-            self.cache.save_block(view.name, block.number, table, block.batches)
+            self.cache.save_block(view.name, block.number, table, {name for at, name in block.batches if at == n})
         self.cache.drop_parts(block.number)
         return Block(block.items, block.tables)
 
@@ -214,7 +215,7 @@ class LikelihoodProbe:
             assert one.block.found is not None
             one.answers.put(one.reads, one.pending.answer())
             name = uuid.uuid4().hex[:12]
-            one.block.batches.add(name)
+            one.block.batches.update((int(view), name) for view in np.unique(one.answers.reads.view[one.reads]))
             self.work.computed.add(name)
             self.work.sequences += len(one.batch.lengths)
             if self.cache.folder:

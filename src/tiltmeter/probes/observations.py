@@ -72,16 +72,18 @@ class Found:
         )
         return query._replace(columns=columns, tokens=tokens, positions=positions)
 
-    def add_part(self, part: pa.Table) -> bool:
-        """Takes in what a finished batch left behind; false if it is about none of our views."""
-        view_number = {view.name: n for n, view in enumerate(self.views)}
+    def add_part(self, part: pa.Table) -> set[int]:
+        """Takes in what a finished batch left behind; gives the numbers of our views that it is about."""
+        number = {view.name: n for n, view in enumerate(self.views)}
         rows = part.select(["view", "item", "role", "position"]).to_pydict()
-        before = len(self._done)
-        for view, item, role, position in zip(*rows.values(), strict=True):
-            if view in view_number:
-                self._done.add((view_number[view], self.numbers[item, role], position))
+        ours = [
+            (number[view], self.numbers[item, role], position)
+            for view, item, role, position in zip(*rows.values(), strict=True)
+            if view in number
+        ]
+        self._done.update(ours)
         self.parts.append(part)
-        return len(self._done) > before
+        return {view for view, *_ in ours}
 
     def answers_for(self, plan: Plan) -> Answers:
         """Room for a plan's answers."""
@@ -107,8 +109,11 @@ def finished_table(view: int, found: Found, problems: pa.Table) -> pa.Table:
     table = pa.concat_tables(pieces or [problems])
     keys = zip(table["item"].to_pylist(), table["role"].to_pylist(), strict=True)
     sentence = np.array([found.numbers[key] for key in keys], dtype=np.int64)
-    table = table.unify_dictionaries().take(np.lexsort((table["position"].to_numpy(), sentence)))
-    return table.combine_chunks()
+    position = table["position"].to_numpy()
+    order = np.lexsort((position, sentence))
+    first = np.ones(len(order), dtype=bool)  # two processes at the same work may have answered the same
+    first[1:] = (np.diff(sentence[order]) != 0) | (np.diff(position[order]) != 0)
+    return table.unify_dictionaries().take(order[first]).combine_chunks()
 
 
 def problem_table(problems: Sequence[Problem], view: int, found: Found) -> pa.Table:

@@ -26,7 +26,7 @@ def sentences(estimates: pd.DataFrame) -> Iterator[str]:
 def _verdict(rows: pd.DataFrame) -> str:
     head = headline(rows)
     if head is None:
-        return "no measure with a neutral point could be computed."
+        return "neither bias_score nor ss was computed; the other measures say how far, not which way."
     groups = rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "bias_type")]
     return f"{_overall(head)} {_per_type(groups)}".strip()
 
@@ -39,11 +39,12 @@ def headline(rows: pd.DataFrame) -> Any | None:
             found = overall[(overall["measure"] == measure) & (overall["scorer"] == scorer)]
             if len(found):
                 return found.iloc[0]
-    return overall.iloc[0] if len(overall) else None
+    return None
 
 
 def _overall(row: Any) -> str:
     share = f"the stereotypical sentence scores higher in {row['value']:.1f} % of {row['n']:,} pairs"
+    share += ", averaged over targets" if row["measure"] == "ss" else ""
     how = f"{row['measure']} by {row['scorer']}, neutral {row['neutral']:.0f}"
     interval = f", interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else ""
     if row["p"] < SIGNIFICANT:
