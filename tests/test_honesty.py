@@ -27,8 +27,8 @@ def test_no_p_value_out_of_too_few_items() -> None:
     one = make_scores([2.0, 5.0], [1.0, 0.0], model="one")
     two = make_scores([3.0, 1.0], [1.0, 4.0], model="two")
     table = tiltmeter.compare(Scores.concat([one, two]), measures=["kls"], resamples=200)
-    if table.iloc[0]["note"]:
-        assert np.isnan(table.iloc[0]["p"]) and np.isnan(table.iloc[0]["low"])
+    assert "too few" in table.iloc[0]["note"]
+    assert np.isnan(table.iloc[0]["p"]) and np.isnan(table.iloc[0]["low"])
     singles = [
         make_scores(a, [0.0] * 4, types=list("abcd"), model=m) for m, a in (("x", [1.0] * 4), ("y", [1.0, 1.0, -1.0, -1.0]))
     ]

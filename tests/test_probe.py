@@ -191,13 +191,13 @@ def test_a_damaged_cache_file_is_computed_again(own_cache: Path) -> None:
 def test_identical_sequences_are_forwarded_once() -> None:
     """A pair that differs in one token gives the same masked input for both; `changed` asks for it a third time."""
     model = golden_model("tiny-bert-cased")
-    pair = {"stereo": "The fat boy came last in the race.", "anti": "The thin boy came last in the race."}
+    pair = {"stereo": "The old boy came last in the race.", "anti": "The young boy came last in the race."}
     bench = Benchmark("one", (Item("1", pair), Item("2", pair)))
     scores = tiltmeter.score(model, bench, ["pll", "sss"], cache=False)
     n_tokens = [len(one.content) for one in tokenise(model, bench.items)[:2]]
     modified = {len(one.modified) for one in tokenise(model, bench.items)}
-    if modified == {1}:
-        assert scores.manifests[0]["sequences_forwarded"] == sum(n_tokens) - 1
+    assert modified == {1}
+    assert scores.manifests[0]["sequences_forwarded"] == sum(n_tokens) - 1
     assert scores.manifests[0]["duplicate_sequences_spared"] >= sum(n_tokens) + 1
     table = frame(scores)
     for scorer in ("pll", "sss"):
