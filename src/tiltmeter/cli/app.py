@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter import __version__, catalog
+from tiltmeter import __version__
 from tiltmeter.cli.console import errors, progress_bar, results
+from tiltmeter.cli.listing import listing
 from tiltmeter.errors import TiltmeterError
 
 app = typer.Typer(
@@ -125,7 +126,7 @@ def run(
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
     """List scorers, measures, benchmarks, embedded models or views."""
-    rows = _listing(what.value)
+    rows = listing(what.value)
     if as_json:
         results().print_json(json.dumps(rows, ensure_ascii=False))
         return
@@ -261,38 +262,6 @@ def _scores(folders: list[Path], scorers: Names) -> Any:
     from tiltmeter.runs import load_scores
 
     return load_scores(folders, scorers)
-
-
-def _listing(what: str) -> list[dict[str, str]]:
-    if what == "models":
-        from tiltmeter.models import EMBEDDED, MEANINGLESS
-
-        note = {True: "random weights, for trying things out", False: ""}
-        return [{"name": name, "what": note[name in MEANINGLESS]} for name in EMBEDDED]
-    if what == "views":
-        from tiltmeter.probes import VIEWS
-
-        return [
-            {"name": view.name, "model": view.kind, "what": (view.ask.__doc__ or "").split("\n")[0]}
-            for view in VIEWS.values()
-        ]
-    return [_entry_row(what, entry) for entry in catalog.entries(what)]
-
-
-def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
-    if what == "benchmarks":
-        return {"name": catalog.public_name(entry.name), "what": entry.summary}
-    if what == "measures":
-        neutral = entry.constant("NEUTRAL")
-        return {
-            "name": entry.name,
-            "neutral": "–" if neutral is None else f"{neutral:.0f}",
-            "what": entry.summary,
-        }
-    from tiltmeter.probes import VIEWS
-
-    view = VIEWS[entry.constant("VIEW")]
-    return {"name": entry.name, "model": view.kind, "view": view.name, "what": entry.summary}
 
 
 def _mapping(text: str | None) -> dict[str, str] | None:
