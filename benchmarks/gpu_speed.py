@@ -47,6 +47,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--precisions", nargs="+", default=["fp32", "tf32", "bf16"])
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     bench = tiltmeter.load_benchmark(args.pairs)
@@ -60,7 +61,7 @@ def main() -> None:
         "pairs": len(bench),
         "scorers": SCORERS,
     }
-    for precision in ("fp32", "tf32", "bf16"):
+    for precision in args.precisions:
         model = tiltmeter.load_model(args.model, device="cuda", precision=precision)
         facts["weights_sha256"] = model.weights_hash
         facts[precision] = timed(model, bench, args.repeats)

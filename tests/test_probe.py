@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from difflib import SequenceMatcher
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from conftest import CAUSAL, GOLDEN, MASKED, golden_model, golden_scores
 from tiltmeter import Benchmark, Item, LanguageModel
 from tiltmeter.models import Answer, Batch, Encoded, OutOfMemoryError
 from tiltmeter.probes import likelihood
-from tiltmeter.probes.batching import TokenBudget
+from tiltmeter.probes.batching import BATCH_COST, TokenBudget
 from tiltmeter.probes.plan import make_plan
 from tiltmeter.probes.sentences import differing, fill_span, tokenise
 from tiltmeter.probes.views import VIEWS, Query
@@ -119,16 +120,16 @@ def test_log_probabilities_against_a_plain_forward_pass(name: str) -> None:
     assert found["pll", "1", "stereo"] == pytest.approx(np.sum(pll), abs=1e-3)
 
 
-@given(order=st.permutations(range(10)), tokens=st.integers(1, 600), blocks=st.integers(1, 10), share=st.floats(0, 1))
+@given(order=st.permutations(range(10)), tokens=st.integers(1, 600), blocks=st.integers(1, 10), cost=st.integers(0, 2000))
 @settings(max_examples=12, deadline=None)
-def test_order_batches_and_blocks_do_not_matter(order: list[int], tokens: int, blocks: int, share: float) -> None:
+def test_order_batches_and_blocks_do_not_matter(order: list[int], tokens: int, blocks: int, cost: int) -> None:
     model = golden_model("tiny-roberta")
     items = tiltmeter.load_benchmark("starter-pairs").items
     expected = frame(golden_scores("tiny-roberta"))
     chosen = [items[n] for n in order]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(likelihood, "BLOCK_ITEMS", (blocks,))
-        patch.setattr("tiltmeter.probes.batching.PADDING_SHARE", share)
+        patch.setitem(BATCH_COST, "cpu", cost)
         found = frame(tiltmeter.score(model, Benchmark("x", tuple(chosen)), cache=False, batch_tokens=tokens))
     assert_same(found, expected[expected.index.get_level_values("item").isin([item.id for item in chosen])])
 
@@ -312,8 +313,36 @@ def test_auto_grows_on_a_gpu_and_stays_below_what_failed() -> None:
     budget.fitted()
     assert budget.tokens == 500
     lengths = np.array([100] * 50)
-    assert budget.sequences(lengths, 0, attention=False) == 5
-    assert TokenBudget(OnGpu(), 10**9).sequences(lengths, 0, attention=True) == budget.attention_cells // 100**2  # type: ignore[arg-type]
+    assert budget.cuts(lengths, attention=False) == [5] * 10
+    most = max(TokenBudget(OnGpu(), 10**9).cuts(np.array([100] * 2000), attention=True))  # type: ignore[arg-type]
+    assert most <= budget.attention_cells // 100**2
+
+
+@given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=9), tokens=st.integers(1, 40), cost=st.integers(0, 20))
+def test_batches_cost_least(lengths: list[int], tokens: int, cost: int) -> None:
+    """Against every way to cut: no batch too large, and padding plus starting costs least among cuts at changes of length."""
+
+    class OnCpu:
+        device, attention_cells = "cpu", 1
+
+    budget = TokenBudget(OnCpu(), tokens)  # type: ignore[arg-type]
+    budget.batch_cost = cost
+    ordered = np.array(sorted(lengths, reverse=True))
+
+    def price(sizes: list[int]) -> int:
+        ends = np.cumsum(sizes)
+        return sum(int(ordered[end - size]) * size + cost for end, size in zip(ends, sizes, strict=True))
+
+    def fits(sizes: list[int]) -> bool:
+        ends = np.cumsum(sizes)
+        return all(size == 1 or ordered[end - size] * size <= tokens for end, size in zip(ends, sizes, strict=True))
+
+    found = budget.cuts(ordered, attention=False)
+    assert sum(found) == len(lengths) and fits(found)
+    every = [[len(part) for part in np.split(ordered, list(cuts))] for n in range(len(lengths)) for cuts in combinations(range(1, len(lengths)), n)]
+    cheapest = min(price(sizes) for sizes in every if fits(sizes))
+    at_changes = len(set(lengths)) == len(lengths)
+    assert price(found) == cheapest if at_changes else price(found) >= cheapest
 
 
 def test_memory_does_not_grow_with_the_number_of_pairs() -> None:

@@ -12,9 +12,8 @@ CPU_TOKENS = 4096
 """On a CPU larger batches only push activations out of its cache."""
 GPU_TOKENS = 2**16
 GPU_TOKENS_MOST = 2**17
-PADDING_SHARE = 0.04
-"""A batch ends where a sequence would be padded by more than this, unless it is too small to be worth ending."""
-SMALLEST_SHARE = 0.125
+BATCH_COST = {"cpu": 128, "gpu": 5_000}
+"""What starting one batch costs, in tokens that could have been computed meanwhile: padding is worth less than this."""
 ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
 """Attention weights held at once when they are asked for: layers × heads × width² a sequence."""
 
@@ -24,23 +23,37 @@ class TokenBudget:
 
     def __init__(self, model: LanguageModel, batch_tokens: int | str = "auto") -> None:
         on_gpu = model.device != "cpu"
+        self.batch_cost = BATCH_COST["gpu" if on_gpu else "cpu"]
         self.attention_cells = ATTENTION_CELLS["gpu" if on_gpu else "cpu"] // model.attention_cells
         if batch_tokens == "auto":
             self.tokens, self.most = (GPU_TOKENS, GPU_TOKENS_MOST) if on_gpu else (CPU_TOKENS, CPU_TOKENS)
         else:
             self.tokens = self.most = _positive(batch_tokens)
 
-    def sequences(self, lengths: NDArray[np.int64], first: int, attention: bool) -> int:
-        """How many sequences from the first on (they come longest first) make a batch."""
-        width = int(lengths[first])
-        most = self._most(width, self.tokens, attention)
-        least = self._most(width, int(self.tokens * SMALLEST_SHARE), attention)
-        shortest = width * (1 - PADDING_SHARE)
-        long_enough = int(np.searchsorted(-lengths[first:], -shortest, side="right"))
-        return min(most, max(least, long_enough))
+    def cuts(self, lengths: NDArray[np.int64], attention: bool) -> list[int]:
+        """Sizes of the batches that cost least, padding and starting them together. The sequences come longest first.
 
-    def _most(self, width: int, tokens: int, attention: bool) -> int:
-        size = tokens // width
+        Exact, by dynamic programming over the distinct lengths: `best[n]` is the cost of the n longest kinds.
+        """
+        widths, counts = (found[::-1] for found in np.unique(lengths, return_counts=True))
+        upto = np.concatenate([[0], np.cumsum(counts)])
+        most = np.array([self._most(int(width), attention) for width in widths])
+        best, begin = np.zeros(len(upto)), np.zeros(len(upto), dtype=np.int64)
+        for n in range(1, len(upto)):
+            sequences = upto[n] - upto[:n]
+            cost = best[:n] + widths[:n] * sequences + self.batch_cost * np.ceil(sequences / most[:n])
+            begin[n] = cost.argmin()
+            best[n] = cost[begin[n]]
+        sizes: list[int] = []
+        n = len(widths)
+        while n:
+            first = begin[n]
+            sizes += _even(int(upto[n] - upto[first]), int(most[first]))
+            n = first
+        return sizes[::-1]
+
+    def _most(self, width: int, attention: bool) -> int:
+        size = self.tokens // width
         if attention:
             size = min(size, self.attention_cells // width**2)
         return max(1, size)
@@ -57,6 +70,12 @@ class TokenBudget:
                 "or another device."
             )
         self.tokens = self.most = max(1, width * size // 2)
+
+
+def _even(n: int, most: int) -> list[int]:
+    """n in as few parts as the limit allows, nearly equal."""
+    parts = -(-n // most)
+    return [n // parts + (part < n % parts) for part in range(parts)]
 
 
 def _positive(value: int | str) -> int:

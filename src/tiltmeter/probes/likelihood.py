@@ -23,9 +23,9 @@ from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import VIEWS, Problem, Query, View
 from tiltmeter.store import ObservationCache, batches_of
 
-BLOCK_ITEMS = (64, 256, 2048)
+BLOCK_ITEMS = (112, 240, 500, 1024)
 BLOCK_TOKENS = 500_000
-RUNNING_AT_ONCE = 8
+RUNNING_AT_ONCE = 32
 Advance = Callable[[float], None]
 
 
@@ -193,20 +193,20 @@ class LikelihoodProbe:
         assert block.found is not None
         self.work.duplicates += plan.n_asked - len(plan)
         answers = block.found.answers_for(plan)
-        first = 0
-        while first < len(plan):
-            size = self.budget.sequences(plan.lengths, first, attention)
-            batch, reads = plan.batch(first, size, self.model.tokens.pad_id, attention)
+        first, sizes = 0, deque(self.budget.cuts(plan.lengths, attention))
+        while sizes:
+            batch, reads = plan.batch(first, sizes[0], self.model.tokens.pad_id, attention)
             try:
                 pending = self.model.begin(batch)
             except OutOfMemoryError:
                 self._collect(leave=0)
                 self.budget.failed(int(plan.lengths[first]), len(batch.lengths))
+                sizes = deque(self.budget.cuts(plan.lengths[first:], attention))
                 continue
             self.budget.fitted()
             self.running.append(Running(block, answers, reads, pending, batch, share))
             self._collect(leave=RUNNING_AT_ONCE if self.model.device != "cpu" else 0)
-            first += len(batch.lengths)
+            first += sizes.popleft()
 
     def _collect(self, leave: int, of: OpenBlock | None = None) -> None:
         """Takes in answers, oldest first, until only so many passes are left running (of that block)."""
@@ -236,7 +236,10 @@ def paused_collector() -> Iterator[None]:
 
 
 def blocks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Items in groups small enough to plan at once, by number and by length. The first are small, to start a GPU early."""
+    """Items in groups small enough to plan at once, by number and by length.
+
+    They grow, so that a GPU starts early and is still busy with one while the next is prepared.
+    """
     group: list[Item] = []
     tokens, sizes = 0.0, chain(BLOCK_ITEMS, repeat(BLOCK_ITEMS[-1]))
     most = next(sizes)
