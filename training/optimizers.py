@@ -1,0 +1,97 @@
+"""AdamW for vectors and embeddings, and Muon for the matrices inside the layers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from training.recipe import Recipe
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose matrices are orthogonalised before the step (Jordan et al., 2024), equal shapes together.
+
+    Steps are scaled by 0.2·√(longer side), so that Adam's rate and weight decay fit (Liu et al., 2025). A matrix that holds
+    several side by side (GPT-2's query, key and value) is cut first: `pieces` says how many.
+    """
+
+    def __init__(self, parameters: Iterable[Any], lr: float, weight_decay: float, momentum: float = 0.95) -> None:
+        super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "pieces": 1})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            by_shape: dict[torch.Size, list[Tensor]] = defaultdict(list)
+            for parameter in group["params"]:
+                by_shape[parameter.shape].append(parameter)
+            for parameters in by_shape.values():
+                self._step(parameters, group)
+
+    def _step(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
+        stacked = torch.stack([self._smoothed(parameter, group["momentum"]) for parameter in parameters])
+        pieces = torch.cat(stacked.chunk(group["pieces"], -1))
+        straight = orthogonalise(pieces) * (0.2 * max(pieces.shape[-2:]) ** 0.5)
+        updates = torch.cat(straight.chunk(group["pieces"]), -1)
+        torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
+        torch._foreach_add_(parameters, list(updates.to(parameters[0].dtype).unbind()), alpha=-group["lr"])
+
+    def _smoothed(self, parameter: Tensor, momentum: float) -> Tensor:
+        """Nesterov's momentum: the running mean, and the gradient once more."""
+        assert parameter.grad is not None  # every matrix takes part in every batch
+        state = self.state[parameter]
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(parameter)
+        state["momentum"].lerp_(parameter.grad, 1 - momentum)
+        return parameter.grad.lerp(state["momentum"], momentum)
+
+
+def orthogonalise(matrices: Tensor, steps: int = 5) -> Tensor:
+    """Newton–Schulz iteration towards UVᵀ of each matrix; rough on purpose, in bfloat16."""
+    a, b, c = COEFFICIENTS
+    tall = matrices.shape[-2] > matrices.shape[-1]
+    x = (matrices.mT if tall else matrices).bfloat16()
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    for _ in range(steps):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    straight: Tensor = x.mT if tall else x
+    return straight
+
+
+def make_optimizers(model: Any, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    """Every parameter in exactly one optimizer; vectors (biases, norms) are not decayed."""
+    matrices = _matrices(model) if recipe.optimizer == "muon" else {}
+    rest = [parameter for name, parameter in model.named_parameters() if name not in matrices]
+    groups = [
+        {"params": [parameter for parameter in rest if parameter.ndim > 1], "weight_decay": recipe.weight_decay},
+        {"params": [parameter for parameter in rest if parameter.ndim < 2], "weight_decay": 0.0},
+    ]
+    fused = next(model.parameters()).is_cuda
+    adam = torch.optim.AdamW(groups, lr=recipe.peak_rate, betas=(0.9, 0.98), eps=1e-8, fused=fused)
+    return [adam, Muon(_by_pieces(matrices), recipe.peak_rate, recipe.weight_decay)] if matrices else [adam]
+
+
+def _matrices(model: Any) -> dict[str, Tensor]:
+    """Those inside the layers, `….layer.3.…` or, in GPT-2, `….h.3.…`: neither embeddings nor the head."""
+    named = model.named_parameters()
+    return {name: one for name, one in named if one.ndim == 2 and (".layer." in name or ".h." in name)}
+
+
+def _by_pieces(matrices: dict[str, Tensor]) -> list[dict[str, Any]]:
+    pieces = {name: 3 if "c_attn" in name else 1 for name in matrices}
+    return [
+        {"params": [matrices[name] for name in pieces if pieces[name] == n], "pieces": n} for n in sorted({*pieces.values()})
+    ]
+
+
+def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
+    """Up linearly during the warm-up, then down linearly to zero."""
+    steps = steps or 100_000  # a budget in minutes is known only after some steps, all of them in the warm-up
+    warm = max(1.0, recipe.warmup * steps)
+    return recipe.peak_rate * min((step + 1) / warm, max(0.0, (steps - step) / max(1.0, steps - warm)))
