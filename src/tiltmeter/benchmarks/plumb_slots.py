@@ -1,0 +1,40 @@
+"""plumb-slots: 246 sentences of our own with one [MASK] where a gendered word would stand, and lists of such words."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import as_file, files
+
+from tiltmeter.benchmarks._items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks._locate import file_sha256
+from tiltmeter.benchmarks._tables import read_table
+
+CITATION = "Written for tiltmeter. Licence: Apache-2.0. Data statement: docs/plumb-data.md."
+GROUPS = ("female", "male")
+
+
+def plumb_slots() -> Benchmark:
+    """Sentences for rank-based metrics, gender-neutral but for the mask. They are no pairs, so sentence scores skip them."""
+    with as_file(files("tiltmeter.benchmarks") / "data" / "plumb_slots.jsonl") as path:
+        items = [
+            (
+                str(row["id"]),
+                Item(
+                    id=str(row["id"]),
+                    texts={"slot": str(row["text"])},
+                    bias_type="gender",
+                    target=str(row["about"]),
+                    scored=False,
+                    extra={"stereotype": row["stereotype"]},
+                ),
+            )
+            for row in read_table(path, None)
+        ]
+        return make_benchmark("plumb-slots", items, source="plumb_slots.jsonl", sha256=file_sha256(path), citation=CITATION)
+
+
+def gender_terms() -> dict[str, tuple[str, ...]]:
+    """The female and the male words, aligned, each in lower case and with a capital."""
+    lines = (files("tiltmeter.benchmarks") / "data" / "gender_terms.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return {group: tuple(word for row in rows for word in (row[group], row[group].capitalize())) for group in GROUPS}
