@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tiltmeter
+from conftest import GOLDEN
 from tiltmeter import catalog
 
 SOURCE = Path(tiltmeter.__file__).parent
@@ -110,7 +111,9 @@ def test_a_third_party_adds_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog.find.cache_clear()
     try:
         assert "longest" in catalog.names("scorers")
-        scores = tiltmeter.score("tiny-random-bert", "starter-pairs", ["longest"], cache=False).to_pandas()
+        scores = tiltmeter.score(
+            str(GOLDEN / "models" / "tiny-bert-cased"), "starter-pairs", ["longest"], cache=False
+        ).to_pandas()
         assert (scores["score"] == scores["n_tokens"]).all()
     finally:
         catalog.names.cache_clear()

@@ -15,11 +15,13 @@ import pandas as pd
 import pytest
 
 import tiltmeter
+from conftest import GOLDEN
 from tiltmeter.cli import main
 from tiltmeter.models import LanguageModel
 
 PAIRS = "stereo,anti,bias_type,place\nHe ran.,She ran.,gender,Rome\nHe is old.,He is young.,age,Oslo\n"
 QUICK = ("--resamples", "100")
+TINY = str(GOLDEN / "models" / "tiny-bert-cased")
 
 
 class Said(NamedTuple):
@@ -57,7 +59,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of one model, to be read and copied only."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "pairs.csv").write_text(PAIRS)
-    scores = tiltmeter.score("tiny-random-bert", folder / "pairs.csv", ["cps", "aul"], cache=False)
+    scores = tiltmeter.score("plumb-mlm", folder / "pairs.csv", ["cps", "aul"], cache=False)
     scores.save(folder / "run")
     (folder / "run" / "manifest.json").write_text('{"status": "finished", "tiltmeter": "0.1.0", "evaluations": []}')
     return folder / "run"
@@ -82,7 +84,7 @@ def contents(folder: str | Path) -> list[str]:
 RUN_MISTAKES = {
     "benchmark": (["-b", "crows-pears"], ["crows-pears", "crows-pairs", "stereoset", "starter-pairs"]),
     "model": (["-m", "./no-such-model"], ["no-such-model"]),
-    "hub model": (["-m", "no-such-model"], ["no-such-model", "tiny-random-bert"]),
+    "hub model": (["-m", "no-such-model"], ["no-such-model", "plumb-mlm"]),
     "scorer": (["-s", "cqs"], ["'cqs'", "cps", "aul", "pll"]),
     "measure": (["--measure", "bias"], ["'bias'", "bias-score", "kls", "icat"]),
     "measure of triples": (["--measure", "icat"], ["icat", "unrelated"]),
@@ -111,8 +113,8 @@ RUN_MISTAKES = {
 
 
 def run_words(*words: str) -> list[str]:
-    """`run` with what the words do not say: our pairs, a quick scorer, few resamples, a folder."""
-    given = {"-b": ["pairs.csv"], "-s": ["cps"], "--resamples": ["100"], "-o": ["out"]}
+    """`run` with what the words do not say: a tiny model, our pairs, a quick scorer, few resamples, a folder."""
+    given = {"-m": [TINY], "-b": ["pairs.csv"], "-s": ["cps"], "--resamples": ["100"], "-o": ["out"]}
     return [
         "run",
         *words,
@@ -150,7 +152,7 @@ def test_a_mistake_is_told_before_any_model_is_asked(tool: Tool, monkeypatch: py
         raise AssertionError("a model was asked")
 
     monkeypatch.setattr(LanguageModel, "begin", asked)
-    refused(tool(*run_words("-m", "tiny-random-bert", *words)))
+    refused(tool(*run_words("-m", TINY, *words)))
 
 
 @pytest.mark.parametrize(
@@ -202,9 +204,9 @@ def test_two_files_of_the_same_name(tool: Tool) -> None:
     for folder, text in texts.items():
         Path(folder).mkdir()
         (Path(folder) / "mine.csv").write_text(text)
-    assert tool("run", "-b", "a/mine.csv", "-s", "cps", "-o", "alone", "--no-cache", *QUICK).code == 0
-    assert tool("run", "-b", "a/mine.csv", "-b", "b/mine.csv", "-s", "cps", "-o", "both", *QUICK).code == 0
-    assert tool("run", "-b", "a/mine.csv", "-s", "cps", "-o", "again", *QUICK).code == 0
+    assert tool("run", "-m", TINY, "-b", "a/mine.csv", "-s", "cps", "-o", "alone", "--no-cache", *QUICK).code == 0
+    assert tool("run", "-m", TINY, "-b", "a/mine.csv", "-b", "b/mine.csv", "-s", "cps", "-o", "both", *QUICK).code == 0
+    assert tool("run", "-m", TINY, "-b", "a/mine.csv", "-s", "cps", "-o", "again", *QUICK).code == 0
     alone, both, again = (pd.read_parquet(f"{run}/scores.parquet") for run in ("alone", "both", "again"))
     assert both["benchmark"].nunique() == 2
     assert not both.duplicated(["benchmark", "item", "role"]).any()
@@ -357,8 +359,8 @@ def test_a_run_that_cannot_be_read(folders: Tool, command: str, words: list[str]
     [
         (["estimate", "run", "--measure", "bias"], ["'bias'", "bias-score"]),
         (["estimate", "run", "--measure", "icat"], ["icat"]),
-        (["compare", "run"], ["two models", "tiny-random-bert"]),
-        (["compare", "run", "--baseline", "bert"], ["'bert'", "tiny-random-bert"]),
+        (["compare", "run"], ["two models", "plumb-mlm"]),
+        (["compare", "run", "--baseline", "bert"], ["'bert'", "plumb-mlm"]),
     ],
 )
 def test_other_mistakes_about_a_run(folders: Tool, words: list[str], expected: list[str]) -> None:
@@ -398,7 +400,7 @@ def only_gender(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("change", [without_age, only_gender])
-@pytest.mark.parametrize("baseline", ["tiny-random-bert", "other"])
+@pytest.mark.parametrize("baseline", ["plumb-mlm", "other"])
 def test_comparing_where_a_group_is_missing(
     tool: Tool, finished: Path, change: Callable[[pd.DataFrame], pd.DataFrame], baseline: str
 ) -> None:
@@ -415,10 +417,10 @@ def test_comparing_where_a_group_is_missing(
 
 def test_two_runs_of_different_models_under_one_name(tool: Tool, finished: Path) -> None:
     """…/first/final and …/second/final: their scores must not be mixed in silence."""
-    two_models(finished, lambda frame: frame.assign(model="tiny-random-bert", score=-frame["score"]))
+    two_models(finished, lambda frame: frame.assign(model="plumb-mlm", score=-frame["score"]))
     manifests = {"one": "a" * 64, "two": "b" * 64}
     for run, weights in manifests.items():
-        model = {"shown_as": "tiny-random-bert", "weights_sha256": weights}
+        model = {"shown_as": "plumb-mlm", "weights_sha256": weights}
         text = json.dumps({"status": "finished", "tiltmeter": "0.1.0", "evaluations": [{"model": model}]})
         (Path(run) / "manifest.json").write_text(text)
     said = tool("estimate", "one", "two", "--by", "all", "--json", *QUICK)
@@ -436,7 +438,7 @@ def test_a_stored_block_of_other_items_is_not_served(monkeypatch: pytest.MonkeyP
     found = []
     for size in (40, 20, 60):
         monkeypatch.setattr(likelihood, "BLOCK_ITEMS", (size,))
-        found.append(tiltmeter.score("tiny-random-bert", "starter-pairs", ["aul"]).to_pandas()["score"])
+        found.append(tiltmeter.score(TINY, "starter-pairs", ["aul"]).to_pandas()["score"])
     for one in found:
         assert one.notna().all()
         pd.testing.assert_series_equal(one, found[0], rtol=0, atol=1e-5)
@@ -465,7 +467,7 @@ def test_brackets_are_printed_as_they_are(tool: Tool, label: str) -> None:
     Path("[b]mine.csv").write_text(PAIRS.replace("gender", f"{label}gender"))
     said = tool(*run_words("-b", "[b]mine.csv"))
     assert said.code == 0
-    assert "tiny-random-bert × [b]mine" in said.out
+    assert "tiny-bert-cased × [b]mine" in said.out
     said = tool("estimate", "out", *QUICK)
     assert said.code == 0
     assert f"{label}gender" in said.out
@@ -489,7 +491,24 @@ def test_an_interrupted_run_goes_on(tool: Tool, monkeypatch: pytest.MonkeyPatch)
             raise KeyboardInterrupt
         return begin(self, batch)
 
-    words = ["run", "-s", "cps", "-s", "aul", "--limit", "6", "--batch-tokens", "64", "-o", "out", *QUICK]
+    words = [
+        "run",
+        "-m",
+        TINY,
+        "-b",
+        "starter-pairs",
+        "-s",
+        "cps",
+        "-s",
+        "aul",
+        "--limit",
+        "6",
+        "--batch-tokens",
+        "64",
+        "-o",
+        "out",
+        *QUICK,
+    ]
     with monkeypatch.context() as patch:
         patch.setattr(LanguageModel, "begin", interrupted)
         said = tool(*words)

@@ -37,18 +37,35 @@ def tiltmeter(*words: object) -> int:
 def run(tmp_path: Path) -> Path:
     """Two masked models on the embedded pairs."""
     assert (
-        tiltmeter("run", "-m", BERT, "-m", ALBERT, "-o", tmp_path / "run", "--resamples", 100, "-s", "aul", "-s", "cps") == 0
+        tiltmeter(
+            "run",
+            "-m",
+            BERT,
+            "-m",
+            ALBERT,
+            "-b",
+            "starter-pairs",
+            "-o",
+            tmp_path / "run",
+            "--resamples",
+            100,
+            "-s",
+            "aul",
+            "-s",
+            "cps",
+        )
+        == 0
     )
     return tmp_path / "run"
 
 
 def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    assert tiltmeter("run") == 0
-    out, err = capsys.readouterr()
+    assert tiltmeter("run", "--limit", 24) == 0
+    out, _ = capsys.readouterr()
+    assert "plumb-mlm × plumb-pairs" in out and "plumb-clm × plumb-pairs" in out and "lms" in out and "icat" in out
     assert "neutral 50" in out and "bias_score" in out and "kls" in out
-    assert "distinguishable from neutral" in out and "bias types" in out
-    assert "its numbers mean nothing" in err
+    assert "distinguishable from neutral" in out
     (folder,) = (tmp_path / "runs").iterdir()
     assert {path.name for path in folder.iterdir()} == {
         "manifest.json", "items.parquet", "scores.parquet", "estimates.csv", "estimates.json", "observations",
@@ -168,7 +185,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_earlier_run_is_replaced(run: Path) -> None:
-    assert tiltmeter("run", "-m", GPT, "-o", run, "--resamples", 100) == 0
+    assert tiltmeter("run", "-m", GPT, "-b", "starter-pairs", "-o", run, "--resamples", 100) == 0
     again = load_run(run)
     assert set(again.scores.to_pandas()["model"]) == {"tiny-gpt2"}
     assert [path.name for path in (run / "observations").iterdir()] == ["tiny-gpt2"]
@@ -178,5 +195,5 @@ def test_an_earlier_run_is_replaced(run: Path) -> None:
 def test_progress_goes_to_standard_error_only(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     os.environ.pop("FORCE_COLOR", None)
-    assert tiltmeter("run", "-m", BERT, "-o", run, "-s", "aul", "--resamples", 100, "--json") == 0
+    assert tiltmeter("run", "-m", BERT, "-b", "starter-pairs", "-o", run, "-s", "aul", "--resamples", 100, "--json") == 0
     json.loads(capsys.readouterr().out)

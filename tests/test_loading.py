@@ -355,7 +355,7 @@ def test_an_unknown_folder(name: str) -> None:
 def test_a_hub_id_without_a_network(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    with pytest.raises(TiltmeterError, match="tiny-random-bert") as error:
+    with pytest.raises(TiltmeterError, match="plumb-mlm") as error:
         load_model(name)
     assert name in str(error.value)
 
@@ -375,13 +375,13 @@ def test_a_hub_id_without_a_network(name: str, tmp_path: Path, monkeypatch: pyte
 )
 def test_wrong_options(options: dict[str, str], message: str) -> None:
     with pytest.raises(TiltmeterError, match=message):
-        load_model("tiny-random-bert", **options)
+        load_model("plumb-mlm", **options)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a GPU")
 def test_a_device_that_is_not_here() -> None:
     with pytest.raises(TiltmeterError, match="Device 'cuda' cannot be used"):
-        load_model("tiny-random-bert", device="cuda")
+        load_model("plumb-mlm", device="cuda")
 
 
 def test_a_causal_model_is_not_masked(gpt2: Path) -> None:
@@ -391,7 +391,7 @@ def test_a_causal_model_is_not_masked(gpt2: Path) -> None:
 
 @pytest.mark.parametrize(("precision", "dtype"), [("fp32", "float32"), ("bf16", "bfloat16"), ("fp16", "float16")])
 def test_precisions(precision: str, dtype: str) -> None:
-    model = load_model("tiny-random-bert", precision=precision, device="cpu")
+    model = load_model("plumb-mlm", precision=precision, device="cpu")
     assert (model.precision, model.facts["dtype"]) == (precision, dtype)
 
 

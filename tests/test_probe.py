@@ -320,7 +320,7 @@ def test_auto_grows_on_a_gpu_and_stays_below_what_failed() -> None:
 
 @given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=9), tokens=st.integers(1, 40), cost=st.integers(0, 20))
 def test_batches_cost_least(lengths: list[int], tokens: int, cost: int) -> None:
-    """Against every way to cut: no batch too large, and padding plus starting costs least among cuts at changes of length."""
+    """Against every way to cut: no batch too large, and padding plus starting costs least among cuts between lengths."""
 
     class OnCpu:
         device, attention_cells = "cpu", 1
@@ -339,7 +339,11 @@ def test_batches_cost_least(lengths: list[int], tokens: int, cost: int) -> None:
 
     found = budget.cuts(ordered, attention=False)
     assert sum(found) == len(lengths) and fits(found)
-    every = [[len(part) for part in np.split(ordered, list(cuts))] for n in range(len(lengths)) for cuts in combinations(range(1, len(lengths)), n)]
+    every = [
+        [len(part) for part in np.split(ordered, list(cuts))]
+        for n in range(len(lengths))
+        for cuts in combinations(range(1, len(lengths)), n)
+    ]
     cheapest = min(price(sizes) for sizes in every if fits(sizes))
     at_changes = len(set(lengths)) == len(lengths)
     assert price(found) == cheapest if at_changes else price(found) >= cheapest

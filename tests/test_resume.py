@@ -12,6 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from conftest import GOLDEN
+
 RUN = """
 import os, signal, sys
 from tiltmeter.models import LanguageModel
@@ -28,14 +30,15 @@ def begin(self, batch):
     return real(self, batch)
 
 LanguageModel.begin = begin
-run(output=sys.argv[1], options=Options(batch_tokens=400, settings=Settings(resamples=100)))
+run(sys.argv[3], "starter-pairs", output=sys.argv[1], options=Options(batch_tokens=400, settings=Settings(resamples=100)))
 """
+MODEL = str(GOLDEN / "models" / "tiny-bert-cased")
 NEVER = 10**9
 
 
 def start(folder: Path, kill_after: int, cache: Path) -> int:
     environment = os.environ | {"TILTMETER_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", RUN, str(folder), str(kill_after)], env=environment, check=False)
+    done = subprocess.run([sys.executable, "-c", RUN, str(folder), str(kill_after), MODEL], env=environment, check=False)
     return done.returncode
 
 
@@ -76,7 +79,7 @@ def test_parts_of_another_scorer_survive(tmp_path: Path) -> None:
     assert start(tmp_path / "run", 5, cache) == -signal.SIGKILL
     left = len(list(cache.rglob("parts/*.parquet")))
     assert left == 5
-    code = "import tiltmeter; tiltmeter.score('tiny-random-bert', 'starter-pairs', ['aul'])"
+    code = f"import tiltmeter; tiltmeter.score({MODEL!r}, 'starter-pairs', ['aul'])"
     environment = os.environ | {"TILTMETER_CACHE": str(cache)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert len(list(cache.rglob("parts/*.parquet"))) == left

@@ -26,8 +26,8 @@ from tiltmeter.scoring import check_alignment, choose_scorers, score
 from tiltmeter.store import write_json
 from tiltmeter.tables import Scores, items_table
 
-DEFAULT_MODELS = ("tiny-random-bert",)
-DEFAULT_BENCHMARKS = ("starter-pairs",)
+DEFAULT_MODELS = ("plumb-mlm", "plumb-clm")
+DEFAULT_BENCHMARKS = ("plumb-pairs",)
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pandas", "pyarrow", "scipy")
 Watch = Callable[[str, int], AbstractContextManager[Advance]]
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import estimate
 from tiltmeter.importing import import_scores
-from tiltmeter.models import MEANINGLESS
 from tiltmeter.store import read_json, write_text
 from tiltmeter.tables import Scores
 
@@ -30,12 +29,6 @@ class Run:
     scores: Scores
     estimates: pd.DataFrame
     manifest: dict[str, Any]
-
-    @property
-    def meaningless(self) -> list[str]:
-        """Models whose weights are random, so that their numbers mean nothing."""
-        names = {one["model"]["shown_as"] for one in self.manifest.get("evaluations", []) if "model" in one}
-        return sorted(names & MEANINGLESS)
 
 
 def output_folder(output: str | Path | None) -> Path:

@@ -245,9 +245,6 @@ def _print_run(finished: Any, as_json: bool) -> None:
             results().print(table)
         for line in filter(None, (missing_text(finished.estimates), *sentences(finished.estimates))):
             results().print(line, markup=False, soft_wrap=True)
-    for name in finished.meaningless:
-        warning = f"{name} has random weights: it shows that everything runs, and its numbers mean nothing."
-        errors().print(f"[bold yellow]Note:[/] {warning}", soft_wrap=True)
     errors().print(f"Run folder: {finished.folder}", markup=False, soft_wrap=True)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from tiltmeter import catalog
 
 
 def listing(what: str) -> list[dict[str, str]]:
     """Rows of scorers, measures, benchmarks, embedded models or views."""
     if what == "models":
-        from tiltmeter.models import EMBEDDED, MEANINGLESS
+        from tiltmeter.models import EMBEDDED
 
-        note = {True: "random weights, for trying things out", False: ""}
-        return [{"name": name, "what": note[name in MEANINGLESS]} for name in EMBEDDED]
+        return [_model_row(name, json.loads((folder / "card.json").read_text("utf-8"))) for name, folder in EMBEDDED.items()]
     if what == "views":
         from tiltmeter.probes import VIEWS
 
@@ -20,6 +22,17 @@ def listing(what: str) -> list[dict[str, str]]:
             for view in VIEWS.values()
         ]
     return [_entry_row(what, entry) for entry in catalog.entries(what)]
+
+
+def _model_row(name: str, card: dict[str, Any]) -> dict[str, str]:
+    recipe, held_out = card["recipe"], card["held_out"]
+    words = f"{card['parameters'] / 1e6:.1f} million parameters, trained for tiltmeter on English text"
+    quality = (
+        f"held-out perplexity per word {held_out['perplexity_per_word']:.0f}"
+        if "perplexity_per_word" in held_out
+        else f"held-out accuracy {held_out['accuracy']:.1%}"
+    )
+    return {"name": name, "architecture": str(recipe["architecture"]), "what": f"{words}; {quality}"}
 
 
 def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:

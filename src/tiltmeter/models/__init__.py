@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tiltmeter.models.language_model import Answer, Batch, LanguageModel, OutOfMemoryError, Pending, require
-from tiltmeter.models.loading import EMBEDDED, MEANINGLESS, PRECISIONS, check_model, load_model, wrap_model
+from tiltmeter.models.loading import EMBEDDED, PRECISIONS, check_model, load_model, wrap_model
 from tiltmeter.models.tokenization import Encoded, Tokenization
 
 __all__ = [
-    "EMBEDDED", "MEANINGLESS", "PRECISIONS", "Answer", "Batch", "Encoded", "LanguageModel", "OutOfMemoryError",
+    "EMBEDDED", "PRECISIONS", "Answer", "Batch", "Encoded", "LanguageModel", "OutOfMemoryError",
     "Pending", "Tokenization", "check_model", "load_model", "require", "wrap_model",
 ]  # fmt: skip

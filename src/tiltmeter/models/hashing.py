@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.errors import TiltmeterError
+
 WEIGHT_PATTERNS = ("*.safetensors", "*.bin", "*.gguf")
 
 
@@ -17,6 +19,26 @@ def weight_files(folder: Path) -> list[Path]:
         if found:
             return found
     return []
+
+
+def check_card(folder: Path, name: str) -> None:
+    """Refuses weights that are not those that the folder's card.json tells of (a truncated file, a broken download)."""
+    card, weights = folder / "card.json", folder / "model.safetensors"
+    if not (card.is_file() and weights.is_file()):
+        return
+    try:
+        facts = json.loads(card.read_text("utf-8"))
+    except ValueError:  # somebody else's card
+        return
+    expected = facts.get("weights_sha256") if isinstance(facts, dict) else None
+    with weights.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if expected and found != expected:
+        raise TiltmeterError(
+            f"{name}: {weights.name} is damaged or was changed. Its sha256 is {found[:16]}…, and {card.name} says "
+            f"{str(expected)[:16]}…. Install tiltmeter (or copy the folder) again; if you changed the weights on purpose, "
+            f"delete {card}."
+        )
 
 
 def hash_weights(files: list[Path], config: Any) -> str:

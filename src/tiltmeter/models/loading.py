@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.hashing import WEIGHT_PATTERNS, hash_weights, weight_files
+from tiltmeter.models.hashing import WEIGHT_PATTERNS, check_card, hash_weights, weight_files
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.tokenization import Tokenization
 
 PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
-EMBEDDED = {"tiny-random-bert": Path(__file__).parent / "data" / "tiny-random-bert"}
-MEANINGLESS = frozenset({"tiny-random-bert"})
-"""Embedded models with random weights: they show that everything runs, and nothing else."""
+EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
+"""Our own small models (see `training/`), so that a first run measures something real without a download."""
 
 
 def load_model(
@@ -44,6 +43,7 @@ def load_model(
     files = [folder / gguf] if gguf else weight_files(folder)
     if not files:
         raise TiltmeterError(f"{folder} has no weights: expected one of {', '.join(WEIGHT_PATTERNS)} in it.")
+    check_card(folder, name)
     config = _guard(name, lambda: _auto("AutoConfig").from_pretrained(folder, **options))
     kind = kind or detect_kind(config, name)
     place = _device(device)

@@ -34,7 +34,8 @@ def _verdict(rows: pd.DataFrame) -> str:
 def headline(rows: pd.DataFrame) -> Any | None:
     """The overall row that best sums up a model: a percentage of preferences by the most established scorer there is."""
     overall = rows[(rows["by"] == "all") & rows["value"].notna() & rows["neutral"].notna()]
-    for measure in ("ss", "bias_score"):
+    averaged = rows["benchmark"].iloc[0].startswith("stereoset")  # as its authors do; others count every pair alike
+    for measure in ("ss", "bias_score") if averaged else ("bias_score", "ss"):
         for scorer in (*HEADLINE[measure], *sorted(overall["scorer"].unique())):
             found = overall[(overall["measure"] == measure) & (overall["scorer"] == scorer)]
             if len(found):
