@@ -6,7 +6,7 @@ from tiltmeter import catalog
 
 
 def listing(what: str) -> list[dict[str, str]]:
-    """Rows of scorers, measures, benchmarks, embedded models or views."""
+    """Rows of scorers, measures, benchmarks, studies, embedded models or views."""
     if what == "models":
         from tiltmeter.models import EMBEDDED, MEANINGLESS
 
@@ -23,7 +23,7 @@ def listing(what: str) -> list[dict[str, str]]:
 
 
 def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
-    if what == "benchmarks":
+    if what in ("benchmarks", "studies"):
         return {"name": catalog.public_name(entry.name), "what": entry.summary}
     if what == "measures":
         neutral = entry.constant("NEUTRAL")
