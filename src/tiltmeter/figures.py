@@ -67,7 +67,8 @@ def neutral_line(axis: Any, value: float, *, across: bool = False, label: str | 
 
 def label_x(axis: Any, text: str, most: int = 42) -> None:
     """A label under the axis, in lines that fit into the column."""
-    axis.set_xlabel("\n".join(textwrap.wrap(text, most)))
+    whole = text.replace("n = ", "n\u00a0=\u00a0")  # a number stays with what it counts
+    axis.set_xlabel("\n".join(textwrap.wrap(whole, most)))
 
 
 def beside(number: int, of: int, gap: float = 0.17) -> float:

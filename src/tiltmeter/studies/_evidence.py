@@ -83,7 +83,9 @@ class Evidence:
         for view in views:
             blocks = [path for folder in self.folders for path in _blocks(folder, model, benchmark, view)]
             if blocks:
-                return self._kept(token_frame(pa.concat_tables(read_table(path) for path in blocks)), benchmark)
+                whole = token_frame(pa.concat_tables(read_table(path) for path in blocks))
+                # Two runs may both hold a view, for different scores.
+                return self._kept(whole.drop_duplicates(["item", "role", "position"]), benchmark)
         return None
 
     def _kept(self, tokens: Any, benchmark: str) -> Any:

@@ -35,7 +35,7 @@ class GroupWords:
 def group_words(items: Any, ambiguous: Sequence[str], least: int) -> GroupWords:
     """Of the rows about a disadvantaged group, the stereotypical sentence names it; of the others, the other one does."""
     counts: dict[str, dict[str, Counter[str]]] = {}
-    for row in items.to_dict("records"):
+    for row in items[items["direction"].isin((ADVANTAGED, DISADVANTAGED))].to_dict("records"):
         change = change_of(row["stereo"], row["anti"])
         sides = (DISADVANTAGED, ADVANTAGED) if row["direction"] == DISADVANTAGED else (ADVANTAGED, DISADVANTAGED)
         of_type = counts.setdefault(row["bias_type"], {ADVANTAGED: Counter(), DISADVANTAGED: Counter()})

@@ -44,9 +44,9 @@ def _against(benchmark: str, rival: str, kept: Kept) -> Iterator[str]:
     difference, low, high = found[shown]
     verdict = "more robust" if low > 0 else "less robust" if high < 0 else "neither more nor less robust"
     yield (
-        f"{benchmark}, {shown}: {rival} keeps the ranking in {difference:+.1f} % of the subsamples [{low:+.1f}, {high:+.1f}] "
-        f"compared with {BASE}, so it is {verdict} here. Over {len(shared)} scorers it is more robust for {len(more)}, less for "
-        f"{len(less)}, undecided for {len(shared) - len(more) - len(less)}."
+        f"{benchmark}, {shown}: compared with {BASE}, {rival} keeps the ranking in {difference:+.1f} % of the subsamples "
+        f"[{low:+.1f}, {high:+.1f}], so it is {verdict} here. Over {len(shared)} scorers it is more robust for {len(more)}, "
+        f"less for {len(less)}, undecided for {len(shared) - len(more) - len(less)}."
     )
 
 
@@ -54,7 +54,7 @@ def _drift(benchmark: str, values: Any) -> str:
     """A measure whose mean moves with n compares benchmarks (or bias types) of different sizes unfairly."""
     least = values[values["rate"] == values["rate"].min()]
     moved = (least["mean"] - least["full"]).groupby(least["measure"], sort=False).median()
-    parts = ", ".join(f"{name} {value:+.1f}" for name, value in moved.items())
+    parts = ", ".join(f"{name} {round(value, 1) + 0.0:+.1f}" for name, value in moved.items())
     share = f"{100 * least['rate'].iloc[0]:.0f} %"
     return f"{benchmark}, mean on {share} of the items minus value on all, median over models and scores: {parts}."
 

@@ -52,6 +52,8 @@ def frequency(
     rows, listed, left_out = [], [], []
     for benchmark in dict.fromkeys(directions["benchmark"]):
         found = group_words(evidence.items(benchmark), (*AMBIGUOUS, *map(str.lower, ignore or ())), least)
+        if not any(counts for of_type in found.kept.values() for counts in of_type.values()):
+            raise TiltmeterError(f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.")
         known, source = _known(found, frequencies, corpus, language)
         rows += [{"benchmark": benchmark} | row for row in _ranks(found, known, top, least)]
         listed += [{"benchmark": benchmark} | row for row in _listed(found, known)]
@@ -181,7 +183,7 @@ def _draw_ranks(ranks: Any, source: str) -> Any:
     axis.plot(ranks["neutral"], at, label="neutral", color="black", marker="|", markersize=7, linestyle="none")
     figures.name_rows(axis, [f"{row['bias_type']}, n = {row['n_adv']} + {row['n_dis']}" for _, row in ranks.iterrows()])
     label = f"mean rank among the {ranks['words_each'].max()} most frequent words of each group (1: most frequent; {source})"
-    figures.label_x(axis, label, 36)
+    figures.label_x(axis, label, 34)
     figures.legend_below(figure, axis, 3)
     return figure
 

@@ -56,6 +56,16 @@ class Trial:
         ]
         return float(np.mean(signs))
 
+    @property
+    def name(self) -> str:
+        """As one says it."""
+        return f"{self.measure.name} by {self.scorer} on {self.benchmark}"
+
+    @property
+    def tied(self) -> bool:
+        """Whether all models have the same value, so that there is no ranking."""
+        return not self._pairs()
+
     def _pairs(self) -> list[tuple[int, int]]:
         return [(a, b) for a, b in combinations(range(len(self.full)), 2) if self.full[a] != self.full[b]]
 
@@ -89,11 +99,19 @@ def robustness(
         raise TiltmeterError(
             "robustness: no two models share a benchmark and a scorer. A masked and a causal model have no scorer in common."
         )
+    tied = [trial.name for trial in trials if trial.tied]
+    trials = [trial for trial in trials if not trial.tied]
+    if not trials:
+        raise TiltmeterError(f"robustness: there is no ranking to keep, since every model has the same {tied[0]}.")
     table = pd.DataFrame([row for trial in trials for row in _shares(trial)])
     values = pd.DataFrame([row for trial in trials for row in _values(trial)])
     kept = {(trial.benchmark, trial.scorer, trial.measure.name): [trial.kept(rate) for rate in chosen] for trial in trials}
     tables = {"robustness": table, "values": values}
-    return Finding("robustness", tables, drawings(table, values), tuple(sentences(table, values, kept)), {"rates": chosen})
+    said = [
+        *sentences(table, values, kept),
+        *([f"Left out, being the same for every model: {', '.join(tied)}."] if tied else []),
+    ]
+    return Finding("robustness", tables, drawings(table, values), tuple(said), {"rates": chosen})
 
 
 def _trials(
@@ -120,11 +138,6 @@ def _trial(pairs: Sequence[Paired], entry: Entry, rates: Sequence[float], repeat
         return np.abs(found - shift) if distance else found
 
     full = np.array([float(value(statistic(entry, one.columns(), one.bias_type))) for one in samples])
-    if len(set(full)) == 1:
-        raise TiltmeterError(
-            f"robustness: {entry.name} by {pairs[0].scorer} on {pairs[0].benchmark} is {full[0]:g} for every model: "
-            "there is no ranking to keep."
-        )
     drawn, n = {}, {}
     for rate in rates:
         rng = generator(seed, "robustness", pairs[0].benchmark, stratum_of(entry), f"{rate:g}")
