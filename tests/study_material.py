@@ -92,8 +92,8 @@ def frequency_list() -> Path:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "frequency": {"least": 1},
-    "robustness": {"repeats": 20},
-    "power": {"draws": 50},
+    "robustness": {"repeats": 20, "measure": ["bias_score", "kls", "jss", "ss"]},
+    "power": {"draws": 50, "measure": ["bias_score", "kls", "ss"]},
     "quality": {"resamples": 100},
     "accuracy": {"resamples": 100},
     "associations": {"resamples": 100},

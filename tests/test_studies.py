@@ -66,17 +66,21 @@ def texts_of(figure: Any) -> Iterator[Text]:
 def test_figures_are_one_column_wide_and_nothing_is_cut_off(name: str, findings: dict[str, tiltmeter.Finding]) -> None:
     assert findings[name].figures
     for drawing in findings[name].figures:
-        figure = findings[name].draw(drawing)
-        canvas = FigureCanvasAgg(figure)
+        check_figure(findings[name].draw(drawing))
+
+
+def check_figure(figure: Any) -> None:
+    canvas = FigureCanvasAgg(figure)
+    with figures.house_style():
         canvas.draw()
-        assert figure.get_size_inches()[0] == figures.WIDTH
-        shown = list(texts_of(figure))
-        assert min(text.get_fontsize() for text in shown) >= 5.5
-        for text in shown:
-            box = text.get_window_extent(canvas.get_renderer())
-            assert box.x0 > -2 and box.x1 < figure.bbox.x1 + 2, f"{drawing}: '{text.get_text()}' is cut off"
-            assert box.y0 > -2 and box.y1 < figure.bbox.y1 + 2, f"{drawing}: '{text.get_text()}' is cut off"
-        assert "n = " in " ".join(text.get_text().replace("\u00a0", " ") for text in shown)
+    assert figure.get_size_inches()[0] == figures.WIDTH
+    shown = list(texts_of(figure))
+    assert min(text.get_fontsize() for text in shown) >= 5.5
+    for text in shown:
+        box = text.get_window_extent(canvas.get_renderer())
+        assert box.x0 > -2 and box.x1 < figure.bbox.x1 + 2, f"'{text.get_text()}' is cut off"
+        assert box.y0 > -2 and box.y1 < figure.bbox.y1 + 2, f"'{text.get_text()}' is cut off"
+    assert "n = " in " ".join(text.get_text().replace("\u00a0", " ") for text in shown)
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -110,6 +114,24 @@ def test_no_model_is_loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_scores_in_memory_will_do() -> None:
     scores = made_up({("m", "s"): (noise(30), noise(30, 1)), ("k", "s"): (noise(30, 2), noise(30, 3))})
     assert set(tiltmeter.study("robustness", scores, repeats=5).table["measure"]) == {"bias_score", "kls", "jss", "jss_liu"}
+
+
+@pytest.mark.parametrize("name", ["agreement", "normality", "pll_gap", "power", "quality"])
+def test_one_model_and_one_score_can_be_drawn(name: str, tmp_path: Path) -> None:
+    """The smallest figure there is; matplotlib warns when nothing is left for the axes, and a warning fails the test."""
+    votes = [[["a"]] * (k % 2 * 5) or [[]] for k in range(30)]
+    model = "an-organisation/a-model-with-a-long-name-uncased"
+    finding = tiltmeter.study(name, made_up({(model, "stereoset_masked"): (noise(30), noise(30, 1))}, annotations=votes))
+    assert finding.save(tmp_path) and finding.sentences
+    for drawing in finding.figures:
+        check_figure(finding.draw(drawing))
+
+
+def test_a_label_that_is_cut_off_is_noticed(findings: dict[str, tiltmeter.Finding]) -> None:
+    figure = findings["power"].draw()
+    figure.axes[0].text(0, 0, "far too much to say in one column of a page, and more" * 2).set_in_layout(False)
+    with pytest.raises(AssertionError, match="is cut off"):
+        check_figure(figure)
 
 
 def test_several_runs_are_one_evidence(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from tiltmeter.store import write_atomically
 
 WIDTH = 3.4
 """Inches: one column of a two-column page. What cannot be read at this width is drawn otherwise."""
+LEAST_HEIGHT = 1.8
+"""Inches: below it, labels and legend leave no room to draw in."""
 FORMATS = ("png", "svg", "pdf")
 # Okabe and Ito (2008): told apart with any colour vision. Line style and marker change too, for print in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
@@ -40,7 +42,7 @@ def canvas(rows: int = 1, columns: int = 1, *, height: float = 1.9, **how: Any) 
     """A figure of one column's width and its axes (always rows × columns); `height` is that of a row, in inches."""
     from matplotlib.figure import Figure  # not pyplot: no window, no global state
 
-    figure = Figure(figsize=(WIDTH, rows * height), layout="constrained")
+    figure = Figure(figsize=(WIDTH, max(LEAST_HEIGHT, rows * height)), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **how)
 
 
@@ -65,10 +67,28 @@ def neutral_line(axis: Any, value: float, *, across: bool = False, label: str | 
     )
 
 
-def label_x(axis: Any, text: str, most: int = 42) -> None:
+def label_x(axis: Any, text: str, most: int = 34) -> None:
     """A label under the axis, in lines that fit into the column."""
-    whole = text.replace("n = ", "n\u00a0=\u00a0")  # a number stays with what it counts
-    axis.set_xlabel("\n".join(textwrap.wrap(whole, most)))
+    axis.set_xlabel(wrapped(text, most))
+
+
+def head(axis: Any, text: str, most: int = 36) -> None:
+    """What a panel shows, over it, in lines that fit."""
+    axis.set_title(wrapped(text, most), loc="left", fontsize=6.5)
+
+
+def wrapped(text: str, most: int) -> str:
+    """In lines of so many characters; a number stays with what it counts."""
+    return "\n".join(textwrap.wrap(text.replace("n = ", "n\u00a0=\u00a0"), most))
+
+
+def short(name: str, most: int = 30) -> str:
+    """A long name by its end, where names of models differ.
+
+    >>> short("an-organisation/a-model-of-some-length-cased")
+    '…a-model-of-some-length-cased'
+    """
+    return name if len(name) <= most else f"…{name[1 - most :].lstrip('/-')}"
 
 
 def beside(number: int, of: int, gap: float = 0.17) -> float:
@@ -102,14 +122,15 @@ def grid(count: int, *, height: float, **how: Any) -> tuple[Any, list[Any]]:
 
 def name_rows(axis: Any, names: Sequence[str]) -> None:
     """Names down the left side, first on top."""
-    axis.set_yticks(range(len(names)), names)
+    axis.set_yticks(range(len(names)), [short(name) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
 def legend_below(figure: Any, axis: Any, columns: int = 3) -> None:
     """One legend for the whole figure, under it."""
     handles, labels = axis.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    fitting = 60 // (6 + max(len(label) for label in labels))  # characters of a line; six for the sample
+    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, fitting)))
 
 
 def save(figure: Any, stem: Path) -> list[Path]:

@@ -42,7 +42,9 @@ class Finding:
         if name not in self.figures:
             raise TiltmeterError(f"{self.study} has no figure '{name}'. Figures: {', '.join(self.figures)}.")
         with figures.house_style():
-            return self.figures[name]()
+            figure = self.figures[name]()
+            figure.draw_without_rendering()  # ticks are made late, and would look otherwise outside
+        return figure
 
     def save(self, folder: str | Path) -> list[Path]:
         """Writes every table as CSV and Parquet, every figure as PNG, SVG and PDF, and the sentences with the settings."""

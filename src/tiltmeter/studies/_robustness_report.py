@@ -92,9 +92,9 @@ def _draw_shares(table: Any) -> Any:
         axis.set_ylim(0, 102)
         facts = f"{rows['models'].max()} models, {rows['repeats'].max()} repeats"
         title = f"{benchmark}, {facts}, n = {rows['n'].min():,} to {rows['n'].max():,}"
-        axis.set_title(title, loc="left", fontsize=6.5)
+        figures.head(axis, title, 60)
         axis.set_ylabel("ranking kept (%)")
-    figures.label_x(axes[-1, 0], "share of the pairs in a subsample (%)")
+    figures.label_x(axes[-1, 0], "share of the pairs in a subsample (%)", 50)
     figures.legend_below(figure, axes[0, 0], 3)
     return figure
 

@@ -137,7 +137,7 @@ def _draw(table: Any) -> Any:
             ours, label = rows[rows["style"] == style], f"{style}: {MEANING[style]}"
             figures.interval_dots(axis, ours, models, ("model", "accuracy"), (n, len(styles)), label)
         figures.name_rows(axis, models)
-        axis.set_title(f"{benchmark}, n = {rows['n_items'].max():,} items", loc="left")
+        figures.head(axis, f"{benchmark}, n = {rows['n_items'].max():,} items")
         axis.set_xlim(-2, 102)
     figures.label_x(axes[-1, 0], "predictions of rank 1 (%), with interval")
     figures.legend_below(figure, axes[0, 0], 1)

@@ -115,9 +115,13 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
         above = rows[rows["low"] > 0.5]["scorer"].tolist()
         sure = [row for row in tests if (row["model"], row["benchmark"]) == (model, benchmark) and row["p_holm"] < 0.05]
         told = f"above chance: {', '.join(above)}" if above else "none is above chance"
+        if len(rows) == 1:
+            size = f"{best['n_biased']:,} biased, {best['n_other']:,} other pairs"
+            yield f"{model} on {benchmark} ({size}): {best['scorer']} has AUC {_bounds(best)}; {told}."
+            continue
         yield (
             f"{model} on {benchmark} ({best['n_biased']:,} biased, {best['n_other']:,} other pairs): {best['scorer']} "
-            f"agrees best with people, AUC {best['auc']:.3f} [{best['low']:.3f}, {best['high']:.3f}]; {told}; "
+            f"agrees best with people, AUC {_bounds(best)}; {told}; "
             f"{len(sure)} of {len(rows) * (len(rows) - 1) // 2} differences between scorers are significant (DeLong, Holm)."
         )
     if tests:
@@ -126,6 +130,10 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
             f"The clearest difference: {closest['scorer_a']} against {closest['scorer_b']} in {closest['model']}, "
             f"{closest['difference']:+.3f} (p {p_text(closest['p'])} before, {p_text(closest['p_holm'])} after correction)."
         )
+
+
+def _bounds(row: Any) -> str:
+    return f"{row['auc']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
 def _draw_curves(table: Any, curves: dict[tuple[str, str, str], Any], threshold: int) -> Any:
@@ -138,7 +146,8 @@ def _draw_curves(table: Any, curves: dict[tuple[str, str, str], Any], threshold:
             axis.plot(*curves[model, benchmark, scorer], label=scorer, **figures.look(n) | {"marker": None})
         axis.plot([0, 1], [0, 1], color=figures.GREY, linewidth=0.8, linestyle=(0, (4, 2)), label="chance (neutral)")
         counts = rows.iloc[0]
-        axis.set_title(f"{model}, {benchmark}\nn = {counts['n_biased']:,} + {counts['n_other']:,}", loc="left", fontsize=6.5)
+        size = f"n = {counts['n_biased']:,} + {counts['n_other']:,}"
+        figures.head(axis, f"{figures.short(model, 24)}, {figures.short(benchmark, 16)}, {size}", 26)
         axis.set_xticks([0, 0.5, 1])
         axis.set_yticks([0, 0.5, 1])
         axis.set_aspect("equal")
@@ -155,7 +164,7 @@ def _draw_areas(table: Any) -> Any:
     axis = axes[0, 0]
     for n, ((model, benchmark), rows) in enumerate(places):
         total = rows["n_biased"].iloc[0] + rows["n_other"].iloc[0]
-        label = f"{model}, {benchmark} (n = {total:,})"
+        label = f"{figures.short(model)}, {figures.short(benchmark, 20)} (n = {total:,})"
         figures.interval_dots(axis, rows, scorers, ("scorer", "auc"), (n, len(places)), label)
     figures.neutral_line(axis, 0.5, label="chance (neutral)")
     figures.name_rows(axis, scorers)

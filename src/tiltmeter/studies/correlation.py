@@ -154,8 +154,8 @@ def _draw(table: Any) -> Any:
         short = [name.replace("bias_score by ", "").replace(" by ", ", ") for name in names]
         axis.set_xticks(range(len(names)), short, rotation=60, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(names)), short)
-        title = f"{benchmark}, n = {rows['n'].iloc[0]} points\nlower left: r; upper right: MI (nats)"
-        axis.set_title(title, loc="left", fontsize=6.5)
+        title = f"{benchmark}, n = {rows['n'].iloc[0]} points; lower left: r, upper right: MI (nats)"
+        figures.head(axis, title)
         figure.colorbar(image, ax=axis, label="Pearson's r (neutral: 0)", shrink=0.8)
     return figure
 

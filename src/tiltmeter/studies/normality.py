@@ -79,9 +79,11 @@ def _sentences(table: Any, shown: str, alpha: float) -> Iterator[str]:
             f"and for {of_types} of {len(types)} of single bias types (Holm-corrected p < {alpha:g})."
         )
     by_scorer = table[whole].groupby("scorer", sort=False)["W"].median().sort_values(ascending=False)
-    yield f"Nearest to Gaussian of {len(by_scorer)} scores: {by_scorer.index[0]} (median W {by_scorer.iloc[0]:.3f})" + (
-        f"; furthest: {by_scorer.index[-1]} ({by_scorer.iloc[-1]:.3f})." if len(by_scorer) > 1 else "."
-    )
+    if len(by_scorer) > 1:
+        yield (
+            f"Nearest to Gaussian of {len(by_scorer)} scores: {by_scorer.index[0]} (median W {by_scorer.iloc[0]:.3f}); "
+            f"furthest: {by_scorer.index[-1]} ({by_scorer.iloc[-1]:.3f})."
+        )
 
 
 def _draw(pairs: list[Paired], table: Any) -> Any:
@@ -97,7 +99,7 @@ def _draw(pairs: list[Paired], table: Any) -> Any:
             (table["model"] == one.model) & (table["benchmark"] == one.benchmark) & (table["scorer"] == one.scorer)
         ]
         w = found[found["bias_type"] == "all"]["W"].min()
-        axis.set_title(f"{one.model}, {one.benchmark}", loc="left", fontsize=6.5)
+        figures.head(axis, f"{figures.short(one.model, 24)}, {figures.short(one.benchmark, 16)}", 28)
         axis.text(0.03, 0.95, f"n = {len(one):,}\nW = {w:.3f}", transform=axis.transAxes, va="top", fontsize=6)
         axis.set_yticks([])
         axis.set_ylabel("density", fontsize=6.5)

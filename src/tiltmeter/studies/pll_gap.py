@@ -126,7 +126,8 @@ def _sentences(table: Any, under: Any) -> Iterator[str]:
             f"{least['same_sign']:.0f} % of subsamples at {100 * least['rate']:.0f} %."
         )
     sure = int(((table["low"] > 0) | (table["high"] < 0)).sum())
-    yield f"Over all {table['scorer'].nunique()} scores, {sure} of {len(table)} gaps differ from 0."
+    if table["scorer"].nunique() > 1:
+        yield f"Over all {table['scorer'].nunique()} scores, {sure} of {len(table)} gaps differ from 0."
 
 
 def _draw(table: Any, under: Any) -> Any:
@@ -138,8 +139,8 @@ def _draw(table: Any, under: Any) -> Any:
     for column, benchmark in enumerate(benchmarks):
         rows, moved = table[table["benchmark"] == benchmark], under[under["benchmark"] == benchmark]
         _draw_deltas(axes[0, column], rows, models, scorer)
-        axes[0, column].set_title(
-            f"{benchmark}, n = {rows['n_st'].iloc[0] + rows['n_at'].iloc[0]:,}", loc="left", fontsize=6.5
+        figures.head(
+            axes[0, column], f"{figures.short(benchmark, 24)}, n = {rows['n_st'].iloc[0] + rows['n_at'].iloc[0]:,}", 26
         )
         if column:
             axes[0, column].set_yticklabels([])

@@ -188,7 +188,7 @@ def _draw(table: Any, wanted: float) -> Any:
             axis.plot(least, at, label=name, **figures.dot(n))
         figures.neutral_line(axis, 50.0, label="neutral")
         figures.name_rows(axis, [f"{name}, n = {n:,}" for name, n in sizes.items()])
-        axis.set_title(benchmark, loc="left")
+        figures.head(axis, benchmark)
         axis.set_xlim(48, 102)
     label = f"smallest lean noticed with {100 * wanted:.0f} % power (% of pairs; median over models and scores)"
     figures.label_x(axes[-1, 0], label, 36)

@@ -129,6 +129,8 @@ def _sentences(table: Any, counts: Any) -> Iterator[str]:
         parts = ", ".join(f"{row['flag']} {row['n']:,}" for _, row in rows[rows["flag"] != "any"].iterrows())
         any_ = rows[rows["flag"] == "any"].iloc[0]
         yield f"{benchmark}: {any_['n']:,} of {any_['of']:,} items ({any_['share']:.1f} %) are flagged: {parts}."
+        if not any_["n"]:
+            continue
         ours = table[table["benchmark"] == benchmark]
         moved = ours[ours["p"] < 0.05]
         expected = 0.05 * len(ours)
@@ -156,7 +158,7 @@ def _draw(table: Any) -> Any:
             axis.errorbar(value, np.arange(len(ours)) + 0.24 * n - 0.12, xerr=spread, label=label, **figures.dot(n))
         figures.neutral_line(axis, 50.0, label="neutral")
         figures.name_rows(axis, [f"{row['model']}, {row['scorer']}" for _, row in ours.iterrows()])
-        axis.set_title(f"{benchmark}, n = {ours['n'].max():,}, unflagged {ours['n_kept'].max():,}", loc="left")
+        figures.head(axis, f"{benchmark}, n = {ours['n'].max():,}, unflagged n = {ours['n_kept'].max():,}", 30)
     figures.label_x(axes[-1, 0], "bias_score (% of pairs), with interval")
     figures.legend_below(figure, axes[0, 0], 3)
     return figure
