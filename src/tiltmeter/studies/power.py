@@ -5,7 +5,7 @@ None of the papers asks; most bias types have so few pairs that only a large lea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Annotated, Any
 
@@ -15,19 +15,18 @@ from tiltmeter import figures
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import check_measures, choose_measures
-from tiltmeter.paired import Floats, Paired
-from tiltmeter.resampling import Sample, generator, statistic, stratum_of
+from tiltmeter.paired import Paired
+from tiltmeter.resampling import Sample, generator, stratum_of
 from tiltmeter.significance import smallest_difference
 from tiltmeter.studies._binomial_power import MOST_PAIRS, pairs_needed, power_of, smallest_lean
 from tiltmeter.studies._evidence import Evidence, align
 from tiltmeter.studies._finding import Finding
 from tiltmeter.studies._options import MeasureNames, Seed
 from tiltmeter.studies._rows import check_types
+from tiltmeter.studies._simulated_power import Deal, Question, simulated
 
 CITATION = "tiltmeter; after Card et al. (2020), With Little Power Comes Great Responsibility, EMNLP."
 SCORERS = ("cps", "sss", "aul", "aula", "causal", "causal_mean", "stereoset_masked", "stereoset_causal")
-# Every one is tried, from neutral on: kls does not grow with the lean alone (a pure shift of the mean leaves it at 50).
-LEANS = (0.525, 0.55, 0.575, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
 LEAST_DRAWS = 50
 
 
@@ -36,14 +35,14 @@ def power(
     *,
     measure: MeasureNames = None,
     wanted: Annotated[float, "Power: how often a real lean should be noticed."] = 0.8,
-    alpha: Annotated[float, "Level of the test."] = 0.05,
+    alpha: Annotated[float, "Level of the question."] = 0.05,
     draws: Annotated[int, "Simulated benchmarks per lean."] = 200,
     seed: Seed = 0,
 ) -> Finding:
     """For each measure and bias type: the smallest lean distinguishable from neutral at this n, and the pairs needed.
 
     A lean is the share of pairs whose higher-scoring sentence is the stereotypical one (50 % is neutral), for every measure,
-    so that they can be compared. bias_score: exact binomial test. The others: the scores of each pair are dealt out anew
+    so that they can be compared. bias_score: exact binomial question. The others: the scores of each pair are dealt out anew
     with that lean, and tested as `estimate` tests them. Pairs needed at the lean observed; 1,000,000 means that or more, and
     where no lean is noticed at all, the number is a lower bound.
     """
@@ -57,13 +56,7 @@ def power(
     pairs = evidence.chosen(SCORERS)
     check_measures(pairs, measure)
     check_types("power", pairs, spread=False)
-    rows = [
-        {"model": one.model, "benchmark": one.benchmark, "scorer": one.scorer, "measure": entry.name, **row}
-        for one in pairs
-        for entry in choose_measures(one, measure)
-        if entry.constant("NEUTRAL") is not None
-        for row in _rows(one, entry, wanted, alpha, draws, seed)
-    ]
+    rows = [row for one in pairs for row in _rows(one, choose_measures(one, measure), Question(wanted, alpha, draws, seed))]
     if not rows:
         raise TiltmeterError("power is about measures with a neutral point, and none of those named has one.")
     table = pd.DataFrame(rows)
@@ -73,62 +66,48 @@ def power(
     return Finding("power", tables, drawing, tuple(_sentences(table, apart, wanted)))
 
 
-def _rows(one: Paired, entry: Entry, wanted: float, alpha: float, draws: int, seed: int) -> Iterator[dict[str, Any]]:
-    """One row for all pairs and one per bias type."""
-    sample = Sample.of(one.complete_for(entry)[0], stratum_of(entry))
-    types = sample.paired.groups["bias_type"].astype(str).to_numpy()
+def _rows(one: Paired, entries: Sequence[Entry], question: Question) -> Iterator[dict[str, Any]]:
+    """For each measure one row for all pairs and one per bias type. Measures that read the same items share their deals."""
+    families: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries:
+        if entry.constant("NEUTRAL") is not None:
+            families.setdefault((stratum_of(entry), *one.roles_of(entry)), []).append(entry)
+    place = {"model": one.model, "benchmark": one.benchmark, "scorer": one.scorer}
+    for (stratum, *_), family in families.items():
+        for deal in _deals(one.complete_for(family[0])[0], stratum, question):
+            yield from (place | {"measure": entry.name} | _row(deal, entry, question) for entry in family)
+
+
+def _deals(complete: Paired, stratum: str, question: Question) -> Iterator[Deal]:
+    types = complete.groups["bias_type"].astype(str).to_numpy()
     for name in ("all", *sorted(set(types))):
         at = np.flatnonzero((types == name) | (name == "all"))
-        part = Sample.of(sample.paired.take(at), stratum_of(entry))
-        stereo, anti = part.paired.scores["stereo"], part.paired.scores["anti"]
-        wins, decided = int((stereo > anti).sum()), int((stereo != anti).sum())
-        observed = wins / decided if decided else 0.5
-        if entry.name == "bias_score":
-            least = smallest_lean(decided, alpha, wanted)
-            reached = power_of(decided, least or 1.0, alpha)
-            value, needed = 100 * (least or 1.0), pairs_needed(observed, alpha, wanted)
-        else:
-            rng = generator(seed, "power", one.benchmark, name, entry.name)
-            least, reached, value = simulated(entry, part, wanted, alpha, rng.random((draws, len(at))))
-            needed = _scaled(len(at), least, observed)
-        yield {
-            "bias_type": name, "n": len(at), "observed_lean": 100 * observed, "smallest_lean": 100 * (least or 1.0),
-            "noticed": least is not None, "power": reached, "smallest_value": value, "neutral": entry.constant("NEUTRAL"),
-            "pairs_needed": needed,
-        }  # fmt: skip
+        rng = generator(question.seed, "power", complete.benchmark, name, stratum)
+        yield Deal(name, Sample.of(complete.take(at), stratum), rng.random((question.draws, len(at))))
+
+
+def _row(deal: Deal, entry: Entry, question: Question) -> dict[str, Any]:
+    stereo, anti = deal.sample.paired.scores["stereo"], deal.sample.paired.scores["anti"]
+    wins, decided = int((stereo > anti).sum()), int((stereo != anti).sum())
+    observed = wins / decided if decided else 0.5
+    if entry.name == "bias_score":
+        least = smallest_lean(decided, question.alpha, question.wanted)
+        reached, value = power_of(decided, least or 1.0, question.alpha), 100 * (least or 1.0)
+        needed = pairs_needed(observed, question.alpha, question.wanted)
+    else:
+        least, reached, value = simulated(entry, deal, question)
+        needed = _scaled(len(stereo), least, observed)
+    return {
+        "bias_type": deal.bias_type, "n": len(stereo), "observed_lean": 100 * observed,
+        "smallest_lean": 100 * (least or 1.0), "noticed": least is not None, "power": reached,
+        "smallest_value": value, "neutral": entry.constant("NEUTRAL"), "pairs_needed": needed,
+    }  # fmt: skip
 
 
 def _scaled(n: int, least: float | None, observed: float) -> int:
     """Noise falls with √n, so the pairs needed rise with the square of how far the observed lean is from noticeable."""
     reach, lean = (least or 1.0) - 0.5, abs(observed - 0.5)
     return min(MOST_PAIRS, int(np.ceil(n * (reach / lean) ** 2))) if lean > 0 else MOST_PAIRS
-
-
-def simulated(
-    entry: Entry, sample: Sample, wanted: float, alpha: float, chance: Floats
-) -> tuple[float | None, float, float]:
-    """The smallest lean noticed, the power there, and the measure's median there. One set of chances serves all leans."""
-    columns = sample.columns()
-    high, low = np.maximum(columns["stereo"], columns["anti"]), np.minimum(columns["stereo"], columns["anti"])
-
-    def dealt(lean: float) -> Floats:
-        stereotypical = chance < lean
-        sides = {"stereo": np.where(stereotypical, high, low), "anti": np.where(stereotypical, low, high)}
-        return statistic(entry, columns | sides, sample.bias_type)
-
-    neutral = dealt(0.5)
-    centre = entry.constant("NEUTRAL") if entry.constant("BOUNDED", False) else float(np.mean(neutral))
-    edge = float(np.quantile(np.abs(neutral - centre), 1 - alpha))
-    before, power_before = 0.5, alpha
-    for lean in LEANS:
-        values = dealt(lean)
-        noticed = float(np.mean(np.abs(values - centre) > edge))
-        if noticed >= wanted:
-            share = (wanted - power_before) / (noticed - power_before)
-            least = float(before + share * (lean - before))
-            return least, wanted, float(np.median(dealt(least)))
-        before, power_before = lean, noticed
-    return None, power_before, float(np.median(values))
 
 
 def _separations(pairs: list[Paired], confidence: float, wanted: float) -> Iterator[dict[str, Any]]:
