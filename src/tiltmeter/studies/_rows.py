@@ -45,8 +45,3 @@ def check_types(study: str, pairs: Sequence[Paired], *, spread: bool = True) -> 
                         f"{study} needs scores that vary, and all {role} scores of the bias type '{name}' are "
                         f"{one.scores[role][at][0]:g} ({where})."
                     )
-
-
-def spread_of(rows: Any, value: str) -> list[Any]:
-    """What matplotlib's error bars want of columns value, low and high."""
-    return [rows[value] - rows["low"], rows["high"] - rows[value]]
