@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tiltmeter.models import LanguageModel, load_model, wrap_model
     from tiltmeter.running import run
     from tiltmeter.scoring import score
+    from tiltmeter.studies import Finding, study
     from tiltmeter.tables import Scores
 
 _HOME = {
@@ -32,11 +33,12 @@ _HOME = {
     "LanguageModel": "models", "load_model": "models", "wrap_model": "models",
     "Scores": "tables", "TiltmeterError": "errors",
     "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
+    "Finding": "studies", "study": "studies",
 }  # fmt: skip
 
 __all__ = [
-    "Benchmark", "Item", "LanguageModel", "Scores", "TiltmeterError", "__version__", "compare", "estimate",
-    "import_scores", "load_benchmark", "load_model", "run", "score", "wrap_model",
+    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "TiltmeterError", "__version__", "compare", "estimate",
+    "import_scores", "load_benchmark", "load_model", "run", "score", "study", "wrap_model",
 ]  # fmt: skip
 
 

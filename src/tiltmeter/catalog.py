@@ -1,4 +1,4 @@
-"""Finding what exists: scorers, measures and benchmarks are files in folders, or entry points of other packages.
+"""Finding what exists: scorers, measures, benchmarks and studies are files in folders, or entry points of other packages.
 
 A name is a file name is a function name. On the command line hyphens stand for underscores.
 """
@@ -17,7 +17,8 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 
-KINDS = ("benchmarks", "scorers", "measures")
+KINDS = ("benchmarks", "scorers", "measures", "studies")
+SINGULAR = {"studies": "study"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def find(kind: str, name: str) -> Entry:
     wanted = name.strip().lower().replace("-", "_")
     if wanted not in names(kind):
         known = ", ".join(public_name(known) for known in names(kind))
-        raise TiltmeterError(f"There is no {kind[:-1]} called '{name}'. Known {kind}: {known}.")
+        raise TiltmeterError(f"There is no {SINGULAR.get(kind, kind[:-1])} called '{name}'. Known {kind}: {known}.")
     for point in entry_points(group=f"tiltmeter.{kind}", name=wanted):
         module = point.load()
         return Entry(wanted, getattr(module, wanted), module)

@@ -155,14 +155,15 @@ def estimate_group(paired: Paired, measure: Entry, by: str, group: str, settings
         return replace(known, note="undefined: fewer than two pairs, or scores without spread")
     label = (paired.benchmark, by, group, measure.name)
     draws = bootstrap(measure, sample, generator(settings.seed, "bootstrap", *label), settings.resamples)
-    low, high, note = _interval(measure, sample, value, draws, settings)
+    low, high, note = interval_of(measure, sample, value, draws, settings)
     p = _p_value(measure, sample, value, generator(settings.seed, "swap", *label), settings)
     equal = measure.constant("BOUNDED", False) and value == measure.constant("NEUTRAL")
     notes = ["both score distributions are the same" if equal else "", note, _left_out(measure, sample)]
     return replace(known, value=value, low=low, high=high, p=p, note="; ".join(filter(None, notes)))
 
 
-def _interval(measure: Entry, sample: Sample, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
+def interval_of(measure: Entry, sample: Sample, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
+    """The interval that a measure's draws give, and a note where it is none or of another kind."""
     defined = draws[~np.isnan(draws)]
     if len(defined) < MINIMUM_RESAMPLES:
         return np.nan, np.nan, "too few defined resamples for an interval"

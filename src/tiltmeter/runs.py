@@ -58,7 +58,8 @@ def clear(folder: Path) -> None:
             (folder / stale).unlink(missing_ok=True)
     except OSError as error:
         raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
-    shutil.rmtree(folder / "observations", ignore_errors=True)
+    for stale in ("observations", "studies"):
+        shutil.rmtree(folder / stale, ignore_errors=True)
 
 
 def keep_observations(folder: Path, manifests: Sequence[dict[str, Any]]) -> None:

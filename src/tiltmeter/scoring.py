@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
@@ -62,6 +63,15 @@ def score(
         items=items,
         manifest=_manifest(model, benchmark, chosen, probe, store, alignment),
     )
+
+
+def observe(
+    model: LanguageModel, benchmark: Benchmark, view: str, *, cache: bool | str | Path = True, alignment: str = "auto"
+) -> pa.Table:
+    """The token observations of one more view, from the cache where a run or an earlier call has left them."""
+    store = ObservationCache(_cache_root(cache), _identity(model, benchmark, alignment))
+    blocks = LikelihoodProbe(model, store, alignment=alignment).observe(benchmark.scored_items, [view])
+    return pa.concat_tables(block.tables[view] for block in blocks)
 
 
 def check_alignment(alignment: str) -> None:

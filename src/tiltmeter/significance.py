@@ -66,3 +66,25 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, p * (len(known) - rank)))
         corrected[at] = highest
     return corrected
+
+
+def smallest_difference(standard_error: float, confidence: float = 0.95, power: float = 0.8) -> float:
+    """The difference that a two-sided test notices with this power, given the standard error of the difference.
+
+    >>> round(smallest_difference(1.0), 3)
+    2.802
+    """
+    from scipy.stats import norm
+
+    return float(norm.ppf(0.5 + confidence / 2) + norm.ppf(power)) * standard_error
+
+
+def p_text(p: float) -> str:
+    """A p-value as one writes it.
+
+    >>> p_text(0.0421), p_text(0.0001)
+    ('= 0.042', '< 0.001')
+    """
+    if not np.isfinite(p):
+        return "unknown"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES, Benchmark
+from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES, Benchmark, Item
 from tiltmeter.errors import TiltmeterError
 
 if TYPE_CHECKING:
@@ -130,3 +130,22 @@ def items_table(benchmark: Benchmark) -> pd.DataFrame:
     columns |= {column: [getattr(item, column) for item in items] for column in GROUP_COLUMNS}
     columns |= {role: [item.texts.get(role) for item in items] for role in ROLES}
     return pd.DataFrame(columns)[list(ITEM_COLUMNS)]
+
+
+def benchmark_of(name: str, items: pd.DataFrame) -> Benchmark:
+    """The scored part of a benchmark as a run stored it: the inverse of `items_table`."""
+    rows = items[(items["benchmark"] == name) & items["scored"]].to_dict("records")
+    return Benchmark(name, tuple(_item(row) for row in rows))
+
+
+def _item(row: dict[str, Any]) -> Item:
+    said = {key: value if isinstance(value, str) else None for key, value in row.items()}
+    return Item(
+        id=row["item"],
+        texts={role: row[role] for role in ROLES if said[role] is not None},
+        bias_type=row["bias_type"],
+        direction=said["direction"],
+        target=said["target"],
+        context=said["context"],
+        extra=json.loads(row["extra"]),
+    )

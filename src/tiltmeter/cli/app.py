@@ -12,6 +12,7 @@ import typer
 from tiltmeter import __version__
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.listing import listing
+from tiltmeter.cli.studying import StudyGroup
 from tiltmeter.errors import TiltmeterError
 
 app = typer.Typer(
@@ -22,6 +23,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+app.add_typer(typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None), name="study")
 
 Names = list[str] | None
 Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
@@ -65,6 +67,7 @@ class Listed(StrEnum):
     benchmarks = "benchmarks"
     models = "models"
     views = "views"
+    studies = "studies"
 
 
 @app.command()
@@ -125,7 +128,7 @@ def run(
 
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
-    """List scorers, measures, benchmarks, embedded models or views."""
+    """List scorers, measures, benchmarks, embedded models, views or studies."""
     rows = listing(what.value)
     if as_json:
         results().print_json(json.dumps(rows, ensure_ascii=False))
@@ -180,6 +183,7 @@ def compare(
     """Paired differences between models, with intervals and p. Needs no model."""
     from tiltmeter import compare as do_compare
     from tiltmeter.report.terminal import comparison
+    from tiltmeter.report.words import too_close
 
     table = do_compare(
         _scores(runs, scorer),
@@ -191,6 +195,8 @@ def compare(
         seed=seed,
     )
     _print_table(table, comparison(table), as_json)
+    for warning in too_close(table, confidence):
+        errors().print(f"Warning: {warning}", markup=False, soft_wrap=True)
 
 
 @app.command("import")

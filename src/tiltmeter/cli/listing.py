@@ -9,7 +9,7 @@ from tiltmeter import catalog
 
 
 def listing(what: str) -> list[dict[str, str]]:
-    """Rows of scorers, measures, benchmarks, embedded models or views."""
+    """Rows of scorers, measures, benchmarks, studies, embedded models or views."""
     if what == "models":
         from tiltmeter.models import EMBEDDED
 
@@ -36,7 +36,7 @@ def _model_row(name: str, card: dict[str, Any]) -> dict[str, str]:
 
 
 def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
-    if what == "benchmarks":
+    if what in ("benchmarks", "studies"):
         return {"name": catalog.public_name(entry.name), "what": entry.summary}
     if what == "measures":
         neutral = entry.constant("NEUTRAL")

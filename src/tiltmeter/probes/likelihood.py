@@ -20,7 +20,7 @@ from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.observations import Answers, Found, finished_table, part_table, problem_table
 from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.sentences import Sentence, tokenise
-from tiltmeter.probes.views import VIEWS, Problem, Query, View
+from tiltmeter.probes.views import Problem, Query, View, find_view
 from tiltmeter.store import ObservationCache, batches_of
 
 BLOCK_ITEMS = (112, 240, 500, 1024)
@@ -121,7 +121,7 @@ class LikelihoodProbe:
         tables = {name: self.cache.load_block(name, number) for name in names}
         known = {name: table for name, table in tables.items() if table is not None}
         self.work.reused.update(*(batches_of(table) for table in known.values()))
-        views = [VIEWS[name] for name in names if name not in known]
+        views = [find_view(name) for name in names if name not in known]
         block = OpenBlock(number, items, known, views)
         if not views:
             self.advance(len(items))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
+
+import numpy as np
 
 from tiltmeter.models import Tokenization
 from tiltmeter.probes.sentences import BLANK, Sentence
@@ -138,6 +141,20 @@ def _fill_word(one: Sentence) -> str | None:
     return words[index].translate(str.maketrans("", "", string.punctuation))
 
 
+def shuffled(sentences: Sequence[Sentence], tokens: Tokenization, seed: int = 0) -> Asked:
+    """Nothing is masked, and the content tokens stand in another order; each is read at its new place, under its old one.
+
+    The order depends on the seed and the sentence alone, so that equal sentences are shuffled alike in any company.
+    """
+    for number, one in enumerate(sentences):
+        places = np.random.default_rng([seed, *one.ids]).permutation(one.content).tolist()
+        ids = list(one.ids)
+        for old, new in zip(one.content, places, strict=True):
+            ids[new] = one.ids[old]
+        golds = tuple(one.ids[position] for position in one.content)
+        yield Query(number, tuple(ids), tuple(places), golds, one.content)
+
+
 VIEWS = {
     view.name: view
     for view in (
@@ -152,3 +169,10 @@ VIEWS = {
         View("causal_nobos", "causal", causal_nobos),
     )
 }
+
+
+def find_view(name: str) -> View:
+    """A view by name; `shuffled-7` shuffles with the seed 7, and no scorer reads it."""
+    if name.startswith("shuffled-"):
+        return View(name, "masked", partial(shuffled, seed=int(name.removeprefix("shuffled-"))))
+    return VIEWS[name]

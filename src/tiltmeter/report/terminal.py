@@ -115,3 +115,20 @@ def _table(title: str) -> Table:
     from rich.table import Table
 
     return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def plain_table(frame: pd.DataFrame, title: str, most: int = 40) -> Table:
+    """Any tidy table, its first rows; the files have the rest."""
+    more = f" (first {most} of {len(frame):,} rows)" if len(frame) > most else ""
+    table = _table(title + more)
+    for name in frame:
+        table.add_column(escape(str(name)), justify="left" if frame[name].dtype.kind in "OUT" else "right")
+    for row in frame.head(most).itertuples(index=False):
+        table.add_row(*(escape(_cell(value)) for value in row))
+    return table
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

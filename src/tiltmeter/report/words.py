@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.significance import p_text, smallest_difference
+
 if TYPE_CHECKING:
     import pandas as pd
 
 SIGNIFICANT = 0.05
+MOST_WARNINGS = 6
 HEADLINE = {
     "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
     "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
@@ -21,6 +24,23 @@ def sentences(estimates: pd.DataFrame) -> Iterator[str]:
     """One sentence per model and benchmark: what leans, which way, how sure."""
     for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
         yield f"{model} on {benchmark}: {_verdict(rows)}"
+
+
+def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
+    """For models that the data cannot separate: what difference they could have shown, and how many pairs would."""
+    close = comparison[(comparison["by"] == "all") & ~(comparison["p"] < 1 - confidence) & comparison["low"].notna()]
+    for _, row in close.head(MOST_WARNINGS).iterrows():
+        # An interval reaches as far as a difference that is noticed half of the time.
+        standard_error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
+        least, seen = smallest_difference(standard_error, confidence), abs(row["difference"])
+        more = f"; about {row['n'] * (least / seen) ** 2:,.0f} pairs would be needed for what was seen" if seen else ""
+        yield (
+            f"{row['model']} and {row['baseline']} cannot be told apart by {row['measure']} of {row['scorer']} on "
+            f"{row['benchmark']}: they differ by {seen:.2f}, and {row['n']:,} pairs show no less than {least:.2f} with 80 % "
+            f"power{more}."
+        )
+    if len(close) > MOST_WARNINGS:
+        yield f"{len(close) - MOST_WARNINGS} more of {len(comparison)} comparisons are too close as well."
 
 
 def _verdict(rows: pd.DataFrame) -> str:
@@ -64,10 +84,3 @@ def _per_type(groups: pd.DataFrame) -> str:
         return f"Taken alone, none of the {len(groups)} bias types can be told from neutral (after Holm's correction)."
     named = [f"{row['group']} ({row['value']:.1f})" for _, row in sure.iterrows()]
     return f"Taken alone, {len(sure)} of {len(groups)} bias types can (after Holm's correction): {', '.join(named)}."
-
-
-def p_text(p: float) -> str:
-    """A p-value as one writes it."""
-    if not np.isfinite(p):
-        return "unknown"
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

@@ -1,0 +1,149 @@
+"""How figures look, in one place: one column wide, colour-blind safe, the neutral point drawn, n stated, three formats."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.store import write_atomically
+
+WIDTH = 3.4
+"""Inches: one column of a two-column page. What cannot be read at this width is drawn otherwise."""
+LEAST_HEIGHT = 1.8
+"""Inches: below it, labels and legend leave no room to draw in."""
+FORMATS = ("png", "svg", "pdf")
+# Okabe and Ito (2008): told apart with any colour vision. Line style and marker change too, for print in grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), (0, (8, 2)))
+GREY = "#6F6F6F"
+STYLE: dict[str, Any] = {
+    "font.size": 7.0, "axes.titlesize": 7.5, "axes.labelsize": 7.0, "xtick.labelsize": 6.5, "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5, "legend.frameon": False, "legend.handlelength": 1.8, "lines.linewidth": 1.1,
+    "lines.markersize": 3.5, "axes.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
+    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 300, "figure.dpi": 150,
+    "svg.hashsalt": "tiltmeter", "svg.fonttype": "none", "pdf.fonttype": 42,
+}  # fmt: skip
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Figures drawn inside look like ours; nothing outside changes."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def canvas(rows: int = 1, columns: int = 1, *, height: float = 1.9, **how: Any) -> tuple[Any, Any]:
+    """A figure of one column's width and its axes (always rows × columns); `height` is that of a row, in inches."""
+    from matplotlib.figure import Figure  # not pyplot: no window, no global state
+
+    figure = Figure(figsize=(WIDTH, max(LEAST_HEIGHT, rows * height)), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **how)
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour, marker and line of the n-th series; the same everywhere."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": LINES[number % len(LINES)],
+    }
+
+
+def dot(number: int) -> dict[str, Any]:
+    """The n-th series without a line."""
+    return look(number) | {"linestyle": "none"}
+
+
+def neutral_line(axis: Any, value: float, *, across: bool = False, label: str | None = None) -> None:
+    """The neutral point: a thin grey line, down the axis or across it."""
+    (axis.axhline if across else axis.axvline)(
+        value, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=0, label=label
+    )
+
+
+def label_x(axis: Any, text: str, most: int = 34) -> None:
+    """A label under the axis, in lines that fit into the column."""
+    axis.set_xlabel(wrapped(text, most))
+
+
+def head(axis: Any, text: str, most: int = 36) -> None:
+    """What a panel shows, over it, in lines that fit."""
+    axis.set_title(wrapped(text, most), loc="left", fontsize=6.5)
+
+
+def wrapped(text: str, most: int) -> str:
+    """In lines of so many characters; a number stays with what it counts."""
+    return "\n".join(textwrap.wrap(text.replace("n = ", "n\u00a0=\u00a0"), most))
+
+
+def short(name: str, most: int = 30) -> str:
+    """A long name by its end, where names of models differ.
+
+    >>> short("an-organisation/a-model-of-some-length-cased")
+    '…a-model-of-some-length-cased'
+    """
+    return name if len(name) <= most else f"…{name[1 - most :].lstrip('/-')}"
+
+
+def beside(number: int, of: int, gap: float = 0.17) -> float:
+    """Where the n-th of several series stands in a row, so that none hides another."""
+    return (number - (of - 1) / 2) * gap
+
+
+def interval_dots(
+    axis: Any, rows: Any, names: Sequence[str], columns: tuple[str, str], series: tuple[int, int], label: str
+) -> None:
+    """One series (n-th, of so many) of values with intervals; `columns` name the row and the value."""
+    name, value = columns
+    at = [names.index(one) + beside(*series) for one in rows[name]]
+    spread = [rows[value] - rows["low"], rows["high"] - rows[value]]
+    axis.errorbar(rows[value], at, xerr=spread, label=label, **dot(series[0]))
+
+
+def band(axis: Any, x: Any, low: Any, high: Any, number: int) -> None:
+    """What lies around the n-th curve."""
+    axis.fill_between(x, low, high, color=COLOURS[number % len(COLOURS)], alpha=0.15, linewidth=0)
+
+
+def grid(count: int, *, height: float, **how: Any) -> tuple[Any, list[Any]]:
+    """A figure of so many panels, two in a row, and their axes; the empty place of an odd number is left blank."""
+    across = min(2, count)
+    figure, axes = canvas(-(-count // across), across, height=height, **how)
+    for axis in axes.flat[count:]:
+        axis.set_visible(False)
+    return figure, list(axes.flat[:count])
+
+
+def name_rows(axis: Any, names: Sequence[str]) -> None:
+    """Names down the left side, first on top."""
+    axis.set_yticks(range(len(names)), [short(name) for name in names])
+    axis.set_ylim(len(names) - 0.5, -0.5)
+
+
+def legend_below(figure: Any, axis: Any, columns: int = 3) -> None:
+    """One legend for the whole figure, under it."""
+    handles, labels = axis.get_legend_handles_labels()
+    fitting = 60 // (6 + max(len(label) for label in labels))  # characters of a line; six for the sample
+    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, fitting)))
+
+
+def save(figure: Any, stem: Path) -> list[Path]:
+    """Writes PNG, SVG and PDF, without dates: the same figure is the same file."""
+    paths = []
+    for suffix in FORMATS:
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
+
+        def write(target: Path, suffix: str = suffix, undated: dict[str, None] = undated) -> None:
+            figure.savefig(target, format=suffix, metadata=undated)
+
+        with house_style():
+            write_atomically(path, write)
+        paths.append(path)
+    return paths

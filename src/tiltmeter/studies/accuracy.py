@@ -1,0 +1,144 @@
+"""Token prediction accuracy per view: how often the model's best guess is the token that stands there.
+
+A score from predictions that are nearly all wrong says little. Table 1 of Kaneko and Bollegala (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import numpy as np
+
+from tiltmeter import figures
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.resampling import generator
+from tiltmeter.significance import p_text
+from tiltmeter.studies._evidence import UNMASKED, Evidence
+from tiltmeter.studies._finding import Finding
+from tiltmeter.studies._options import Confidence, Resamples, Seed, check_settings
+from tiltmeter.studies._rows import corrected
+from tiltmeter.studies._tokens import Hits, accuracy_interval, item_draws, mcnemar
+
+CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, Table 1."
+READS = "observations"
+VIEWS = {
+    "cps": ("each",), "sss": ("changed",), "aul": UNMASKED, "all_masked": ("everything",),
+    "causal": ("causal", "causal_nobos"),
+}  # fmt: skip
+MEANING = {
+    "cps": "unchanged tokens, each masked in turn",
+    "sss": "the whole changed span, masked at once",
+    "aul": "every token, nothing masked",
+    "all_masked": "every token, all masked",
+    "causal": "every token, left to right",
+}
+
+
+def accuracy(
+    evidence: Evidence,
+    *,
+    special: Annotated[bool, "Count special tokens in the unmasked view, as the paper does."] = False,
+    resamples: Resamples = 1000,
+    confidence: Confidence = 0.95,
+    seed: Seed = 0,
+) -> Finding:
+    """Per model, benchmark and style of asking: share of predictions of rank 1, and McNemar's test between styles.
+
+    sss-style counts a pair as right if every sub-token of the stereotypical or of the other fill has rank 1, each in an
+    input with as many masks as it has sub-tokens. Intervals resample items, since tokens of one sentence go together.
+    """
+    import pandas as pd
+
+    settings = check_settings(seed, resamples, confidence)
+    rows: list[dict[str, Any]] = []
+    tests: list[dict[str, Any]] = []
+    for model, benchmark in evidence.evaluations:
+        read = dict(_read(evidence, model, benchmark))
+        place = {"model": model, "benchmark": benchmark}
+        items = evidence.items(benchmark).index
+        draws = item_draws(len(items), settings.resamples, generator(seed, "accuracy", benchmark))
+        for style, tokens in read.items():
+            hits = _hits(style, tokens, items, special)
+            counts = {"n_items": int((hits.total > 0).sum()), "n_predictions": int(hits.total.sum())}
+            bounds = accuracy_interval(hits, hits.draws(draws), confidence)
+            rows.append(place | {"style": style, "accuracy": hits.accuracy} | bounds | counts | {"counts": MEANING[style]})
+        tests += [place | one for one in _tests(read)]
+    corrected(tests)
+    table = pd.DataFrame(rows)
+    tables = {"accuracy": table} | ({"mcnemar": pd.DataFrame(tests)} if tests else {})
+    return Finding("accuracy", tables, {"accuracy": lambda: _draw(table)}, tuple(_sentences(table, tests)))
+
+
+def _read(evidence: Evidence, model: str, benchmark: str) -> Iterator[tuple[str, Any]]:
+    """Style → tokens of the two sentences of each pair, as stored."""
+    found = {style: evidence.tokens(model, benchmark, views) for style, views in VIEWS.items()}
+    there = {style: tokens for style, tokens in found.items() if tokens is not None}
+    if not there:
+        raise TiltmeterError(
+            f"accuracy reads token observations, and {model} on {benchmark} has none stored: imported scores have no "
+            "tokens, and a run with --no-cache keeps none."
+        )
+    if "causal" not in there and "aul" not in there:
+        raise TiltmeterError(f"accuracy: {model} on {benchmark} lacks the unmasked view; score it with aul or aula too.")
+    if set(there) == {"aul"}:
+        raise TiltmeterError(f"accuracy: {model} on {benchmark} has only the unmasked view; score it with cps or sss too.")
+    for style, tokens in there.items():
+        yield style, tokens[tokens["role"] != "unrelated"]
+
+
+def _hits(style: str, tokens: Any, items: Any, special: bool) -> Hits:
+    if style != "sss":
+        return Hits.of(_content(style, tokens, special), items)
+    sentence = (tokens["rank"] == 1).groupby([tokens["item"], tokens["role"]]).all()
+    right = sentence.groupby("item").any()
+    total = right.reindex(items).notna().to_numpy(dtype=np.float64)
+    return Hits(right.reindex(items, fill_value=False).to_numpy(dtype=np.float64), total)
+
+
+def _content(style: str, tokens: Any, special: bool = False) -> Any:
+    """The tokens that a style predicts."""
+    if style == "aul" and special:
+        return tokens
+    return tokens[~tokens["special"] & ~(tokens["modified"] & (style == "cps"))]
+
+
+def _tests(read: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The unmasked view against each other style, over the tokens that both read."""
+    for style in ("cps", "sss", "all_masked"):
+        if style in read and "aul" in read:
+            found = mcnemar(_content("aul", read["aul"]), _content(style, read[style]))
+            if found:
+                yield {"style_a": "aul", "style_b": style} | found
+
+
+def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
+    for benchmark, rows in table.groupby("benchmark", sort=False):
+        by_style = rows.groupby("style", sort=False)["accuracy"].agg(["min", "max"])
+        parts = "; ".join(f"{style} {low:.1f} to {high:.1f}" for style, low, high in by_style.itertuples())
+        yield f"{benchmark}, right predictions in %, lowest to highest of {rows['model'].nunique()} models: {parts}."
+    for style in dict.fromkeys(row["style_b"] for row in tests):
+        ours = [row for row in tests if row["style_b"] == style]
+        better = [row for row in ours if row["p_holm"] < 0.01 and row["only_a"] > row["only_b"]]
+        worst = max(row["p_holm"] for row in ours)
+        yield (
+            f"On the same tokens, nothing masked is right more often than {style}-style in {len(better)} of {len(ours)} "
+            f"comparisons (McNemar, Holm-corrected p < 0.01; largest p {p_text(worst)})."
+        )
+
+
+def _draw(table: Any) -> Any:
+    benchmarks, models = list(dict.fromkeys(table["benchmark"])), list(dict.fromkeys(table["model"]))
+    styles = list(dict.fromkeys(table["style"]))
+    figure, axes = figures.canvas(len(benchmarks), height=0.55 + 0.25 * len(models), sharex=True)
+    for axis, benchmark in zip(axes[:, 0], benchmarks, strict=True):
+        rows = table[table["benchmark"] == benchmark]
+        for n, style in enumerate(styles):
+            ours, label = rows[rows["style"] == style], f"{style}: {MEANING[style]}"
+            figures.interval_dots(axis, ours, models, ("model", "accuracy"), (n, len(styles)), label)
+        figures.name_rows(axis, models)
+        figures.head(axis, f"{benchmark}, n = {rows['n_items'].max():,} items")
+        axis.set_xlim(-2, 102)
+    figures.label_x(axes[-1, 0], "predictions of rank 1 (%), with interval")
+    figures.legend_below(figure, axes[0, 0], 1)
+    return figure

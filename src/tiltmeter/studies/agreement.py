@@ -1,0 +1,173 @@
+"""Human agreement: does a score tell the pairs that people call biased from those that they do not?
+
+Figure 1 of Kaneko and Bollegala (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Annotated, Any
+
+import numpy as np
+
+from tiltmeter import figures
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.paired import Paired
+from tiltmeter.significance import p_text
+from tiltmeter.studies._annotations import votes
+from tiltmeter.studies._delong import area_interval, areas, difference_p, roc
+from tiltmeter.studies._evidence import Evidence, align
+from tiltmeter.studies._finding import Finding
+from tiltmeter.studies._options import Confidence, check_settings
+from tiltmeter.studies._rows import corrected
+
+CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, Figure 1; DeLong, DeLong and Clarke-Pearson (1988)."
+LEAST_PER_CLASS = 2
+PAPER = ("aul", "aula", "cps", "sss")
+
+
+def agreement(
+    evidence: Evidence,
+    *,
+    threshold: Annotated[int, "A pair is biased if at least this many annotators name its bias type."] = 3,
+    absolute: Annotated[bool, "Rank pairs by |f(stereo) − f(anti)| instead of the signed difference."] = False,
+    annotations: Annotated[str | None, "Benchmark (name or file) with annotations for pairs of the same text."] = None,
+    confidence: Confidence = 0.95,
+) -> Finding:
+    """ROC curve and area of every scorer against the annotators' majority, with DeLong's interval and paired test.
+
+    All scorers of a model are judged on the same pairs: those with annotations on which none of their scores is missing.
+    """
+    import pandas as pd
+
+    check_settings(confidence=confidence)
+    rows: list[dict[str, Any]] = []
+    tests: list[dict[str, Any]] = []
+    curves: dict[tuple[str, str, str], Any] = {}
+    labels = dict(_labels(evidence, threshold, annotations))
+    for model, benchmark in evidence.evaluations:
+        if benchmark not in labels:
+            continue
+        pairs, label = _labelled(evidence, model, benchmark, labels[benchmark])
+        _check_classes(label, benchmark, threshold)
+        scores = np.array([one.scores["stereo"] - one.scores["anti"] for one in pairs])
+        scores = np.abs(scores) if absolute else scores
+        value, covariance = areas(scores, label)
+        left_out = len(evidence.items(benchmark)) - len(label)
+        place, counts = {"model": model, "benchmark": benchmark}, (int(label.sum()), int((~label).sum()))
+        for n, one in enumerate(pairs):
+            low, high = area_interval(value[n], covariance[n, n], counts, confidence)
+            found = {"scorer": one.scorer, "auc": float(value[n]), "low": low, "high": high, "neutral": 0.5}
+            rows.append(place | found | {"n_biased": counts[0], "n_other": counts[1], "n_left_out": left_out})
+            curves[model, benchmark, one.scorer] = roc(scores[n], label)
+        tests += [place | test for test in _tests([one.scorer for one in pairs], value, covariance)]
+    corrected(tests, "model", "benchmark")
+    table = pd.DataFrame(rows)
+    drawings = {"roc": lambda: _draw_curves(table, curves, threshold), "auc": lambda: _draw_areas(table)}
+    tables = {"auc": table} | ({"differences": pd.DataFrame(tests)} if tests else {})
+    return Finding("agreement", tables, drawings, tuple(_sentences(table, tests)))
+
+
+def _labels(evidence: Evidence, threshold: int, source: str | None) -> Iterator[tuple[str, dict[str, bool]]]:
+    """Benchmark → item → whether enough annotators call it biased."""
+    benchmarks = dict.fromkeys(benchmark for _, benchmark in evidence.evaluations)
+    said = {benchmark: votes(evidence.items(benchmark), source) for benchmark in benchmarks}
+    if not any(said.values()):
+        hint = " Give the benchmark that has them with --annotations." if not source else ""
+        raise TiltmeterError(f"agreement needs annotations, and the items of {', '.join(said)} have none.{hint}")
+    most = max(total for one in said.values() for _, total in one.values())
+    if not 1 <= threshold <= most:
+        raise TiltmeterError(
+            f"The threshold is a number from 1 to {most}, as many as there are annotators, not {threshold}."
+        )
+    for benchmark, found in said.items():
+        if found:
+            yield benchmark, {item: count >= threshold for item, (count, _) in found.items()}
+
+
+def _labelled(evidence: Evidence, model: str, benchmark: str, label: dict[str, bool]) -> tuple[list[Paired], Any]:
+    """The scorers of a model on the pairs that have labels and all scores."""
+    here = [one for one in evidence.every() if (one.model, one.benchmark) == (model, benchmark)]
+    there = [one.take(one.groups["item"].isin(label).to_numpy()) for one in here]
+    pairs = align(there)
+    return pairs, np.array([label[item] for item in pairs[0].groups["item"]], dtype=bool)
+
+
+def _check_classes(label: Any, benchmark: str, threshold: int) -> None:
+    biased, other = int(label.sum()), int((~label).sum())
+    if min(biased, other) < LEAST_PER_CLASS:
+        raise TiltmeterError(
+            f"agreement needs at least {LEAST_PER_CLASS} pairs of either kind; with a threshold of {threshold}, {benchmark} "
+            f"has {biased} biased and {other} other pairs."
+        )
+
+
+def _tests(names: Sequence[str], value: Any, covariance: Any) -> Iterator[dict[str, Any]]:
+    for a, b in combinations(range(len(names)), 2):
+        p = difference_p(a, b, value, covariance)
+        yield {"scorer_a": names[a], "scorer_b": names[b], "difference": float(value[a] - value[b]), "p": p}
+
+
+def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
+    for (model, benchmark), rows in table.groupby(["model", "benchmark"], sort=False):
+        best = rows.loc[rows["auc"].idxmax()]
+        above = rows[rows["low"] > 0.5]["scorer"].tolist()
+        sure = [row for row in tests if (row["model"], row["benchmark"]) == (model, benchmark) and row["p_holm"] < 0.05]
+        told = f"above chance: {', '.join(above)}" if above else "none is above chance"
+        if len(rows) == 1:
+            size = f"{best['n_biased']:,} biased, {best['n_other']:,} other pairs"
+            yield f"{model} on {benchmark} ({size}): {best['scorer']} has AUC {_bounds(best)}; {told}."
+            continue
+        yield (
+            f"{model} on {benchmark} ({best['n_biased']:,} biased, {best['n_other']:,} other pairs): {best['scorer']} "
+            f"agrees best with people, AUC {_bounds(best)}; {told}; "
+            f"{len(sure)} of {len(rows) * (len(rows) - 1) // 2} differences between scorers are significant (DeLong, Holm)."
+        )
+    if tests:
+        closest = min(tests, key=lambda row: row["p"])
+        yield (
+            f"The clearest difference: {closest['scorer_a']} against {closest['scorer_b']} in {closest['model']}, "
+            f"{closest['difference']:+.3f} (p {p_text(closest['p'])} before, {p_text(closest['p_holm'])} after correction)."
+        )
+
+
+def _bounds(row: Any) -> str:
+    return f"{row['auc']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def _draw_curves(table: Any, curves: dict[tuple[str, str, str], Any], threshold: int) -> Any:
+    """One panel per model; the paper's four scorers where they are there, else the first four."""
+    places = list(table.groupby(["model", "benchmark"], sort=False))
+    shown = [name for name in PAPER if name in set(table["scorer"])] or list(dict.fromkeys(table["scorer"]))[:4]
+    figure, axes = figures.grid(len(places), height=1.8 if len(places) > 1 else 3.0, sharex=True, sharey=True)
+    for axis, ((model, benchmark), rows) in zip(axes, places, strict=True):
+        for n, scorer in enumerate(name for name in shown if name in set(rows["scorer"])):
+            axis.plot(*curves[model, benchmark, scorer], label=scorer, **figures.look(n) | {"marker": None})
+        axis.plot([0, 1], [0, 1], color=figures.GREY, linewidth=0.8, linestyle=(0, (4, 2)), label="chance (neutral)")
+        counts = rows.iloc[0]
+        size = f"n = {counts['n_biased']:,} + {counts['n_other']:,}"
+        figures.head(axis, f"{figures.short(model, 24)}, {figures.short(benchmark, 16)}, {size}", 26)
+        axis.set_xticks([0, 0.5, 1])
+        axis.set_yticks([0, 0.5, 1])
+        axis.set_aspect("equal")
+        axis.set_xlabel(f"share of the other pairs\n(fewer than {threshold} votes)", fontsize=6.5)
+    for axis in axes[::2]:
+        axis.set_ylabel(f"share of biased pairs\n(at least {threshold} votes)", fontsize=6.5)
+    figures.legend_below(figure, axes[0], 3)
+    return figure
+
+
+def _draw_areas(table: Any) -> Any:
+    places, scorers = list(table.groupby(["model", "benchmark"], sort=False)), list(dict.fromkeys(table["scorer"]))
+    figure, axes = figures.canvas(1, height=0.9 + (0.1 + 0.06 * len(places)) * len(scorers))
+    axis = axes[0, 0]
+    for n, ((model, benchmark), rows) in enumerate(places):
+        total = rows["n_biased"].iloc[0] + rows["n_other"].iloc[0]
+        label = f"{figures.short(model)}, {figures.short(benchmark, 20)} (n = {total:,})"
+        figures.interval_dots(axis, rows, scorers, ("scorer", "auc"), (n, len(places)), label)
+    figures.neutral_line(axis, 0.5, label="chance (neutral)")
+    figures.name_rows(axis, scorers)
+    figures.label_x(axis, "area under the ROC curve, with interval")
+    figures.legend_below(figure, axis, 1)
+    return figure

@@ -1,0 +1,173 @@
+"""Correlation between measures: do they say the same? Pearson's r and mutual information over bias types and models.
+
+Figure 4 of Liu (2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Annotated, Any
+
+import numpy as np
+
+from tiltmeter import catalog, figures
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.paired import Floats, Paired
+from tiltmeter.resampling import Sample, statistic, stratum_of
+from tiltmeter.studies._evidence import HEADLINE, Evidence
+from tiltmeter.studies._finding import Finding
+from tiltmeter.studies._options import Confidence, MeasureNames, Seed, check_settings
+from tiltmeter.studies._rows import check_types, corrected
+
+CITATION = "Liu (2024), Robust Evaluation Measures, AAAI, Figure 4; Kraskov, Stögbauer and Grassberger (2004)."
+FEW = 10
+LEAST = 4
+PREFERENCES = ("cps", "sss", "aul", "aula", "all_masked", "causal", "causal_mean", "stereoset_masked", "stereoset_causal")
+
+
+def correlation(
+    evidence: Evidence,
+    *,
+    measure: MeasureNames = None,
+    over: Annotated[str, "types: one point per model and bias type; models: one per model, as the paper."] = "types",
+    distance: Annotated[bool, "Correlate distances from neutral: kls and jss say how far, not which way."] = False,
+    neighbours: Annotated[int, "k of the nearest-neighbour estimate of mutual information (the paper: 1)."] = 3,
+    confidence: Confidence = 0.95,
+    seed: Seed = 0,
+) -> Finding:
+    """Pearson's r with Fisher's interval, and mutual information in nats, for every two measures of a benchmark.
+
+    Unless measures or scorers are named: bias_score by each scorer, and kls and jss by aul. Points of one model go
+    together, so the intervals are narrower than the truth.
+    """
+    import pandas as pd
+
+    check_settings(seed=seed, confidence=confidence)
+    if over not in ("types", "models"):
+        raise TiltmeterError(f"--over is types or models, not '{over}'.")
+    rows: list[dict[str, Any]] = []
+    for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
+        values = _values(evidence, benchmark, measure, over, distance)
+        _check(values, benchmark, over, neighbours)
+        rows += [{"benchmark": benchmark} | row for row in _pairs(values, neighbours, confidence, seed)]
+    table = pd.DataFrame(corrected(rows, "benchmark"))
+    few = sorted({f"{row['benchmark']} has {row['n']}" for row in rows if row["n"] < FEW})
+    warning = [f"Fewer than {FEW} points ({'; '.join(few)}): r and mutual information mean little."] if few else []
+    drawings = {"correlation": lambda: _draw(table)}
+    return Finding("correlation", {"correlation": table}, drawings, (*_sentences(table), *warning), {"over": over})
+
+
+def _values(evidence: Evidence, benchmark: str, names: Any, over: str, distance: bool) -> dict[str, Floats]:
+    """Label of a measure → its values, one per point, in the same order for all."""
+    wanted = list(_wanted(evidence, benchmark, names))
+    models = [model for model, where in evidence.evaluations if where == benchmark]
+    found = {(one.model, one.scorer): one for one in evidence.chosen(evidence.scorers) if one.benchmark == benchmark}
+    shared = [model for model in models if all((model, scorer) in found for scorer, _ in wanted)]
+    if not shared:
+        raise TiltmeterError(
+            f"correlation: no model on {benchmark} has all of {', '.join(dict.fromkeys(scorer for scorer, _ in wanted))}. "
+            "A masked and a causal model have no scorer in common; name scorers with -s."
+        )
+    check_types("correlation", [found[model, scorer] for model in shared for scorer, _ in wanted])
+    values = {}
+    for scorer, entry in wanted:
+        points = [point for model in shared for point in _points(found[model, scorer], entry, over)]
+        shift = entry.constant("NEUTRAL") if distance and entry.constant("NEUTRAL") is not None else None
+        numbers = np.array(points, dtype=np.float64)
+        values[f"{entry.name}\n{scorer}"] = numbers if shift is None else np.abs(numbers - shift)
+    return values
+
+
+def _wanted(evidence: Evidence, benchmark: str, names: Any) -> Iterator[tuple[str, catalog.Entry]]:
+    here = list(dict.fromkeys(one.scorer for one in evidence.pairs if one.benchmark == benchmark))
+    kinds = [name for name in ([*evidence.named] or HEADLINE) if name in here] or here
+    if names or evidence.named:
+        chosen = [catalog.find("measures", name) for name in names or ("bias_score", "kls", "jss")]
+        yield from ((scorer, entry) for entry in chosen for scorer in kinds)
+        return
+    masked = [name for name in PREFERENCES if name in here]
+    base = "aul" if "aul" in here else kinds[0]
+    # A causal score beside masked ones would leave no model that has all; the larger family is studied.
+    family = [name for name in masked if name.startswith(("causal", "stereoset_causal")) != ("aul" in here)] or kinds
+    yield from ((scorer, catalog.find("measures", "bias_score")) for scorer in family)
+    yield from ((base, catalog.find("measures", name)) for name in ("kls", "jss"))
+
+
+def _points(one: Paired, entry: catalog.Entry, over: str) -> Iterator[float]:
+    types = one.groups["bias_type"].astype(str).to_numpy()
+    for name in sorted(set(types)) if over == "types" else (None,):
+        part = one.take(types == name) if name else one
+        sample = Sample.of(part.complete_for(entry)[0], stratum_of(entry))
+        yield float(statistic(entry, sample.columns(), sample.bias_type))
+
+
+def _check(values: dict[str, Floats], benchmark: str, over: str, neighbours: int) -> None:
+    n = len(next(iter(values.values())))
+    least = max(LEAST, neighbours + 1)
+    if neighbours < 1:
+        raise TiltmeterError(f"--neighbours is a number from 1 on, not {neighbours}.")
+    if len(values) < 2:
+        raise TiltmeterError(f"correlation needs two measures; {benchmark} has {len(values)}.")
+    if n < least:
+        what = "models" if over == "models" else "models × bias types"
+        raise TiltmeterError(f"correlation needs at least {least} points ({what}) on {benchmark}; there are {n}.")
+    for name, column in values.items():
+        if np.ptp(column) == 0:
+            label = " by ".join(name.split("\n"))
+            raise TiltmeterError(f"correlation: {label} is {column[0]:g} for all {n} points of {benchmark}.")
+
+
+def _pairs(values: dict[str, Floats], neighbours: int, confidence: float, seed: int) -> Iterator[dict[str, Any]]:
+    from scipy.stats import pearsonr
+    from sklearn.feature_selection import mutual_info_regression
+
+    for (a, x), (b, y) in combinations(values.items(), 2):
+        found = pearsonr(x, y)
+        reach = found.confidence_interval(confidence)
+        shared = mutual_info_regression(x[:, None], y, n_neighbors=neighbours, random_state=seed)[0]
+        yield {
+            "a": " by ".join(a.split("\n")), "b": " by ".join(b.split("\n")), "n": len(x), "r": float(found.statistic),
+            "low": float(reach.low), "high": float(reach.high), "p": float(found.pvalue),
+            "mutual_information": float(shared),
+        }  # fmt: skip
+
+
+def _sentences(table: Any) -> Iterator[str]:
+    for benchmark, rows in table.groupby("benchmark", sort=False):
+        most, least = rows.loc[rows["r"].abs().idxmax()], rows.loc[rows["r"].abs().idxmin()]
+        sure = int((rows["p_holm"] < 0.05).sum())
+        yield (
+            f"{benchmark}, over {most['n']} points: closest are {most['a']} and {most['b']} (r = {most['r']:+.2f}), "
+            f"furthest apart {least['a']} and {least['b']} (r = {least['r']:+.2f}); {sure} of {len(rows)} correlations "
+            "differ from zero (Holm-corrected p < 0.05)."
+        )
+
+
+def _draw(table: Any) -> Any:
+    benchmarks = list(dict.fromkeys(table["benchmark"]))
+    figure, axes = figures.canvas(len(benchmarks), height=2.7)
+    for axis, benchmark in zip(axes[:, 0], benchmarks, strict=True):
+        rows = table[table["benchmark"] == benchmark]
+        names = list(dict.fromkeys([*rows["a"], *rows["b"]]))
+        image = _heat_map(axis, rows, names)
+        short = [name.replace("bias_score by ", "").replace(" by ", ", ") for name in names]
+        axis.set_xticks(range(len(names)), short, rotation=60, ha="right", rotation_mode="anchor")
+        axis.set_yticks(range(len(names)), short)
+        title = f"{benchmark}, n = {rows['n'].iloc[0]} points; lower left: r, upper right: MI (nats)"
+        figures.head(axis, title)
+        figure.colorbar(image, ax=axis, label="Pearson's r (neutral: 0)", shrink=0.8)
+    return figure
+
+
+def _heat_map(axis: Any, rows: Any, names: list[str]) -> Any:
+    """Correlations below the diagonal, in colour; mutual information above it, in numbers."""
+    colours, texts = np.eye(len(names)), np.full((len(names), len(names)), "1.00", dtype=object)
+    for _, row in rows.iterrows():
+        i, j = sorted((names.index(row["a"]), names.index(row["b"])))
+        colours[j, i], colours[i, j] = row["r"], np.nan
+        texts[j, i], texts[i, j] = f"{row['r']:.2f}", f"{row['mutual_information']:.2f}"
+    for (i, j), text in np.ndenumerate(texts):
+        dark = j <= i and abs(colours[i, j]) > 0.6
+        axis.text(j, i, text, ha="center", va="center", fontsize=5.5, color="white" if dark else "black")
+    return axis.imshow(colours, cmap="PuOr", vmin=-1, vmax=1)

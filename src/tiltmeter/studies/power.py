@@ -1,0 +1,175 @@
+"""Power: the smallest lean that a benchmark of this size can tell from neutral, and how many pairs one would need.
+
+None of the papers asks; most bias types have so few pairs that only a large lean would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Annotated, Any
+
+import numpy as np
+
+from tiltmeter import figures
+from tiltmeter.catalog import Entry
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.estimating import check_measures, choose_measures
+from tiltmeter.paired import Paired
+from tiltmeter.resampling import Sample, generator, stratum_of
+from tiltmeter.significance import smallest_difference
+from tiltmeter.studies._binomial_power import MOST_PAIRS, pairs_needed, power_of, smallest_lean
+from tiltmeter.studies._evidence import Evidence, align
+from tiltmeter.studies._finding import Finding
+from tiltmeter.studies._options import MeasureNames, Seed
+from tiltmeter.studies._rows import check_types
+from tiltmeter.studies._simulated_power import Deal, Question, simulated
+
+CITATION = "tiltmeter; after Card et al. (2020), With Little Power Comes Great Responsibility, EMNLP."
+SCORERS = ("cps", "sss", "aul", "aula", "causal", "causal_mean", "stereoset_masked", "stereoset_causal")
+LEAST_DRAWS = 50
+
+
+def power(
+    evidence: Evidence,
+    *,
+    measure: MeasureNames = None,
+    wanted: Annotated[float, "Power: how often a real lean should be noticed."] = 0.8,
+    alpha: Annotated[float, "Level of the question."] = 0.05,
+    draws: Annotated[int, "Simulated benchmarks per lean."] = 200,
+    seed: Seed = 0,
+) -> Finding:
+    """For each measure and bias type: the smallest lean distinguishable from neutral at this n, and the pairs needed.
+
+    A lean is the share of pairs whose higher-scoring sentence is the stereotypical one (50 % is neutral), for every measure,
+    so that they can be compared. bias_score: exact binomial question. The others: the scores of each pair are dealt out anew
+    with that lean, and tested as `estimate` tests them. Pairs needed at the lean observed; 1,000,000 means that or more, and
+    where no lean is noticed at all, the number is a lower bound.
+    """
+    import pandas as pd
+
+    if not 0 < alpha < 0.5 or not 0.5 <= wanted < 1 or draws < LEAST_DRAWS:
+        raise TiltmeterError(
+            f"power takes a level between 0 and 0.5, a power from 0.5 to below 1 and at least {LEAST_DRAWS} draws, "
+            f"not {alpha:g}, {wanted:g} and {draws}."
+        )
+    pairs = evidence.chosen(SCORERS)
+    check_measures(pairs, measure)
+    check_types("power", pairs, spread=False)
+    rows = [row for one in pairs for row in _rows(one, choose_measures(one, measure), Question(wanted, alpha, draws, seed))]
+    if not rows:
+        raise TiltmeterError("power is about measures with a neutral point, and none of those named has one.")
+    table = pd.DataFrame(rows)
+    apart = list(_separations(pairs, 1 - alpha, wanted))
+    tables = {"power": table} | ({"separation": pd.DataFrame(apart)} if apart else {})
+    drawing = {"power": lambda: _draw(table, wanted)}
+    return Finding("power", tables, drawing, tuple(_sentences(table, apart, wanted)))
+
+
+def _rows(one: Paired, entries: Sequence[Entry], question: Question) -> Iterator[dict[str, Any]]:
+    """For each measure one row for all pairs and one per bias type. Measures that read the same items share their deals."""
+    families: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries:
+        if entry.constant("NEUTRAL") is not None:
+            families.setdefault((stratum_of(entry), *one.roles_of(entry)), []).append(entry)
+    place = {"model": one.model, "benchmark": one.benchmark, "scorer": one.scorer}
+    for (stratum, *_), family in families.items():
+        for deal in _deals(one.complete_for(family[0])[0], stratum, question):
+            yield from (place | {"measure": entry.name} | _row(deal, entry, question) for entry in family)
+
+
+def _deals(complete: Paired, stratum: str, question: Question) -> Iterator[Deal]:
+    types = complete.groups["bias_type"].astype(str).to_numpy()
+    for name in ("all", *sorted(set(types))):
+        at = np.flatnonzero((types == name) | (name == "all"))
+        rng = generator(question.seed, "power", complete.benchmark, name, stratum)
+        yield Deal(name, Sample.of(complete.take(at), stratum), rng.random((question.draws, len(at))))
+
+
+def _row(deal: Deal, entry: Entry, question: Question) -> dict[str, Any]:
+    stereo, anti = deal.sample.paired.scores["stereo"], deal.sample.paired.scores["anti"]
+    wins, decided = int((stereo > anti).sum()), int((stereo != anti).sum())
+    observed = wins / decided if decided else 0.5
+    if entry.name == "bias_score":
+        least = smallest_lean(decided, question.alpha, question.wanted)
+        reached, value = power_of(decided, least or 1.0, question.alpha), 100 * (least or 1.0)
+        needed = pairs_needed(observed, question.alpha, question.wanted)
+    else:
+        least, reached, value = simulated(entry, deal, question)
+        needed = _scaled(len(stereo), least, observed)
+    return {
+        "bias_type": deal.bias_type, "n": len(stereo), "observed_lean": 100 * observed,
+        "smallest_lean": 100 * (least or 1.0), "noticed": least is not None, "power": reached,
+        "smallest_value": value, "neutral": entry.constant("NEUTRAL"), "pairs_needed": needed,
+    }  # fmt: skip
+
+
+def _scaled(n: int, least: float | None, observed: float) -> int:
+    """Noise falls with √n, so the pairs needed rise with the square of how far the observed lean is from noticeable."""
+    reach, lean = (least or 1.0) - 0.5, abs(observed - 0.5)
+    return min(MOST_PAIRS, int(np.ceil(n * (reach / lean) ** 2))) if lean > 0 else MOST_PAIRS
+
+
+def _separations(pairs: list[Paired], confidence: float, wanted: float) -> Iterator[dict[str, Any]]:
+    """For each two models: how far apart their bias scores must be, given how many pairs they decide differently."""
+    for a, b in combinations(pairs, 2):
+        if (a.benchmark, a.scorer) != (b.benchmark, b.scorer):
+            continue
+        one, other = align([a, b])
+        ours, theirs = (part.scores["stereo"] > part.scores["anti"] for part in (one, other))
+        difference, n = float(100 * (ours.mean() - theirs.mean())), len(ours)
+        error = 100 * float(np.std(ours.astype(float) - theirs)) / np.sqrt(n)
+        least = smallest_difference(error, confidence, wanted)
+        needed = min(MOST_PAIRS, int(np.ceil(n * (least / difference) ** 2))) if difference else MOST_PAIRS
+        yield {
+            "benchmark": a.benchmark, "scorer": a.scorer, "model_a": a.model, "model_b": b.model, "n": n,
+            "difference": difference, "smallest_difference": least, "separable": abs(difference) >= least,
+            "pairs_needed": needed,
+        }  # fmt: skip
+
+
+def _sentences(table: Any, apart: list[dict[str, Any]], wanted: float) -> Iterator[str]:
+    overall, types = table[table["bias_type"] == "all"], table[table["bias_type"] != "all"]
+    for benchmark, rows in overall.groupby("benchmark", sort=False):
+        by_measure = rows.groupby("measure", sort=False)["smallest_lean"].median()
+        parts = ", ".join(f"{name} {value:.1f} %" for name, value in by_measure.items())
+        yield (
+            f"{benchmark}, n = {rows['n'].max():,}: the smallest lean noticed with {100 * wanted:.0f} % power (neutral "
+            f"50 %), median over models and scores: {parts}."
+        )
+        ours = types[(types["benchmark"] == benchmark) & (types["measure"] == "bias_score")]
+        if len(ours):
+            worst = ours.loc[ours["smallest_lean"].idxmax()]
+            hidden = ours[(ours["observed_lean"] - 50).abs() < ours["smallest_lean"] - 50]
+            yield (
+                f"{benchmark}, bias_score by type: {len(hidden)} of {len(ours)} leans observed are below what their n can "
+                f"show; hardest is {worst['bias_type']} (n = {worst['n']}), where a lean below "
+                f"{worst['smallest_lean']:.1f} % goes unnoticed."
+            )
+    close = [row for row in apart if not row["separable"]]
+    if apart:
+        yield f"Of {len(apart)} comparisons of two models by bias_score, {len(close)} are too close for these data."
+
+
+def _draw(table: Any, wanted: float) -> Any:
+    benchmarks, measures = list(dict.fromkeys(table["benchmark"])), list(dict.fromkeys(table["measure"]))
+    counts = [table[table["benchmark"] == name]["bias_type"].nunique() for name in benchmarks]
+    how = {"height_ratios": [count + 1 for count in counts]}
+    figure, axes = figures.canvas(
+        len(benchmarks), height=0.5 + 0.24 * sum(counts) / len(counts), sharex=True, gridspec_kw=how
+    )
+    for axis, benchmark in zip(axes[:, 0], benchmarks, strict=True):
+        rows = table[table["benchmark"] == benchmark]
+        sizes = rows.groupby("bias_type")["n"].max().sort_values(ascending=False)
+        for n, name in enumerate(measures):
+            least = rows[rows["measure"] == name].groupby("bias_type")["smallest_lean"].median()
+            at = [list(sizes.index).index(one) + figures.beside(n, len(measures), 0.13) for one in least.index]
+            axis.plot(least, at, label=name, **figures.dot(n))
+        figures.neutral_line(axis, 50.0, label="neutral")
+        figures.name_rows(axis, [f"{name}, n = {n:,}" for name, n in sizes.items()])
+        figures.head(axis, benchmark)
+        axis.set_xlim(48, 102)
+    label = f"smallest lean noticed with {100 * wanted:.0f} % power (% of pairs; median over models and scores)"
+    figures.label_x(axes[-1, 0], label, 36)
+    figures.legend_below(figure, max(axes[:, 0], key=lambda axis: len(axis.lines)), 3)
+    return figure
