@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter import __version__
+from tiltmeter.cli.building import build_app
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.listing import listing
 from tiltmeter.cli.studying import StudyGroup
@@ -24,6 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None), name="study")
+app.add_typer(build_app, name="build")
 
 Names = list[str] | None
 Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
