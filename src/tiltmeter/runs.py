@@ -160,11 +160,11 @@ def refuse_namesakes(runs: Sequence[Scores]) -> None:
             raise TiltmeterError(
                 f"Two different models are called {name} in these runs; run one of them from another folder."
             )
-    texts: dict[tuple[str, str], tuple[str, str]] = {}
+    texts: dict[tuple[str, str], tuple[str, ...]] = {}
     for run in runs:
-        columns = (run.items[name] for name in ("benchmark", "item", "stereo", "anti"))
-        for benchmark, item, stereo, anti in zip(*columns, strict=True):
-            if texts.setdefault((benchmark, item), (stereo, anti)) != (stereo, anti):
+        columns = run.items.reindex(columns=["benchmark", "item", "stereo", "anti", "slot"]).astype(object).fillna("")
+        for benchmark, item, *shown in columns.itertuples(index=False):
+            if texts.setdefault((benchmark, item), tuple(shown)) != tuple(shown):
                 raise TiltmeterError(
                     f"Two different benchmarks are called {benchmark} in these runs (item {item} differs); rename a file."
                 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,37 +49,61 @@ class Asked:
 
 def rows_table(items: Sequence[Item], groups: Sequence[str], asked: Sequence[Asked]) -> pa.Table:
     """All rows, in the order of the items."""
-    columns: dict[str, list[Any]] = {name: [] for name in SLOTS.names}
-    for one in sorted(asked, key=lambda one: one.number):
-        found = _refusal(groups, one.note) if one.rows is None else _answers(one.rows, one.row)
-        n = len(found["group"])
-        for name, values in ({"item": [items[one.number].id] * n} | found).items():
-            columns[name] += values
-    return pa.Table.from_pydict(columns, schema=SLOTS)
+    names = pa.array([item.id for item in items], pa.string())
+    shared: dict[int, list[Asked]] = {}
+    for one in asked:
+        shared.setdefault(id(one.rows), []).append(one)
+    parts = [_answers(names, same) if same[0].rows else _refusals(names, groups, same) for same in shared.values()]
+    whole = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+    number = np.concatenate([np.repeat([one.number for one in same], _width(same[0], groups)) for same in shared.values()])
+    return whole.take(np.argsort(number, kind="stable"))
 
 
-def _refusal(groups: Sequence[str], note: str | None) -> dict[str, list[Any]]:
-    n = len(groups)
-    nothing: dict[str, list[Any]] = {name: [None] * n for name in ("term", "among")}
-    return nothing | {
-        "group": list(groups), "pieces": [0] * n, "logprob": [np.nan] * n, "rank": [0] * n, "note": [note] * n,
-    }  # fmt: skip
+def _width(one: Asked, groups: Sequence[str]) -> int:
+    return len(one.rows.terms) if one.rows else len(groups)
 
 
-def _answers(rows: Rows, row: int) -> dict[str, list[Any]]:
-    logprob, terms = rows.logprob[row].tolist(), rows.terms
-    return {
-        "group": [term.group for term in terms],
-        "term": [term.word for term in terms],
-        "pieces": [len(term.ids) for term in terms],
-        "logprob": logprob,
-        "rank": rows.rank[row].tolist(),
-        "among": [rows.among] * len(terms),
-        "note": [_note(value, term) for value, term in zip(logprob, terms, strict=True)],
-    }
+def _answers(names: pa.Array, asked: Sequence[Asked]) -> pa.Table:
+    """Sentences that share their terms: columns are made for all of them at once."""
+    rows = asked[0].rows
+    assert rows is not None
+    n, width = len(asked), len(rows.terms)
+    at = [one.row for one in asked]
+    logprob, pieces = rows.logprob[at].ravel(), np.tile([len(term.ids) for term in rows.terms], n)
+    note = np.where(np.isfinite(logprob), -1, np.where(pieces > 1, 0, 1))
+    return pa.Table.from_arrays(
+        [
+            _words(np.repeat([one.number for one in asked], width), names),
+            pa.array([term.group for term in rows.terms] * n, pa.string()).dictionary_encode(),
+            _words(np.tile(np.arange(width), n), [term.word for term in rows.terms]),
+            pa.array(pieces, pa.int16()),
+            pa.array(logprob),
+            pa.array(rows.rank[at].ravel(), pa.int32()),
+            _words(np.zeros(n * width, dtype=np.int64), [rows.among]),
+            _words(note, [TOO_LONG, NOT_FINITE]),
+        ],
+        schema=SLOTS,
+    )
 
 
-def _note(logprob: float, term: Term) -> str | None:
-    if np.isfinite(logprob):
-        return None
-    return TOO_LONG if len(term.ids) > 1 else NOT_FINITE
+def _refusals(names: pa.Array, groups: Sequence[str], asked: Sequence[Asked]) -> pa.Table:
+    n, width = len(asked), len(groups)
+    nothing = np.full(n * width, -1)
+    return pa.Table.from_arrays(
+        [
+            _words(np.repeat([one.number for one in asked], width), names),
+            _words(np.tile(np.arange(width), n), groups),
+            _words(nothing, []),
+            pa.array(np.zeros(n * width), pa.int16()),
+            pa.array(np.full(n * width, np.nan, dtype=np.float32)),
+            pa.array(np.zeros(n * width), pa.int32()),
+            _words(nothing, []),
+            pa.array([one.note for one in asked for _ in groups], pa.string()).dictionary_encode(),
+        ],
+        schema=SLOTS,
+    )
+
+
+def _words(codes: NDArray[np.int64], words: Sequence[str] | pa.Array) -> pa.DictionaryArray:
+    """−1 is no word."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=codes < 0), pa.array(words, pa.string()))
