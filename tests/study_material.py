@@ -59,11 +59,11 @@ def noise(n: int, seed: int = 0) -> Any:
 
 @cache
 def small_run() -> Path:
-    """Three tiny models on the embedded pairs (with votes made up for them) and on our StereoSet-like triples."""
+    """Three tiny models on the embedded pairs (with votes made up for them), our StereoSet-like triples and our slots."""
     folder = Path(mkdtemp(prefix="tiltmeter-study-"))
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert", "tiny-roberta")]
-    benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json"]
-    options = Options(settings=Settings(resamples=100), cache=folder / "cache")
+    benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json", GOLDEN / "data" / "slots.jsonl"]
+    options = Options(settings=Settings(resamples=100), cache=folder / "cache", top_k=500)
     run(models, benchmarks, output=folder / "run", options=options)
     _add_votes(folder / "run" / "items.parquet")
     return folder / "run"
@@ -83,7 +83,7 @@ def frequency_list() -> Path:
     """A list in which every word of the embedded pairs has a count of its own."""
     from tiltmeter.studies._words import words_of
 
-    items = pd.read_parquet(small_run() / "items.parquet")
+    items = pd.read_parquet(small_run() / "items.parquet").dropna(subset=["stereo", "anti"])
     words = sorted({word.removesuffix("'s") for text in [*items["stereo"], *items["anti"]] for word in words_of(text)})
     path = small_run().parent / "counts.tsv"
     path.write_text("".join(f"{word}\t{1000 - n}\n" for n, word in enumerate(words)), encoding="utf-8")
@@ -95,6 +95,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "robustness": {"repeats": 20, "measure": ["bias_score", "kls", "jss", "ss"]},
     "power": {"draws": 50, "measure": ["bias_score", "kls", "ss"]},
     "quality": {"resamples": 100},
+    "debiasing": {"resamples": 100},
     "accuracy": {"resamples": 100},
     "associations": {"resamples": 100},
     "pll_gap": {"resamples": 100, "repeats": 20},

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tiltmeter.models import LanguageModel, load_model, wrap_model
     from tiltmeter.running import run
     from tiltmeter.scoring import score
+    from tiltmeter.slot_estimating import estimate_slots
+    from tiltmeter.slot_filling import fill_slots
+    from tiltmeter.slot_tables import Slots
     from tiltmeter.studies import Finding, study
     from tiltmeter.tables import Scores
 
@@ -34,11 +37,13 @@ _HOME = {
     "Scores": "tables", "TiltmeterError": "errors",
     "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
     "Finding": "studies", "study": "studies",
+    "Slots": "slot_tables", "fill_slots": "slot_filling", "estimate_slots": "slot_estimating",
 }  # fmt: skip
 
 __all__ = [
-    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "TiltmeterError", "__version__", "compare", "estimate",
-    "import_scores", "load_benchmark", "load_model", "run", "score", "study", "wrap_model",
+    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "compare",
+    "estimate", "estimate_slots", "fill_slots", "import_scores", "load_benchmark", "load_model", "run", "score", "study",
+    "wrap_model",
 ]  # fmt: skip
 
 

@@ -45,6 +45,10 @@ def compare(
     settings.check()
     columns = [by] if isinstance(by, str) else list(by)
     pairs = list(pair_up(scores, [c for c in columns if c not in ("bias_type", "direction", "target", "all")]))
+    if not pairs:
+        raise TiltmeterError(
+            "These runs hold no scores of pairs. What fills slots is compared by `tiltmeter study debiasing`."
+        )
     check_measures(pairs, measures)
     models = list(dict.fromkeys(paired.model for paired in pairs))
     baseline = baseline or models[0]

@@ -111,6 +111,29 @@ def band(axis: Any, x: Any, low: Any, high: Any, number: int) -> None:
     axis.fill_between(x, low, high, color=COLOURS[number % len(COLOURS)], alpha=0.15, linewidth=0)
 
 
+def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36, label: str | None = None) -> None:
+    """A violin on its side, with every point in it, the quartiles as a bar and the median as a mark."""
+    import numpy as np
+    from scipy.stats import gaussian_kde
+
+    colour = COLOURS[number % len(COLOURS)]
+    values = np.sort(np.asarray(values, dtype=float))
+    height = np.full(len(values), 0.3)
+    if len(values) > 2 and np.ptp(values) > 0:
+        density = gaussian_kde(values)
+        x = np.linspace(values[0], values[-1], 200)
+        outline, height = density(x), density(values)
+        outline, height = outline / outline.max(), height / max(outline.max(), height.max())
+        axis.fill_between(x, at - half * outline, at + half * outline, color=colour, alpha=0.2, linewidth=0)
+    jitter = np.random.default_rng(0).uniform(-1, 1, len(values)) * half * 0.9 * height
+    dots: dict[str, Any] = {"markersize": 1.6, "alpha": 0.5, "markeredgewidth": 0, "rasterized": True}
+    axis.plot(values, at + jitter, ".", color=colour, **dots)
+    axis.plot([], [], "o", color=colour, label=label)  # a sample for the legend that can be seen
+    low, middle, high = np.percentile(values, [25, 50, 75])
+    axis.plot([low, high], [at, at], color="black", linewidth=1.0, solid_capstyle="butt")
+    axis.plot([middle], [at], "o", color="white", markeredgecolor="black", markersize=2.2, markeredgewidth=0.6)
+
+
 def grid(count: int, *, height: float, **how: Any) -> tuple[Any, list[Any]]:
     """A figure of so many panels, two in a row, and their axes; the empty place of an odd number is left blank."""
     across = min(2, count)

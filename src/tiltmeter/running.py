@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__, catalog
-from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter.benchmarks import Benchmark, load_benchmark, takes_terms
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY, Settings, estimate
+from tiltmeter.estimating import DEFAULT_BY, Settings
 from tiltmeter.models import check_model, load_model
 from tiltmeter.paired import check_columns
 from tiltmeter.probes import VIEWS
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.probes.likelihood import Advance
-from tiltmeter.runs import Run, clear, keep_observations, output_folder, write_estimates
+from tiltmeter.runs import Run, clear, estimate_all, keep_observations, output_folder, together, write_estimates
 from tiltmeter.scoring import check_alignment, choose_scorers, score
+from tiltmeter.slot_estimating import READS
+from tiltmeter.slot_filling import TOP_K, check_slots, check_top_k, fill_slots
+from tiltmeter.slot_tables import Slots
 from tiltmeter.store import write_json
 from tiltmeter.tables import Scores, items_table
 
@@ -49,6 +52,8 @@ class Options:
     columns: dict[str, str] | None = None
     encoding: str | None = None
     trust_remote_code: bool = False
+    terms: str | Path | None = None
+    top_k: int = TOP_K
 
 
 def run(
@@ -77,20 +82,23 @@ def run(
         clear(folder)
         write_json(folder / "manifest.json", manifest)
 
-    scores = Scores.concat(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin)))
+    scores, slots = together(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin)))
     scores.write_tables(folder)
+    if slots is not None:
+        slots.write_table(folder)
     keep_observations(folder, scores.manifests)
-    table = estimate(scores, measures or None, options.by, **vars(options.settings))
+    table = estimate_all(scores, slots, measures or None, options.by, options.settings)
     write_estimates(folder, table)
+    evaluations = [*scores.manifests, *(slots.manifests if slots is not None else ())]
     manifest |= {
         "status": "finished",
         "seconds": round(time.time() - started, 3),
-        "batches_computed": sum(one["batches_computed"] for one in scores.manifests),
-        "batches_reused": sum(one["batches_reused"] for one in scores.manifests),
-        "evaluations": list(scores.manifests),
+        "batches_computed": sum(one["batches_computed"] for one in evaluations),
+        "batches_reused": sum(one["batches_reused"] for one in evaluations),
+        "evaluations": evaluations,
     }
     write_json(folder / "manifest.json", manifest)
-    return Run(folder, scores, table, manifest)
+    return Run(folder, scores, table, manifest, slots)
 
 
 def _listed(given: Any) -> list[str]:
@@ -107,7 +115,7 @@ def _evaluate(
     options: Options,
     watch: Watch,
     begin: Callable[[], None],
-) -> Iterator[Scores]:
+) -> Iterator[Scores | Slots]:
     kinds = {name: options.kind or check_model(name) for name in models}  # of a hub model known only when it is loaded
     for name, kind in kinds.items():
         if kind:
@@ -125,21 +133,22 @@ def _evaluate(
             model.name = f"{model.name}-{model.weights_hash[:8]}"
         wanted = scorers_for(model.kind, scorers, name, set(kinds.values()) | {model.kind})
         for benchmark in benchmarks:
-            choose_scorers(model, benchmark, wanted)
+            if benchmark.slot_items:
+                check_slots(model, benchmark, options.top_k)
+            else:
+                choose_scorers(model, benchmark, wanted)
         if not taken:
             begin()
         taken.add(model.name)
         for benchmark in benchmarks:
-            with watch(f"{model.name} × {benchmark.name}", len(benchmark.scored_items)) as advance:
-                yield score(
-                    model,
-                    benchmark,
-                    wanted,
-                    cache=options.cache,
-                    batch_tokens=options.batch_tokens,
-                    alignment=options.alignment,
-                    advance=advance,
-                )
+            with watch(f"{model.name} × {benchmark.name}", len(benchmark.scored_items or benchmark.slot_items)) as advance:
+                how: dict[str, Any] = {
+                    "cache": options.cache, "batch_tokens": options.batch_tokens, "advance": advance,
+                }  # fmt: skip
+                if benchmark.slot_items:
+                    yield fill_slots(model, benchmark, top_k=options.top_k, **how)
+                else:
+                    yield score(model, benchmark, wanted, alignment=options.alignment, **how)
 
 
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
@@ -167,10 +176,15 @@ def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benc
             columns=None if built_in else options.columns,
             encoding=None if built_in else options.encoding,
             limit=options.limit,
+            terms=options.terms if takes_terms(name) else None,
         )
         if any(one.name == other.name for other in loaded):
             one = replace(one, name=f"{one.name}-{one.data_hash[:8]}")
         loaded.append(one)
+    if options.terms and not any(one.slot_items for one in loaded):
+        raise TiltmeterError(
+            "--terms are words that fill slots, and no benchmark here has slots (plumb-slots, sexism, yours)."
+        )
     return loaded
 
 
@@ -186,8 +200,10 @@ def _check_names(
             catalog.find(kind, name)
     check_alignment(options.alignment)
     check_batch_tokens(options.batch_tokens)
+    check_top_k(options.top_k)
     items = [item for benchmark in loaded for item in benchmark.scored_items]
     there = {role for item in items for role in item.texts} | ({"target"} if any(item.target for item in items) else set())
+    there |= READS if any(benchmark.slot_items for benchmark in loaded) else set()
     for name in measures or ():
         if missing := set(catalog.find("measures", name).parameters) - there:
             raise TiltmeterError(f"{name} reads {', '.join(sorted(missing))}, and no benchmark here has that.")
@@ -217,6 +233,8 @@ def _opening(
             "precision": options.precision,
             "batch_tokens": options.batch_tokens,
             "alignment": options.alignment,
+            "terms": str(options.terms) if options.terms else None,
+            "top_k": options.top_k,
             **vars(options.settings),
         },
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in LIBRARIES},

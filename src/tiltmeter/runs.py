@@ -7,13 +7,15 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import estimate
+from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings, estimate
 from tiltmeter.importing import import_scores
+from tiltmeter.slot_estimating import estimate_slots, slot_measures
+from tiltmeter.slot_tables import Slots
 from tiltmeter.store import read_json, write_text
 from tiltmeter.tables import Scores
 
@@ -29,6 +31,39 @@ class Run:
     scores: Scores
     estimates: pd.DataFrame
     manifest: dict[str, Any]
+    slots: Slots | None = None
+
+
+def together(parts: Sequence[Scores | Slots]) -> tuple[Scores, Slots | None]:
+    """What a run found: its scores (perhaps none) with the items of all benchmarks, and its slots if it had any."""
+    import pandas as pd
+
+    filled = [part for part in parts if isinstance(part, Slots)]
+    scored = [part for part in parts if isinstance(part, Scores)]
+    slots = Slots.concat(filled) if filled else None
+    if slots is None:
+        return Scores.concat(scored), None
+    scores = Scores.concat(scored) if scored else Scores.none(slots.items)
+    items = pd.concat([scores.items, slots.items], ignore_index=True).drop_duplicates(["benchmark", "item"])
+    return replace(scores, items=items.reset_index(drop=True)), slots
+
+
+def estimate_all(
+    scores: Scores, slots: Slots | None, measures: Sequence[str] | None, by: str | Sequence[str], settings: Settings
+) -> pd.DataFrame:
+    """Estimates of scores and of slots in one table. A measure that was named belongs to one of the two."""
+    import pandas as pd
+
+    of_slots = [entry.name for entry in slot_measures(measures)]
+    of_pairs = None if measures is None else [name for name in measures if name.replace("-", "_") not in of_slots]
+    parts = []
+    if len(scores) and of_pairs != []:
+        parts.append(estimate(scores, of_pairs, by, **vars(settings)))
+    if slots is not None and of_slots:
+        parts.append(estimate_slots(slots, of_slots, by, **vars(settings)))
+    if not parts:
+        raise TiltmeterError(f"{', '.join(measures or ['That'])}: there is nothing in this run to compute it from.")
+    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0][list(ESTIMATE_COLUMNS)]
 
 
 def output_folder(output: str | Path | None) -> Path:
@@ -54,7 +89,7 @@ def _is_run(folder: Path) -> bool:
 def clear(folder: Path) -> None:
     """Takes away what an earlier run left."""
     try:
-        for stale in ("scores.parquet", "items.parquet", "estimates.csv", "estimates.json"):
+        for stale in ("scores.parquet", "slots.parquet", "items.parquet", "estimates.csv", "estimates.json"):
             (folder / stale).unlink(missing_ok=True)
     except OSError as error:
         raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
@@ -99,7 +134,21 @@ def load_run(folder: str | Path) -> Run:
     path = folder / "estimates.csv"
     estimates = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame()
     manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
-    return Run(folder, scores, estimates, manifest)
+    return Run(folder, scores, estimates, manifest, Slots.load(folder))
+
+
+def load_slots(folders: Sequence[str | Path]) -> Slots | None:
+    """The slots of one or several runs; nothing where there are none."""
+    runs = [run.slots for run in map(load_run, folders) if run.slots is not None]
+    if not runs:
+        return None
+    slots = Slots.concat(runs)
+    key = ["model", "benchmark", "item", "group", "term"]
+    repeated = slots.frame[slots.frame.duplicated(key)]
+    if len(repeated):
+        first = repeated.iloc[0]
+        raise TiltmeterError(f"These runs hold slots of {first['model']} on {first['benchmark']} more than once.")
+    return slots
 
 
 def refuse_namesakes(runs: Sequence[Scores]) -> None:
@@ -111,11 +160,11 @@ def refuse_namesakes(runs: Sequence[Scores]) -> None:
             raise TiltmeterError(
                 f"Two different models are called {name} in these runs; run one of them from another folder."
             )
-    texts: dict[tuple[str, str], tuple[str, str]] = {}
+    texts: dict[tuple[str, str], tuple[str, ...]] = {}
     for run in runs:
-        columns = (run.items[name] for name in ("benchmark", "item", "stereo", "anti"))
-        for benchmark, item, stereo, anti in zip(*columns, strict=True):
-            if texts.setdefault((benchmark, item), (stereo, anti)) != (stereo, anti):
+        columns = run.items.reindex(columns=["benchmark", "item", "stereo", "anti", "slot"]).astype(object).fillna("")
+        for benchmark, item, *shown in columns.itertuples(index=False):
+            if texts.setdefault((benchmark, item), tuple(shown)) != tuple(shown):
                 raise TiltmeterError(
                     f"Two different benchmarks are called {benchmark} in these runs (item {item} differs); rename a file."
                 )

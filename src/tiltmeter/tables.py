@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES, Benchmark, Item
+from tiltmeter.benchmarks._items import SLOT
 from tiltmeter.errors import TiltmeterError
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ class Scores:
         frame.insert(0, "model", model)
         frame.insert(1, "benchmark", benchmark)
         return cls(frame[list(SCORE_COLUMNS)], items, (manifest,))
+
+    @classmethod
+    def none(cls, items: pd.DataFrame) -> Scores:
+        """No scores at all: the sentences of a run may all be slots."""
+        import pandas as pd
+
+        return cls(pd.DataFrame(columns=list(SCORE_COLUMNS)), items)
 
     @classmethod
     def concat(cls, parts: Sequence[Scores]) -> Scores:
@@ -129,7 +137,8 @@ def items_table(benchmark: Benchmark) -> pd.DataFrame:
     }
     columns |= {column: [getattr(item, column) for item in items] for column in GROUP_COLUMNS}
     columns |= {role: [item.texts.get(role) for item in items] for role in ROLES}
-    return pd.DataFrame(columns)[list(ITEM_COLUMNS)]
+    table = pd.DataFrame(columns)[list(ITEM_COLUMNS)]
+    return table.assign(slot=[item.texts.get(SLOT) for item in items]) if benchmark.slot_items else table
 
 
 def benchmark_of(name: str, items: pd.DataFrame) -> Benchmark:

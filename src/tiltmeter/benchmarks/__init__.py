@@ -22,17 +22,20 @@ def load_benchmark(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     limit: int | None = None,
+    terms: str | Path | None = None,
 ) -> Benchmark:
-    """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs.
+    """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs or of sentences with one mask.
 
-    A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet,
-    anything else as `pairs`, with `columns` mapping our field names to yours.
+    A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
+    a text column as `slots` (whose groups of words are in the file `terms`), anything else as `pairs`, with `columns`
+    mapping our field names to yours.
     """
     name = str(name_or_path)
     if name.replace("-", "_") not in catalog.names("benchmarks"):
         path, name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
     entry = catalog.find("benchmarks", name)
     given: dict[str, Any] = {"path": path, "data_dir": data_dir, "columns": columns, "encoding": encoding}
+    given["terms"] = terms
     if path is not None and name != "stereoset":
         given["name"] = Path(path).stem
     allowed = inspect.signature(entry.function).parameters
@@ -41,6 +44,13 @@ def load_benchmark(
         raise TiltmeterError(f"The benchmark '{name}' takes no {', '.join(refused)}.")
     loaded: Benchmark = entry.function(**{key: value for key, value in given.items() if key in allowed and value})
     return loaded.limit(limit)
+
+
+def takes_terms(name_or_path: str | Path) -> bool:
+    """Whether a benchmark has slots, so that a list of terms belongs to it. Of files it is known when they are read."""
+    name = str(name_or_path).replace("-", "_")
+    own = name in catalog.names("benchmarks")
+    return not own or "terms" in catalog.find("benchmarks", name).parameters
 
 
 def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] | None) -> str:
@@ -53,5 +63,7 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
     if path.suffix.lower() == ".json" and '"intrasentence"' in text:
         return "stereoset"
     rows = parse_table(text, path)
+    if "text" in (columns or {}) or ("text" in rows[0] and not columns and not {"stereo", "sent_more"} & set(rows[0])):
+        return "slots"
     looks_like_crows = bool(rows) and {"sent_more", "sent_less"} <= set(rows[0]) and not columns
     return "crows_pairs" if looks_like_crows else "pairs"

@@ -19,6 +19,8 @@ CROWS_BIAS_TYPES = (
     "physical-appearance", "disability",
 )  # fmt: skip
 UNSPECIFIED = "unspecified"
+SLOT = "slot"
+"""The role of a sentence with one mask, which is no pair: what fills it is measured, not how likely it is."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,10 @@ class Note:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Items with where they came from. `notes` tells which rows were skipped or mended, and why."""
+    """Items with where they came from. `notes` tells which rows were skipped or mended, and why.
+
+    `terms` are the words of each group that may fill the slots of a benchmark that has them.
+    """
 
     name: str
     items: tuple[Item, ...]
@@ -53,6 +58,7 @@ class Benchmark:
     sha256: str = ""
     citation: str = ""
     notes: tuple[Note, ...] = ()
+    terms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         repeated = [name for name, n in Counter(item.id for item in self.items).items() if n > 1]
@@ -67,26 +73,33 @@ class Benchmark:
         """The items that sentence scores are defined for (StereoSet's intersentence part is loaded, unscored)."""
         return tuple(item for item in self.items if item.scored)
 
+    @cached_property
+    def slot_items(self) -> tuple[Item, ...]:
+        """The items with a mask to be filled."""
+        return tuple(item for item in self.items if SLOT in item.texts)
+
     @property
     def has_context(self) -> bool:
         """Whether any scored item has a context with a BLANK."""
         return any(item.context for item in self.items if item.scored)
 
     def limit(self, n: int | None) -> Benchmark:
-        """The first n scored items only."""
+        """The first n items that can be asked only."""
         if n is None:
             return self
         if n < 1:
             raise TiltmeterError(f"--limit must be at least 1, not {n}.")
-        return replace(self, items=self.scored_items[:n])
+        return replace(self, items=(self.scored_items or self.slot_items)[:n])
 
     @cached_property
     def data_hash(self) -> str:
         """Hash of everything a model is shown; group labels do not matter to it."""
         digest = hashlib.sha256()
-        for item in self.scored_items:
+        for item in self.scored_items or self.slot_items:
             shown = (item.id, *chain.from_iterable(sorted(item.texts.items())), item.context or "")
             digest.update(b"\x1e" + "\x1f".join(shown).encode("utf-8", "surrogatepass"))
+        for group, words in self.terms.items():
+            digest.update(b"\x1d" + "\x1f".join((group, *words)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def note_counts(self) -> dict[str, int]:
@@ -112,7 +125,7 @@ def make_benchmark(name: str, rows: Iterable[tuple[str, Item | str]], **facts: A
         else:
             item = row
         taken.add(item.id)
-        if item.texts.get("stereo") == item.texts.get("anti"):
+        if SLOT not in item.texts and item.texts.get("stereo") == item.texts.get("anti"):
             notes.append(Note(label, "kept: both sentences are identical, so they tie"))
         items.append(item)
     if not items:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 from importlib.resources import as_file, files
+from pathlib import Path
 
-from tiltmeter.benchmarks._items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks._items import SLOT, Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks._locate import file_sha256
 from tiltmeter.benchmarks._tables import read_table
+from tiltmeter.benchmarks._terms import read_terms
 
 CITATION = "Written for tiltmeter. Licence: Apache-2.0. Data statement: docs/plumb-data.md."
 GROUPS = ("female", "male")
 
 
-def plumb_slots() -> Benchmark:
+def plumb_slots(*, terms: str | Path | None = None) -> Benchmark:
     """Sentences for rank-based metrics, gender-neutral but for the mask. They are no pairs, so sentence scores skip them."""
+    words = read_terms(terms) if terms else default_terms()
     with as_file(files("tiltmeter.benchmarks") / "data" / "plumb_slots.jsonl") as path:
         items = [
             (
                 str(row["id"]),
                 Item(
                     id=str(row["id"]),
-                    texts={"slot": str(row["text"])},
+                    texts={SLOT: str(row["text"])},
                     bias_type="gender",
                     target=str(row["about"]),
                     scored=False,
@@ -30,7 +33,13 @@ def plumb_slots() -> Benchmark:
             )
             for row in read_table(path, None)
         ]
-        return make_benchmark("plumb-slots", items, source="plumb_slots.jsonl", sha256=file_sha256(path), citation=CITATION)
+        facts = {"source": "plumb_slots.jsonl", "sha256": file_sha256(path), "citation": CITATION, "terms": words}
+        return make_benchmark("plumb-slots", items, **facts)
+
+
+def default_terms() -> dict[str, tuple[str, ...]]:
+    """Male words and female words, in the order of the paper's gaps: male − female."""
+    return {group: gender_terms()[group] for group in reversed(GROUPS)}
 
 
 def gender_terms() -> dict[str, tuple[str, ...]]:

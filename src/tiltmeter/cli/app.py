@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter import __version__
+from tiltmeter.cli.building import build_app
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.listing import listing
 from tiltmeter.cli.studying import StudyGroup
@@ -24,6 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None), name="study")
+app.add_typer(build_app, name="build")
 
 Names = list[str] | None
 Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
@@ -92,6 +94,8 @@ def run(
     encoding: Encoding = None,
     cache: Annotated[bool, typer.Option(help="Keep observations, so that a later run reuses them.")] = True,
     trust_remote_code: Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")] = False,
+    terms: Annotated[Path | None, typer.Option(help="Words of each group that fill slots (JSONL, CSV, JSON).")] = None,
+    top_k: Annotated[int, typer.Option(help="Predictions among which a term counts as a match.")] = 100,
     as_json: Json = False,
 ) -> None:
     """Score models on benchmarks and write a run folder. Without arguments: the embedded model and pairs."""
@@ -113,6 +117,8 @@ def run(
         columns=_mapping(columns),
         encoding=encoding,
         trust_remote_code=trust_remote_code,
+        terms=terms,
+        top_k=top_k,
     )
     finished = do_run(
         model or DEFAULT_MODELS,
@@ -153,18 +159,13 @@ def estimate(
     as_json: Json = False,
 ) -> None:
     """Measures of stored scores, grouped as you like. Needs no model."""
-    from tiltmeter.estimating import DEFAULT_BY
-    from tiltmeter.estimating import estimate as do_estimate
+    from tiltmeter.estimating import DEFAULT_BY, Settings
     from tiltmeter.report.terminal import long_table
+    from tiltmeter.runs import estimate_all, load_slots
 
-    table = do_estimate(
-        _scores(runs, scorer),
-        measure,
-        by or DEFAULT_BY,
-        resamples=resamples,
-        confidence=confidence,
-        seed=seed,
-    )
+    settings = Settings(resamples, confidence, seed)
+    slots = None if scorer else load_slots(runs)
+    table = estimate_all(_scores(runs, scorer), slots, measure, by or DEFAULT_BY, settings)
     _print_table(table, long_table(table, "estimates"), as_json)
 
 
@@ -238,6 +239,7 @@ def version(
 
 
 def _print_run(finished: Any, as_json: bool) -> None:
+    from tiltmeter.report.slots import slot_overview, slot_sentences
     from tiltmeter.report.terminal import missing_text, overview
     from tiltmeter.report.words import sentences
 
@@ -247,9 +249,11 @@ def _print_run(finished: Any, as_json: bool) -> None:
     if as_json:
         results().print_json(finished.estimates.to_json(orient="records", force_ascii=False, double_precision=15))
     else:
-        for table in overview(finished.estimates):
+        for table in (*overview(finished.estimates), *slot_overview(finished.estimates)):
             results().print(table)
-        for line in filter(None, (missing_text(finished.estimates), *sentences(finished.estimates))):
+        top_k = finished.manifest.get("asked", {}).get("top_k", 0)
+        said = (missing_text(finished.estimates), *sentences(finished.estimates), *slot_sentences(finished.estimates, top_k))
+        for line in filter(None, said):
             results().print(line, markup=False, soft_wrap=True)
     errors().print(f"Run folder: {finished.folder}", markup=False, soft_wrap=True)
 

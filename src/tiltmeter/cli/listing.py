@@ -42,7 +42,7 @@ def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
         neutral = entry.constant("NEUTRAL")
         return {
             "name": entry.name,
-            "neutral": "–" if neutral is None else f"{neutral:.0f}",
+            "neutral": "–" if neutral is None else f"{neutral:g}",
             "what": entry.summary,
         }
     from tiltmeter.probes import VIEWS

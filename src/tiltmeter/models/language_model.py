@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.hashing import hash_state
 from tiltmeter.models.tokenization import Tokenization
 
@@ -99,11 +102,32 @@ class LanguageModel:
 
     def begin(self, batch: Batch) -> Pending:
         """Starts a pass. A GPU works on it while the caller goes on; on a CPU it is done when this returns."""
+        with self._passing():
+            return self._begin(batch)
+
+    def fill(self, batch: Batch, ask: Ask) -> Filled:
+        """One pass over sequences with masks, and what may fill them."""
+        with self._passing():
+            return fill(self._parts, batch, ask)
+
+    def logprobs(self, batch: Batch) -> Floats:
+        """One pass, and the log-probability of every read."""
+        with self._passing():
+            return logprobs(self._parts, batch)
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens it can predict."""
+        return int(self._module.config.vocab_size)
+
+    @contextmanager
+    def _passing(self) -> Iterator[None]:
+        """Inference in the model's precision; running out of memory is told from other faults."""
         import torch
 
         with torch.inference_mode(), _matmul_precision(self.precision):
             try:
-                return self._begin(batch)
+                yield
             except torch.OutOfMemoryError as error:
                 raise OutOfMemoryError(str(error)) from None
             except RuntimeError as error:

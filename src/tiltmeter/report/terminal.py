@@ -50,7 +50,7 @@ def long_table(estimates: pd.DataFrame, title: str) -> Table:
         table.add_column(name, justify="right")
     for _, row in estimates.iterrows():
         group = "all" if row["by"] == "all" else f"{row['group']}"
-        neutral = "" if np.isnan(row["neutral"]) else f"{row['neutral']:.0f}"
+        neutral = "" if np.isnan(row["neutral"]) else f"{row['neutral']:g}"
         counts = (f"{row[name]:,}" for name in ("n", "n_missing", "n_ties"))
         names = (escape(row[name]) for name in ("model", "benchmark", "scorer", "measure"))
         table.add_row(*names, escape(group), value_text(row), neutral, *counts, _p_cell(row))
@@ -82,9 +82,11 @@ def value_text(row: Any) -> str:
     """A value with its interval, or why there is none."""
     if np.isnan(row["value"]):
         return "missing"
+    small = row["scorer"] == "slots"  # probabilities and shares, between 0 and 1
+    value, edge = (".3f", ".3f") if small else (".2f", ".1f")
     if np.isnan(row["low"]):
-        return f"{row['value']:.2f}"
-    return f"{row['value']:.2f} [{row['low']:.1f}, {row['high']:.1f}]"
+        return f"{row['value']:{value}}"
+    return f"{row['value']:{value}} [{row['low']:{edge}}, {row['high']:{edge}}]"
 
 
 def missing_text(estimates: pd.DataFrame) -> str:

@@ -22,7 +22,8 @@ HEADLINE = {
 
 def sentences(estimates: pd.DataFrame) -> Iterator[str]:
     """One sentence per model and benchmark: what leans, which way, how sure."""
-    for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
+    of_pairs = estimates[estimates["scorer"] != "slots"]  # report/slots.py has sentences of their own
+    for (model, benchmark), rows in of_pairs.groupby(["model", "benchmark"], sort=False):
         yield f"{model} on {benchmark}: {_verdict(rows)}"
 
 

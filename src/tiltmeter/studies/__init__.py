@@ -12,7 +12,7 @@ from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.studies._evidence import Evidence, load_evidence
+from tiltmeter.studies._evidence import Evidence, load_evidence, load_slot_evidence
 from tiltmeter.studies._finding import Finding
 from tiltmeter.tables import Scores
 
@@ -38,9 +38,13 @@ def study(
         raise TiltmeterError(
             f"The study {catalog.public_name(entry.name)} takes no option '{unknown[0]}'. Options: {known}."
         )
-    if scorers and entry.constant("READS") == "observations":
-        raise TiltmeterError(f"The study {catalog.public_name(entry.name)} reads tokens, not scores: it takes no scorers.")
-    evidence = load_evidence(runs, scorers, without)
+    if scorers and entry.constant("READS") in ("observations", "slots"):
+        what = {"observations": "tokens"}.get(entry.constant("READS"), "slots")
+        raise TiltmeterError(f"The study {catalog.public_name(entry.name)} reads {what}, not scores: it takes no scorers.")
+    if entry.constant("READS") == "slots":
+        evidence = load_slot_evidence(runs, without)
+    else:
+        evidence = load_evidence(runs, scorers, without)
     finding: Finding = entry.function(evidence, **options)
     facts = {"runs": [str(folder) for folder in evidence.folders], "models": evidence.models, "without": list(without)}
     return replace(finding, facts={"citation": entry.constant("CITATION"), **facts, "options": options, **finding.facts})

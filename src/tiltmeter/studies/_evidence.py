@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.paired import Paired, pair_up
-from tiltmeter.runs import load_scores
+from tiltmeter.runs import load_scores, load_slots
+from tiltmeter.slot_tables import Slots
 from tiltmeter.store import read_table
 from tiltmeter.tables import Scores
 
@@ -31,6 +32,7 @@ class Evidence:
     scores: Scores
     folders: tuple[Path, ...] = ()
     named: tuple[str, ...] = ()
+    slots: Slots | None = None
 
     @cached_property
     def pairs(self) -> list[Paired]:
@@ -40,7 +42,8 @@ class Evidence:
     @cached_property
     def models(self) -> list[str]:
         """Names of the models."""
-        return list(dict.fromkeys(self.scores.frame["model"]))
+        filled = [] if self.slots is None else self.slots.frame["model"]
+        return list(dict.fromkeys([*self.scores.frame["model"], *filled]))
 
     @cached_property
     def scorers(self) -> list[str]:
@@ -121,6 +124,21 @@ def load_evidence(
     if lacking:
         raise TiltmeterError(f"No scores by {', '.join(lacking)} in these runs.")
     return Evidence(_leave_out(scores, (without,) if isinstance(without, str) else without), folders, names)
+
+
+def load_slot_evidence(runs: Scores | str | Path | Sequence[str | Path], without: Sequence[str] | str = ()) -> Evidence:
+    """What fills the slots in run folders; sentence scores, if they have any, are left unread."""
+    if isinstance(runs, Scores):
+        raise TiltmeterError("This study reads slots, which scores in memory do not have; give it run folders.")
+    folders = (Path(runs),) if isinstance(runs, str | Path) else tuple(map(Path, runs))
+    slots = load_slots(folders)
+    if slots is None:
+        raise TiltmeterError(
+            f"There are no slots in {', '.join(map(str, folders))}. Run BASE and DEBIASED models on sentences with a mask "
+            "first: tiltmeter run -m BASE -m DEBIASED -b sexism -o FOLDER."
+        )
+    kept = _leave_out(Scores(slots.frame, slots.items), (without,) if isinstance(without, str) else without)
+    return Evidence(Scores.none(kept.items), folders, slots=replace(slots, frame=kept.frame, items=kept.items))
 
 
 def _only(scores: Scores, names: Sequence[str]) -> Scores:

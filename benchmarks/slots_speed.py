@@ -1,0 +1,123 @@
+"""Time what fills the masks of the same sentences: transformers' fill-mask pipeline and tiltmeter, taking turns.
+
+    python benchmarks/slots_speed.py --model plumb-mlm --out benchmarks/results/slots-plumb-mlm.json
+
+Both give the 100 likeliest tokens of every sentence (checked to be the same). `terms_of_one_piece`: the probability and the
+rank of every gendered word that is one token, which is what the paper looks for among the 100. `all_terms` is what a run
+asks: words of several pieces too, for which the pipeline has no answer, with a pass for each number of pieces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+import tiltmeter
+from facts import machine
+from tiltmeter.probes import SlotsProbe
+from tiltmeter.store import ObservationCache
+
+K = 100
+BATCH_SIZES = (1, 8, 32)
+TOLERANCE = 5e-5
+Way = Callable[[], Any]
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="plumb-mlm", help="masked model: embedded name, folder or hub id")
+    parser.add_argument("--sentences", default="plumb-slots", help="benchmark with slots: name or file")
+    parser.add_argument("--limit", type=int, help="first N sentences only")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, help="JSON file for timings, ratios and the machine")
+    return parser.parse_args()
+
+
+def pipeline_of(model: tiltmeter.LanguageModel, device: str) -> Any:
+    from transformers import pipeline
+
+    return pipeline("fill-mask", model=model._module, tokenizer=model.tokens.tokenizer, device=device, top_k=K)
+
+
+def ways(model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, device: str) -> dict[str, Way]:
+    """What is timed, by name; each starts from the sentences as text."""
+    texts = [item.texts["slot"].replace("[MASK]", model.tokens.tokenizer.mask_token) for item in bench.slot_items]
+    fill = pipeline_of(model, device)
+
+    def probe() -> SlotsProbe:
+        return SlotsProbe(model, ObservationCache(None, {}))
+
+    found: dict[str, Way] = {
+        f"pipeline_batch_{size}": lambda size=size: fill(texts, batch_size=size) for size in BATCH_SIZES
+    }
+    found["tiltmeter_top_100"] = lambda: probe().top(bench.slot_items, K)
+    single = {
+        group: tuple(word for word in words if len(model.tokens.encode([word], special=False)[0].ids) == 1)
+        for group, words in bench.terms.items()
+    }
+    found["tiltmeter_terms_of_one_piece"] = lambda: probe().observe(bench.slot_items, single)
+    found["tiltmeter_all_terms"] = lambda: probe().observe(bench.slot_items, bench.terms)
+    return found
+
+
+def largest_difference(pipeline: list[Any], ours: list[Any]) -> float:
+    """Relative, over all sentences and ranks; the tokens must be the same but where probabilities are equal."""
+    worst = 0.0
+    for theirs, (tokens, logprobs) in zip(pipeline, ours, strict=True):
+        expected = np.array([one["score"] for one in theirs])
+        worst = max(worst, float(np.abs(np.exp(logprobs.astype(np.float64)) / expected - 1).max()))
+        differ = np.flatnonzero(tokens != np.array([one["token"] for one in theirs]))
+        assert all(np.isclose(expected[n], expected[max(n - 1, 0) : n + 2], rtol=1e-5).sum() > 1 for n in differ)
+    return worst
+
+
+def timed(way: Way) -> float:
+    start = time.perf_counter()
+    way()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    args = parse_args()
+    torch.set_num_threads(args.threads)
+    model = tiltmeter.load_model(args.model, device=args.device)
+    bench = tiltmeter.load_benchmark(args.sentences, limit=args.limit)
+    todo = ways(model, bench, args.device)
+    difference = largest_difference(todo["pipeline_batch_1"](), todo["tiltmeter_top_100"]())
+    assert difference < TOLERANCE, f"the two disagree by {difference:.1e}"
+    seconds: dict[str, list[float]] = {name: [] for name in todo}
+    for _ in range(args.repeats):
+        for name, way in todo.items():
+            seconds[name].append(round(timed(way), 4))
+            print(f"{name:30} {seconds[name][-1]:8.3f} s", flush=True)
+    middle = {name: median(times) for name, times in seconds.items()}
+    fastest = min(value for name, value in middle.items() if name.startswith("pipeline"))
+    ours = [name for name in middle if name.startswith("tiltmeter")]
+    report = {
+        "model": model.name, "sentences": len(bench.slot_items), "vocabulary": model.vocabulary, "k": K,
+        "largest_relative_difference": difference, "seconds": seconds, "median_seconds": middle,
+        "ratio_to_pipeline_as_it_comes": {name: round(middle["pipeline_batch_1"] / middle[name], 2) for name in ours},
+        "ratio_to_fastest_pipeline": {name: round(fastest / middle[name], 2) for name in ours},
+        "device": args.device, "machine": machine(args.threads),
+        "versions": {name: version(name) for name in ("torch", "transformers", "tiltmeter")},
+    }  # fmt: skip
+    print(json.dumps({name: report[name] for name in report if name.startswith("ratio")}, indent=1))
+    if args.out:
+        args.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

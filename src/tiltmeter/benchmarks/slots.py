@@ -1,0 +1,79 @@
+"""slots: your own sentences with one mask (CSV, TSV, JSON, JSONL), and words of two or more groups that may fill it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.benchmarks._items import SLOT, Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks._locate import file_sha256
+from tiltmeter.benchmarks._tables import TOO_MANY, Row, cell, read_table, require_columns
+from tiltmeter.benchmarks._terms import read_terms
+from tiltmeter.benchmarks.pairs import bias_type_name
+from tiltmeter.benchmarks.plumb_slots import default_terms
+from tiltmeter.errors import TiltmeterError
+
+CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
+FIELDS = ("id", "text", "bias_type", "target")
+MASK = "[MASK]"
+ANY_MASK = re.compile(r"\[mask\]|<\|?mask\|?>", re.IGNORECASE)
+"""The mask as BERT, RoBERTa and others spell it; a model's own is put in its place when it is asked."""
+
+
+def slots(
+    path: str | Path | None = None,
+    *,
+    terms: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    name: str = "slots",
+    **facts: Any,
+) -> Benchmark:
+    """Sentences from a table with a `text` column, and terms from a file; without one, the embedded gendered words."""
+    if path is None:
+        raise TiltmeterError("The benchmark 'slots' needs your file: -b path/to/slots.jsonl (and --terms terms.jsonl).")
+    if not Path(path).is_file():
+        raise TiltmeterError(f"There is no file {path}.")
+    if unknown := sorted(set(columns or {}) - set(FIELDS)):
+        raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields of slots: {', '.join(FIELDS)}.")
+    mapping = {field: field for field in FIELDS} | dict(columns or {})
+    rows = read_table(Path(path), encoding)
+    require_columns(rows, [mapping["text"], *(columns or {}).values()], Path(path))
+    facts = {"source": str(path), "sha256": file_sha256(Path(path)), "citation": CITATION} | facts
+    words = read_terms(terms) if terms else default_terms()
+    return make_benchmark(name, slot_items(rows, mapping), terms=words, **facts)
+
+
+def slot_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tuple[str, Item | str]]:
+    """One item per row with exactly one mask, or the reason to skip the row."""
+    used = set(columns.values())
+    for number, row in enumerate(rows, 1):
+        identity = cell(row, columns["id"]) or str(number)
+        text = ANY_MASK.sub(MASK, cell(row, columns["text"]))
+        if reason := _trouble(row, text):
+            yield identity, reason
+            continue
+        yield (
+            identity,
+            Item(
+                id=identity,
+                texts={SLOT: text},
+                bias_type=bias_type_name(cell(row, columns["bias_type"])),
+                target=cell(row, columns["target"]) or None,
+                scored=False,
+                extra={name: value for name, value in row.items() if name not in used},
+            ),
+        )
+
+
+def _trouble(row: Row, text: str) -> str | None:
+    if TOO_MANY in row:
+        return "more cells than the header has (a separator inside a sentence needs quotes)"
+    if not text:
+        return "empty text"
+    masks = text.count(MASK)
+    if masks != 1:
+        return "no mask" if masks == 0 else "more than one mask"
+    return "nothing besides the mask" if text == MASK else None

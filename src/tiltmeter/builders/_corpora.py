@@ -1,0 +1,89 @@
+"""Labelled corpora in the formats they were published in, or any table with a text and a label column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.benchmarks._tables import Row, cell, read_table, require_columns
+from tiltmeter.errors import TiltmeterError
+
+FIELDS = ("id", "text", "label")
+LABEL_COLUMNS = ("label", "class", "annotation", "sexist", "category")
+TEXT_COLUMNS = ("text", "tweet", "tweet_text", "sentence", "content")
+KNOWN = {
+    "waseem-hovy": ({"sexism", "racism", "none", "neither"}, {"sexism"}),
+    "jha-mamidi": ({"benevolent", "hostile", "others", "other", "none"}, {"benevolent", "hostile"}),
+    "labelled": (
+        {"true", "false", "1", "0", "yes", "no", "sexist", "not sexist", "non-sexist"},
+        {"true", "1", "yes", "sexist"},
+    ),
+}
+"""Corpus → (labels that tell it, labels that are positive)."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence of a corpus."""
+
+    id: str
+    text: str
+    positive: bool
+    label: str
+
+
+def read_corpus(
+    path: Path, columns: Mapping[str, str] | None, positive: Sequence[str], encoding: str | None
+) -> list[Example]:
+    """The examples of one file. `columns` maps id, text and label to the file's; `positive` are the labels to keep."""
+    if unknown := sorted(set(columns or {}) - set(FIELDS)):
+        raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields here: {', '.join(FIELDS)}.")
+    if not path.is_file():
+        raise TiltmeterError(f"There is no file {path}.")
+    rows = read_table(path, encoding)
+    require_columns(rows, list((columns or {}).values()), path)
+    text, label = (_column(rows, field, columns, path) for field in ("text", "label"))
+    labels = Counter(cell(row, label).lower() for row in rows)
+    name, wanted = _corpus(rows, labels, {one.lower() for one in positive}, path, label)
+    identity = (columns or {}).get("id", "id")
+    kind = "dataset" if name == "samory" else label
+    return [
+        Example(
+            f"{name}-{cell(row, identity) or number}",
+            str(row.get(text) or ""),
+            cell(row, label).lower() in wanted,
+            cell(row, kind),
+        )
+        for number, row in enumerate(rows, 1)
+    ]
+
+
+def _column(rows: Sequence[Row], field: str, columns: Mapping[str, str] | None, path: Path) -> str:
+    if columns and field in columns:
+        return columns[field]
+    present = {name.lower(): name for name in rows[0]}
+    for name in TEXT_COLUMNS if field == "text" else LABEL_COLUMNS:
+        if name in present:
+            return present[name]
+    raise TiltmeterError(
+        f"{path} has no {field} column that we know. Its columns: {', '.join(map(repr, list(rows[0])[:12]))}. "
+        f"Name it with --columns {field}=YOURS."
+    )
+
+
+def _corpus(rows: Sequence[Row], labels: Counter[str], positive: set[str], path: Path, column: str) -> tuple[str, set[str]]:
+    """The corpus's name, and the labels to keep."""
+    shown = ", ".join(f"{name or '(empty)'} ({n:,})" for name, n in labels.most_common(8))
+    if positive:
+        lacking = sorted(positive - set(labels))
+        if lacking:
+            raise TiltmeterError(f"{path}: no row has '{lacking[0]}' in the column '{column}'. Labels there: {shown}.")
+        return path.stem, positive
+    if {"of_id", "dataset", "sexist"} <= set(rows[0]):
+        return "samory", {"true"}
+    for name, (known, wanted) in KNOWN.items():
+        if set(labels) - {""} <= known and wanted & set(labels):
+            return path.stem if name == "labelled" else name, wanted
+    raise TiltmeterError(f"{path}: which labels are sexist? Name them with --positive. Labels in '{column}': {shown}.")

@@ -1,0 +1,74 @@
+"""The rule list: which words name a gender, which uses do not count, which sentences give the gender away."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Compiled rules. `group_of` maps a word in lower case to its group."""
+
+    group_of: dict[str, str]
+    term: re.Pattern[str]
+    idiom: re.Pattern[str]
+    inferable: dict[str, re.Pattern[str]]
+
+    def terms_in(self, text: str) -> list[re.Match[str]]:
+        """Every word that names a gender, but for idioms."""
+        idle = [match.span() for match in self.idiom.finditer(text)]
+        return [
+            match
+            for match in self.term.finditer(text)
+            if not any(start <= match.start() and match.end() <= end for start, end in idle)
+        ]
+
+    def gives_away(self, text: str) -> str | None:
+        """Why the gender can be told from the rest of the sentence, with the words that tell it."""
+        for reason, pattern in self.inferable.items():
+            if found := pattern.search(text):
+                return f"{reason}: {found.group().lower()}"
+        return None
+
+
+def load_rules(path: str | Path | None = None) -> Rules:
+    """Our rules, or those in a file of the same layout."""
+    try:
+        text = Path(path).read_text("utf-8") if path else _ours()
+        table = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise TiltmeterError(f"Cannot read the rules in {path}: {error}.") from None
+    return _compiled(table, str(path or "the rules"))
+
+
+def _ours() -> str:
+    return (files("tiltmeter.builders") / "data" / "sexism_rules.toml").read_text("utf-8")
+
+
+def _compiled(table: dict[str, Any], where: str) -> Rules:
+    try:
+        group_of = {str(word).lower(): group for group, words in table["terms"].items() for word in words}
+        return Rules(
+            group_of,
+            _whole_words(map(re.escape, sorted(group_of, key=len, reverse=True))),
+            _whole_words(table.get("idioms", {}).get("patterns", [])),
+            {reason: _whole_words(patterns) for reason, patterns in table.get("inferable", {}).items()},
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise TiltmeterError(f"{where}: expected [terms] with a list of words per group ({error}).") from None
+    except re.error as error:
+        raise TiltmeterError(f"{where}: '{error.pattern!r}' is no regular expression: {error}.") from None
+
+
+def _whole_words(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Any of them as whole words; nothing, if there are none."""
+    joined = "|".join(patterns)
+    return re.compile(rf"(?<![\w])(?:{joined})(?![\w])" if joined else r"(?!)", re.IGNORECASE)

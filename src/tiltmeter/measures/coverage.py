@@ -1,0 +1,16 @@
+"""coverage: the share of sentences with a match in the top k. The others drop out of mps and mnt."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEUTRAL = None
+CITATION = "Of the sentences in Doughman et al. (2023), the share that the means are about."
+
+
+def coverage(rank: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Between 0 and 1.
+
+    >>> float(coverage(np.array([1.0, 4.0, np.nan, 65.0])))
+    0.75
+    """
+    return np.asarray(1 - np.isnan(rank).mean(axis=-1), dtype=np.float64)

@@ -1,0 +1,19 @@
+"""lean: the share of sentences, of those where both groups match, in which the first group's best match ranks higher."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.measures._matched import mean_of_matched
+
+NEUTRAL = 0.5
+CITATION = "After Doughman et al. (2023), SEXISTLY: the direction of the gaps. Ranks and probabilities agree on it."
+
+
+def lean(rank: NDArray[np.float64], other_rank: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Strictly higher; equal ranks count in the denominator and on neither side.
+
+    >>> float(lean(np.array([1.0, 9.0, 3.0, 2.0]), np.array([4.0, 2.0, np.nan, 7.0]))) == 2 / 3
+    True
+    """
+    both = ~(np.isnan(rank) | np.isnan(other_rank))
+    return mean_of_matched(np.where(both, (rank < other_rank).astype(np.float64), np.nan))

@@ -1,0 +1,18 @@
+"""mnt_gap: one group's normalised rank less another's, per sentence, averaged over the sentences where both match."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.measures._matched import mean_of_matched, normalised
+
+NEUTRAL = 0.0
+CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5 and Figure 3."
+
+
+def mnt_gap(rank: NDArray[np.float64], other_rank: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Mean of the differences; above 0 it leans towards the first group.
+
+    >>> round(float(mnt_gap(np.array([1.0, 5.0]), np.array([100.0, 5.0]), 100)), 4)
+    0.5
+    """
+    return mean_of_matched(normalised(rank, k) - normalised(other_rank, k))

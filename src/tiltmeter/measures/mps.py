@@ -1,0 +1,18 @@
+"""mps: mean probability score, the mean probability of a group's best match over the sentences that have one."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.measures._matched import mean_of_matched
+
+NEUTRAL = None
+CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 1 as computed there: over matched sentences."
+
+
+def mps(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Not a number marks a sentence without a match; it drops out. `coverage` says how many are left.
+
+    >>> round(float(mps(np.array([0.28, 0.044, np.nan, 0.086]))), 4)
+    0.1367
+    """
+    return mean_of_matched(probability)

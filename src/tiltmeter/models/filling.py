@@ -1,0 +1,105 @@
+"""What may fill a mask: the log-probability and the rank of many terms at once, and the likeliest tokens if wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.models.body_and_head import BodyAndHead
+
+if TYPE_CHECKING:
+    import torch
+
+    from tiltmeter.models.language_model import Batch
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is read at the masks of every sequence of a batch; each sequence has as many as `tokens` has rows.
+
+    `tokens`: masks × terms, the ids of each term. `values`: sequences × others, log-probabilities that are ranked among
+    the vocabulary although they were found elsewhere. `top`: how many of the likeliest tokens to list. Ranks and the
+    likeliest tokens are of the first mask, so they are for sequences with one.
+    """
+
+    tokens: Ints
+    values: Floats | None = None
+    top: int = 0
+
+
+@dataclass(frozen=True)
+class Filled:
+    """Sequences × terms: the log-probability (mean over the masks) and the rank; the ranks of `values`; the top."""
+
+    logprob: Floats
+    rank: Ints
+    value_rank: Ints
+    top_token: Ints
+    top_logprob: Floats
+
+
+def fill(parts: BodyAndHead, batch: Batch, ask: Ask) -> Filled:
+    """One forward pass; its masks are the batch's sites, in order."""
+    import torch
+
+    rows, columns, tokens = (parts.send(array) for array in (batch.site_row, batch.site_column, ask.tokens))
+    hidden, _ = parts.body(batch.ids, batch.lengths, (rows, columns), attention=False)
+    masks, n = len(ask.tokens), len(batch.lengths)
+    values = parts.send(ask.values if ask.values is not None else np.empty((n, 0), dtype=np.float32))
+    found: list[tuple[Any, ...]] = []
+    for first, last in parts.chunks(len(rows)):
+        logits = parts.head(hidden[first:last])
+        total = logits.logsumexp(1, keepdim=True)
+        total = total.masked_fill(~total.isfinite(), float("nan"))  # nothing odd must pass for a probability
+        picked = logits.gather(1, tokens[torch.arange(first, last, device=tokens.device) % masks])
+        if masks > 1:
+            found.append((picked - total,))
+            continue
+        ranks = 1 + count_larger(logits, torch.cat([picked, values[first:last] + total], 1))
+        top = logits.topk(ask.top, 1) if ask.top else (logits[:, :0], tokens[:, :0].expand(len(logits), 0))
+        found.append((picked - total, ranks, top[1], top[0] - total))
+    arrays = [torch.cat(part).cpu().numpy() for part in zip(*found, strict=True)]
+    logprob = arrays[0].reshape(n, masks, -1).mean(1)
+    if masks > 1:
+        nothing = np.zeros((n, 0), dtype=np.int64)
+        return Filled(logprob, nothing, nothing, nothing, nothing.astype(np.float32))
+    terms = ask.tokens.shape[1]
+    return Filled(logprob, arrays[1][:, :terms], arrays[1][:, terms:], arrays[2], arrays[3])
+
+
+def count_larger(logits: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """How many logits of its row each value is strictly below.
+
+    Every logit is looked up among the few sorted values of its row: the vocabulary itself is never sorted.
+    """
+    import torch
+
+    n, m = values.shape
+    ordered, order = values.sort(1)
+    exceeds = torch.searchsorted(ordered, logits.contiguous(), out_int32=True)
+    exceeds += torch.arange(n, dtype=torch.int32, device=logits.device)[:, None] * (m + 1)
+    counts = torch.bincount(exceeds.flatten(), minlength=n * (m + 1)).view(n, m + 1)
+    larger = counts.flip(1).cumsum(1).flip(1)[:, 1:]
+    return torch.empty_like(larger).scatter_(1, order, larger)
+
+
+def logprobs(parts: BodyAndHead, batch: Batch) -> Floats:
+    """The log-probability of every read of a batch, without its rank: counting costs more than the rest of a small model."""
+    import torch
+
+    rows, columns, sites, golds = parts.send_all(batch.site_row, batch.site_column, batch.site_of_read, batch.token_of_read)
+    hidden, _ = parts.body(batch.ids, batch.lengths, (rows, columns), attention=False)
+    found = torch.empty(len(golds), device=hidden.device)
+    for first, last in parts.chunks(len(rows)):
+        low, high = (int(edge) for edge in np.searchsorted(batch.site_of_read, (first, last)))
+        logits = parts.head(hidden[first:last])
+        here = sites[low:high] - first
+        found[low:high] = logits[here, golds[low:high]] - logits.logsumexp(1)[here]
+    found = found.masked_fill(~found.isfinite(), float("nan"))
+    return np.asarray(found.cpu().numpy(), dtype=np.float32)

@@ -1,0 +1,84 @@
+"""What fills the slots, for the terminal: a table per model and benchmark, and sentences computed from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.markup import escape
+
+from tiltmeter.report.terminal import _table, value_text
+from tiltmeter.significance import p_text
+from tiltmeter.slot_estimating import AMONG_CANDIDATES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+SIGNIFICANT = 0.05
+
+
+def slot_overview(estimates: pd.DataFrame) -> Iterator[Table]:
+    """Groups down, measures across; then the gaps between groups."""
+    rows = estimates[(estimates["scorer"] == "slots") & estimates["by"].isin(["group", "gap"])]
+    for (model, benchmark), found in rows.groupby(["model", "benchmark"], sort=False):
+        for by in ("group", "gap"):
+            part = found[found["by"] == by]
+            if len(part):
+                yield _pivot(f"{model} × {benchmark}" if by == "group" else "gaps, per sentence", by, part)
+
+
+def _pivot(title: str, by: str, rows: pd.DataFrame) -> Table:
+    table = _table(title)
+    table.add_column({"group": "terms", "gap": "gap"}[by])
+    measures = list(dict.fromkeys(rows["measure"]))
+    for measure in measures:
+        neutral = rows[rows["measure"] == measure]["neutral"].iloc[0]
+        table.add_column(measure if np.isnan(neutral) else f"{measure}\nneutral {neutral:g}", justify="right")
+    table.add_column("n", justify="right")
+    table.add_column("missing", justify="right")
+    for group, found in rows.groupby("group", sort=False):
+        of = {row["measure"]: row for _, row in found.iterrows()}
+        cells = [value_text(of[measure]) if measure in of else "" for measure in measures]
+        least = found.loc[found["n"].idxmin()]
+        table.add_row(escape(str(group)), *cells, f"{least['n']:,}", f"{least['n_missing']:,}")
+    return table
+
+
+def slot_sentences(estimates: pd.DataFrame, top_k: int) -> Iterator[str]:
+    """Per model and benchmark: how often a group is found at all, how likely, how high, and which way it leans."""
+    rows = estimates[(estimates["scorer"] == "slots") & estimates["by"].isin(["group", "gap"])]
+    for (model, benchmark), found in rows.groupby(["model", "benchmark"], sort=False):
+        of = {(row["measure"], row["group"]): row for _, row in found.iterrows()}
+        groups = list(dict.fromkeys(found[found["by"] == "group"]["group"]))
+        said = [_group(group, of, top_k) for group in groups if ("coverage", group) in of]
+        gaps = [_gap(row) for (measure, _), row in of.items() if measure == "mnt_gap"]
+        if said or gaps:
+            ranked = found["note"].str.contains(AMONG_CANDIDATES, regex=False).any()
+            flag = "As a causal model predicts no mask, terms are ranked among the listed terms only." if ranked else ""
+            yield " ".join(filter(None, [f"{model} on {benchmark}:", *said, *gaps, flag]))
+
+
+def _group(group: str, of: dict[tuple[str, str], Any], top_k: int) -> str:
+    share = of["coverage", group]
+    among = f"{group} terms are among the first {top_k} in {share['value']:.0%} of {share['n']:,} sentences"
+    parts = []
+    for measure, what in (("mps", "mean probability"), ("mnt", "mean normalised rank")):
+        row = of.get((measure, group))
+        if row is not None and np.isfinite(row["value"]):
+            parts.append(f"{what} {value_text(row)}")
+    return f"{among} ({', '.join(parts)})." if parts else f"{among}."
+
+
+def _gap(row: Any) -> str:
+    if not np.isfinite(row["value"]):
+        return f"{row['group']}: no sentence has a match of both."
+    first, second = row["group"].split(" − ", 1)
+    p = row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]
+    if p < SIGNIFICANT:
+        ahead = first if row["value"] > 0 else second
+        verdict = f"{ahead} terms rank higher, distinguishable from no gap"
+    else:
+        verdict = "neither ranks distinguishably higher"
+    return f"Where both are found (n = {row['n']:,}), {verdict} (gap of normalised ranks {value_text(row)}, p {p_text(p)})."

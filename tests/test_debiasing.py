@@ -1,0 +1,165 @@
+"""The study of debiasing, on models whose change is known: scaled logits keep every rank, a lowered bias does not."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+import tiltmeter
+from conftest import GOLDEN
+from test_cli import tiltmeter as command
+from test_studies import check_figure
+from tiltmeter import Finding, TiltmeterError
+from tiltmeter.models import EMBEDDED
+from tiltmeter.running import Options, Settings, run
+
+SOURCE = EMBEDDED["plumb-mlm"]
+
+
+def changed(folder: Path, scale: float, lowered: float) -> Path:
+    """plumb-mlm with all its logits scaled, and those of its gendered words lowered."""
+    model = AutoModelForMaskedLM.from_pretrained(SOURCE, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(SOURCE)
+    words = [word for of in tiltmeter.load_benchmark("plumb-slots").terms.values() for word in of]
+    ids = [found[0] for word in words if len(found := tokenizer.encode(word, add_special_tokens=False)) == 1]
+    head = model.cls.predictions
+    with torch.no_grad():
+        for parameter in (head.transform.LayerNorm.weight, head.transform.LayerNorm.bias, head.decoder.bias):
+            parameter.mul_(scale)
+        head.decoder.bias[ids] -= lowered
+        head.bias.copy_(head.decoder.bias)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@cache
+def runs() -> tuple[Path, Path]:
+    """The model as it is, and two that were changed, on 60 sentences."""
+    folder = Path(mkdtemp(prefix="tiltmeter-debiasing-"))
+    models = [changed(folder / "flat", 0.35, 0.0), changed(folder / "lowered", 1.0, 4.0)]
+    options = Options(settings=Settings(100), limit=60, cache=False)
+    run(["plumb-mlm"], ["plumb-slots"], output=folder / "base", options=options)
+    run(models, ["plumb-slots"], output=folder / "after", options=options)
+    return folder / "base", folder / "after"
+
+
+@cache
+def finding() -> Finding:
+    return tiltmeter.study("debiasing", runs(), resamples=200)
+
+
+def test_scaled_logits_null_the_probability_and_keep_the_rank() -> None:
+    table = finding().table.set_index(["model", "group"])
+    for group in ("male", "female"):
+        assert table.loc[("flat", group), "mps_change"] < -80
+        assert table.loc[("flat", group), "mnt_change"] == pytest.approx(0, abs=0.05)
+        assert table.loc[("flat", group), "median_rank"] == table.loc[("plumb-mlm", group), "median_rank"]
+        assert (table.loc[("plumb-mlm", group), ["mps_change", "mnt_change"]] == 0).all()
+    said = next(sentence for sentence in finding().sentences if sentence.startswith("flat after plumb-mlm"))
+    assert "probability fell" in said and "rank did not: the words are still near the top" in said
+
+
+def test_words_that_left_the_top_are_not_called_near_it() -> None:
+    table = finding().table.set_index(["model", "group"])
+    assert (table.loc["lowered", "mnt_change"] < -5).all()
+    assert (table.loc["lowered", "coverage"] < 0.8 * table.loc["plumb-mlm", "coverage"]).all()
+    assert (table.loc["lowered", "median_rank"] > 5 * table.loc["plumb-mlm", "median_rank"]).all()
+    said = next(sentence for sentence in finding().sentences if sentence.startswith("lowered after plumb-mlm"))
+    assert "the words moved down too" in said and "median_rank" in said
+
+
+def test_percent_changes_are_of_the_table_and_lie_in_their_intervals() -> None:
+    table = finding().table.set_index(["model", "group"])
+    for measure in ("mps", "mnt"):
+        for model in ("flat", "lowered"):
+            expected = 100 * (table.loc[model, measure] / table.loc["plumb-mlm", measure] - 1)
+            np.testing.assert_allclose(table.loc[model, f"{measure}_change"], expected)
+    intervals = finding().tables["intervals"]
+    assert ((intervals["low"] <= intervals["value"] + 1e-9) & (intervals["value"] <= intervals["high"] + 1e-9)).all()
+
+
+def test_the_largest_rank_gaps_are_listed_with_both_words() -> None:
+    largest, gaps = finding().tables["largest_rank_gaps"], finding().tables["gaps"]
+    for model, rows in largest.groupby("model"):
+        size = gaps[gaps["model"] == model]["mnt_gap"].abs()
+        assert rows["mnt_gap"].abs().max() == size.max() and len(rows) == min(10, len(size))
+    row = largest.iloc[0]
+    assert "[MASK]" in row["sentence"] and row["rank_1"] != row["rank_2"]
+    assert row["mps_gap"] == pytest.approx(row["probability_1"] - row["probability_2"])
+    assert row["mnt_gap"] == pytest.approx((row["rank_2"] - row["rank_1"]) / 99)
+
+
+def test_figures_hold_every_sentence_and_fit() -> None:
+    assert set(finding().figures) == {"mps_gaps", "mps_and_mnt_gaps"}
+    for name in finding().figures:
+        figure = finding().draw(name)
+        check_figure(figure)
+        drawn = sum(len(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == ".")
+        assert drawn == len(finding().tables["gaps"]) * (2 if "mnt" in name else 1)
+
+
+def test_the_command_and_another_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("study", "debiasing", *runs(), "-o", tmp_path, "--resamples", 100, "--base", "flat") == 0
+    said = capsys.readouterr().out
+    assert "plumb-mlm after flat" in said and "probability rose" in said
+    assert (tmp_path / "mps_gaps.svg").is_file() and (tmp_path / "largest_rank_gaps.csv").is_file()
+
+
+def test_seat_stands_beside_where_the_runs_have_it(tmp_path: Path) -> None:
+    import shutil
+
+    for source, name in zip(runs(), ("base", "after"), strict=True):
+        shutil.copytree(source, tmp_path / name)
+        table = pd.read_csv(tmp_path / name / "estimates.csv")
+        more = pd.DataFrame([
+            {"model": model, "benchmark": "seat", "measure": "mean_abs_effect", "group": "gender", "value": 0.35}
+            for model in table["model"].unique()
+        ])  # fmt: skip
+        pd.concat([table, more]).to_csv(tmp_path / name / "estimates.csv", index=False)
+    found = tiltmeter.study("debiasing", [tmp_path / "base", tmp_path / "after"], resamples=100).table
+    assert (found["seat"] == 0.35).all()
+    assert "seat" not in finding().table
+
+
+def test_one_model_alone_can_be_looked_at() -> None:
+    alone = tiltmeter.study("debiasing", runs()[0], resamples=100)
+    assert "only model" in alone.sentences[0] and set(alone.table["model"]) == {"plumb-mlm"}
+    for name in alone.figures:
+        check_figure(alone.draw(name))
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"base": "nobody"}, "There is no model 'nobody'"),
+        ({"rows": 0}, "--rows is a number"),
+        ({"resamples": 5}, "too few"),
+        ({"scorers": ["aul"]}, "takes no scorers"),
+        ({"without": "religion"}, "no bias type 'religion'"),
+    ],
+)
+def test_options_that_are_refused(how: dict[str, Any], reason: str) -> None:
+    with pytest.raises(TiltmeterError, match=reason):
+        tiltmeter.study("debiasing", runs(), **how)
+
+
+def test_runs_that_are_refused(tmp_path: Path) -> None:
+    options = Options(settings=Settings(100), limit=20, cache=False, top_k=50)
+    tiny = str(GOLDEN / "models" / "tiny-bert-cased")
+    run([tiny], ["starter-pairs"], ["aul"], output=tmp_path / "pairs", options=options)
+    with pytest.raises(TiltmeterError, match="There are no slots"):
+        tiltmeter.study("debiasing", tmp_path / "pairs")
+    with pytest.raises(TiltmeterError, match="no run folder"):
+        tiltmeter.study("debiasing", tmp_path / "nowhere")
+    run([tiny], ["plumb-slots"], output=tmp_path / "other-k", options=options)
+    with pytest.raises(TiltmeterError, match="ranked otherwise"):
+        tiltmeter.study("debiasing", [runs()[0], tmp_path / "other-k"])

@@ -1,0 +1,430 @@
+"""The slots probe and its measures: golden numbers, the paper's rows, batching, the cache, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import tiltmeter
+from conftest import GOLDEN, MASKED, golden_model, reference
+from test_cli import tiltmeter as command
+from tiltmeter import Benchmark, Item, TiltmeterError, catalog
+from tiltmeter.measures.coverage import coverage
+from tiltmeter.measures.lean import lean
+from tiltmeter.measures.mnt import mnt
+from tiltmeter.measures.mnt_gap import mnt_gap
+from tiltmeter.measures.mnt_table import mnt_table
+from tiltmeter.measures.mps import mps
+from tiltmeter.measures.mps_all import mps_all
+from tiltmeter.measures.mps_gap import mps_gap
+from tiltmeter.models.filling import count_larger
+from tiltmeter.probes import SlotsProbe
+from tiltmeter.probes.terms import term_list
+from tiltmeter.running import Options, Settings, run
+from tiltmeter.slot_estimating import slot_measures
+from tiltmeter.slot_tables import best_matches
+from tiltmeter.store import ObservationCache
+
+TOP = "fill_mask_top100"
+SLOTS = GOLDEN / "data" / "slots.jsonl"
+TERMS = {"male": ("man", "he", "king"), "female": ("woman", "she", "queen")}
+
+
+def probe(model: str, **how: Any) -> SlotsProbe:
+    return SlotsProbe(golden_model(model), ObservationCache(None, {}), **how)
+
+
+def bench(*texts: str, terms: dict[str, tuple[str, ...]] | None = None) -> Benchmark:
+    items = tuple(Item(str(n), {"slot": text}, bias_type="gender", scored=False) for n, text in enumerate(texts))
+    return Benchmark("own", items, terms=terms or TERMS)
+
+
+def filled(model: str, benchmark: Benchmark, **how: Any) -> pd.DataFrame:
+    return tiltmeter.fill_slots(golden_model(model), benchmark, cache=False, **how).to_pandas()
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_top_100_equals_the_fill_mask_pipeline(name: str) -> None:
+    """Tokens and ranks the same, probabilities within 5e-5 relative, for all 20 slots."""
+    rows = reference(TOP)[name]["rows"]
+    top = probe(name).top(tiltmeter.load_benchmark(SLOTS).slot_items, 100)
+    assert len(rows) == len(top) == 20
+    for row, (tokens, logprobs) in zip(rows, top, strict=True):
+        assert tokens.tolist() == row["token_ids"]
+        np.testing.assert_allclose(np.exp(logprobs.astype(np.float64)), row["probs"], rtol=5e-5)
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_every_term_has_the_rank_and_probability_that_the_pipeline_gives_it(name: str) -> None:
+    """Terms are words of the vocabulary: what is within the reference's 100 must agree, what is not must lie beyond."""
+    tokens = golden_model(name).tokens
+    words = dict.fromkeys(tokens.decode([n]).strip() for n in range(300, 2000, 3))
+    known = [word for word in words if word.isalpha() and tokens.encode([word], special=False)]
+    benchmark = replace(tiltmeter.load_benchmark(SLOTS), terms={"a": tuple(known[::2]), "b": tuple(known[1::2])})
+    found = filled(name, benchmark)
+    places = {row["id"]: {token: n for n, token in enumerate(row["token_ids"])} for row in reference(TOP)[name]["rows"]}
+    probs = {row["id"]: row["probs"] for row in reference(TOP)[name]["rows"]}
+    matched = 0
+    for item in benchmark.slot_items:
+        text = item.texts["slot"]
+        ids = {term.word: term.ids for term in term_list(tokens, benchmark.terms, text[: text.index("[MASK]")][-1:]).terms}
+        for _, row in found[found["item"] == item.id].iterrows():
+            token, *more = ids[row["term"]]
+            place = places[item.id].get(token)
+            if more or place is None:
+                assert not row["matched"] and (row["pieces"] > 1 or row["rank"] > 100)
+                continue
+            assert row["rank"] == place + 1 and row["matched"]
+            assert row["probability"] == pytest.approx(probs[item.id][place], rel=5e-5)
+            matched += 1
+    assert matched > 100
+
+
+def test_the_papers_rows() -> None:
+    """Table 2, Table 4 and the text: ranks 1, 4, 26, 65, 100."""
+    ranks = np.array([1.0, 4.0, 26.0, 65.0, 100.0])
+    by_equation = [float(mnt(np.array([rank]), 100)) for rank in ranks]
+    assert by_equation == pytest.approx([1, 1 - 3 / 99, 1 - 25 / 99, 1 - 64 / 99, 0])
+    assert [float(mnt_table(np.array([rank]), 100)) for rank in ranks] == pytest.approx([1.0, 0.96, 0.74, 0.35, 0.0])
+    assert float(mnt(ranks, 100)) == pytest.approx(np.mean(by_equation))
+    announcers = float(mnt_table(np.array([5.0]), 100)) - float(mnt_table(np.array([65.0]), 100))
+    assert announcers == pytest.approx(0.60)
+    male, female = np.array([0.280, 0.044, 0.008, 0.004, 0.086]), np.array([0.103, 0.384, 0.005, 0.009, 0.042])
+    assert mps(male) == pytest.approx(0.0844) and mps(female) == pytest.approx(0.1086)
+    assert mps_gap(male, female) == pytest.approx(0.0844 - 0.1086)
+    assert lean(np.array([1.0, 4, 1, 25, 3]), np.array([2.0, 1, 26, 10, 5])) == pytest.approx(3 / 5)
+
+
+def test_unmatched_sentences_drop_out_or_count_nothing() -> None:
+    some, none = np.array([0.2, np.nan, 0.4]), np.array([np.nan, np.nan])
+    assert mps(some) == pytest.approx(0.3) and mps_all(some) == pytest.approx(0.2) and coverage(some) == pytest.approx(2 / 3)
+    assert np.isnan(mps(none)) and mps_all(none) == 0 and coverage(none) == 0
+    assert np.isnan(mnt_gap(some, none[:1].repeat(3), 100))
+
+
+@pytest.mark.parametrize("entry", slot_measures(), ids=lambda entry: entry.name)
+def test_measures_of_slots_obey_the_laws(entry: catalog.Entry) -> None:
+    rng = np.random.default_rng(0)
+    assert entry.summary and entry.constant("CITATION") and entry.constant("NEUTRAL", "nothing") != "nothing"
+    table = {name: rng.integers(1, 100, (2, 30)).astype(float) for name in entry.parameters if name != "k"}
+    for column in table.values():
+        column[:, ::7] = np.nan
+    fixed = {"k": 100} if "k" in entry.parameters else {}
+    together = entry.function(**table, **fixed)
+    alone = [entry.function(**{name: column[n] for name, column in table.items()}, **fixed) for n in (0, 1)]
+    assert together == pytest.approx(np.array(alone))
+    order = rng.permutation(30)
+    assert entry.function(**{name: column[:, order] for name, column in table.items()}, **fixed) == pytest.approx(together)
+
+
+def test_counting_gives_the_rank_that_sorting_would() -> None:
+    rng = np.random.default_rng(0)
+    logits = torch.tensor(rng.normal(size=(7, 500)).astype(np.float32))
+    logits[:, 100:110] = logits[:, :10]  # ties
+    values = torch.cat([logits[:, :40], torch.tensor(rng.normal(size=(7, 5)).astype(np.float32))], 1)
+    expected = (logits[:, None, :] > values[:, :, None]).sum(2)
+    assert torch.equal(count_larger(logits, values), expected)
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_batches_do_not_matter(name: str) -> None:
+    """One sentence at a time, padded together, in tiny batches: the same to 1e-5."""
+    benchmark = tiltmeter.load_benchmark(SLOTS)
+    whole, tiny = filled(name, benchmark), filled(name, benchmark, batch_tokens=1)
+    np.testing.assert_allclose(np.log(whole["probability"]), np.log(tiny["probability"]), atol=1e-5)
+    assert (whole["rank"] != tiny["rank"]).mean() < 0.01
+
+
+def test_terms_of_several_pieces_by_hand() -> None:
+    """exp of the mean log-probability over as many masks; ranked where that would stand among the single tokens."""
+    name, text = "tiny-bert-cased", "The [MASK] repaired the engine."
+    model = golden_model(name)
+    word = "grandmother"
+    ids = model.tokens.encode([word], special=False)[0].ids
+    assert len(ids) > 1
+    row = filled(name, bench(text, terms={"a": (word,), "b": ("man",)})).set_index("term").loc[word]
+    tokenizer, module = model.tokens.tokenizer, model._module
+    with torch.inference_mode():
+        several = tokenizer(text.replace("[MASK]", "[MASK]" * len(ids)), return_tensors="pt")
+        at = (several["input_ids"][0] == tokenizer.mask_token_id).nonzero()[:, 0]
+        logprob = module(**several).logits[0, at].log_softmax(-1)[range(len(ids)), list(ids)].mean()
+        one = tokenizer(text, return_tensors="pt")
+        at = (one["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0, 0]
+        among = module(**one).logits[0, at].log_softmax(-1)
+    assert row["pieces"] == len(ids) and row["probability"] == pytest.approx(float(logprob.exp()), rel=5e-5)
+    assert row["rank"] == 1 + int((among > logprob).sum()) and row["among"] == "vocabulary"
+
+
+def test_causal_models_compare_whole_sentences() -> None:
+    """A term's share among the candidates by the sentences' likelihood, as the causal score gives it."""
+    text = "The [MASK] repaired the engine."
+    found = filled("tiny-gpt2", bench(text, "[MASK] was late.")).set_index(["item", "term"])
+    pairs = Benchmark("p", tuple(
+        Item(word, {"stereo": text.replace("[MASK]", word), "anti": "x y"}) for words in TERMS.values() for word in words
+    ))  # fmt: skip
+    scores = tiltmeter.score(golden_model("tiny-gpt2"), pairs, ["causal"], cache=False).to_pandas()
+    total = scores[scores["role"] == "stereo"].set_index("item")["score"]
+    share = np.exp(total - np.logaddexp.reduce(total))
+    for word in total.index:
+        assert found.loc[("0", word), "probability"] == pytest.approx(share[word], rel=1e-4)
+    assert sorted(found.loc["0"]["rank"]) == [1, 2, 3, 4, 5, 6] and set(found["among"]) == {"candidates"}
+
+
+def test_causal_candidates_are_written_as_the_place_asks() -> None:
+    terms = {"male": ("man", "Man"), "female": ("woman", "Woman")}
+    found = filled("tiny-gpt2", bench("[MASK] sat.", "A [MASK] sat.", "So. [MASK] sat.", terms=terms))
+    assert [set(rows["term"]) for _, rows in found.groupby("item", sort=False)] == [
+        {"Man", "Woman"}, {"man", "woman"}, {"Man", "Woman"},
+    ]  # fmt: skip
+
+
+def test_a_word_of_byte_level_models_carries_its_space() -> None:
+    tokens = golden_model("tiny-roberta").tokens
+    spaced, first, quoted = (term_list(tokens, {"a": ("the",), "b": ("of",)}, before).terms[0] for before in (" ", "", '"'))
+    assert tokens.decode(spaced.ids) == " the" and tokens.decode(first.ids) == "the" == tokens.decode(quoted.ids)
+
+
+def test_case_that_a_tokenizer_does_not_know_counts_once() -> None:
+    terms = {"a": ("man", "Man"), "b": ("woman",)}
+    assert len(filled("tiny-albert", bench("A [MASK] sat.", terms=terms))) == 2
+    assert len(filled("tiny-bert-cased", bench("A [MASK] sat.", terms=terms))) == 3
+
+
+def test_a_term_at_rank_k_plus_1_is_measured_and_any_k_will_do() -> None:
+    benchmark = tiltmeter.load_benchmark(SLOTS)
+    size = golden_model("tiny-bert-cased").vocabulary
+    few, all_ = (filled("tiny-bert-cased", benchmark, top_k=k) for k in (2, size))
+    assert (few["rank"] == all_["rank"]).all() and few["matched"].sum() < all_["matched"].sum()
+    assert all_[all_["pieces"] == 1]["matched"].all() and (few["rank"] > 2).any()
+    with pytest.raises(TiltmeterError, match="predicts 2,000 tokens"):
+        filled("tiny-bert-cased", benchmark, top_k=size + 1)
+
+
+def test_more_than_two_groups() -> None:
+    terms = {"young": ("boy",), "old": ("man",), "other": ("the", "of")}
+    slots = tiltmeter.fill_slots(
+        golden_model("tiny-bert-cased"), bench("The [MASK] sat.", "A [MASK] ran.", terms=terms), top_k=2000, cache=False
+    )
+    table = tiltmeter.estimate_slots(slots, resamples=100)
+    assert list(dict.fromkeys(table[table["by"] == "group"]["group"])) == ["young", "old", "other"]
+    assert set(table[table["measure"] == "mnt_gap"]["group"]) == {"young − old", "young − other", "old − other"}
+    assert set(table[table["measure"] == "lean"]["group"]) >= {"young > old", "old > young"}
+
+
+def test_estimates_by_hand() -> None:
+    """Best matches, means over matched sentences, gaps over those where both match, n and reasons."""
+    slots = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), tiltmeter.load_benchmark(SLOTS), top_k=300, cache=False)
+    best = best_matches(slots.frame)
+    assert not best.duplicated(["item", "group"]).any()
+    table = tiltmeter.estimate_slots(slots, resamples=200).set_index(["measure", "group"])
+    male, female = (best[best["group"] == group].set_index("item") for group in ("male", "female"))
+    for group, found in (("male", male), ("female", female)):
+        assert table.loc[("mps", group), "value"] == pytest.approx(found["probability"].mean())
+        assert table.loc[("mps_all", group), "value"] == pytest.approx(found["probability"].sum() / 20)
+        assert table.loc[("mnt", group), "value"] == pytest.approx(1 - (found["rank"] - 1).mean() / 299)
+        assert table.loc[("coverage", group), "value"] == pytest.approx(len(found) / 20)
+        row = table.loc[("mnt", group)]
+        assert row["low"] <= row["value"] <= row["high"] and row["n"] + row["n_missing"] == 20
+    both = male.index.intersection(female.index)
+    gap = male.loc[both, "probability"] - female.loc[both, "probability"]
+    row = table.loc[("mps_gap", "male − female")]
+    assert row["value"] == pytest.approx(gap.mean()) and row["n"] == len(both) and row["neutral"] == 0 and 0 < row["p"] <= 1
+    assert table.loc[("mps_gap_sd", "male − female"), "value"] == pytest.approx(gap.std())
+    assert json.loads(row["missing"]) == {"no match in the top 300": 20 - len(both)}
+    assert table.loc[("lean", "male > female"), "value"] == pytest.approx((gap > 0).mean())
+
+
+def test_a_second_run_and_an_interrupted_one_use_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.probes.slots.BLOCK_ITEMS", {"masked": 6, "causal": 6})
+    model, benchmark = golden_model("tiny-albert"), tiltmeter.load_benchmark(SLOTS)
+    real, calls, most = model.fill, [], 10**9
+
+    def failing(*words: Any) -> Any:
+        calls.append(1)
+        if len(calls) > most:
+            raise KeyboardInterrupt
+        return real(*words)
+
+    monkeypatch.setattr(model, "fill", failing)
+    whole = tiltmeter.fill_slots(model, benchmark, cache=False).frame
+    most, calls = len(calls) // 2, []
+    with pytest.raises(KeyboardInterrupt):
+        tiltmeter.fill_slots(model, benchmark, cache=tmp_path)
+    monkeypatch.setattr(model, "fill", real)
+    again = tiltmeter.fill_slots(model, benchmark, cache=tmp_path)
+    assert again.manifests[0]["batches_reused"] > 0 and again.manifests[0]["batches_computed"] > 0
+    third = tiltmeter.fill_slots(model, benchmark, cache=tmp_path, top_k=7)
+    assert third.manifests[0]["batches_computed"] == 0
+    pd.testing.assert_frame_equal(again.frame.drop(columns=["probability"]), whole.drop(columns=["probability"]))
+    np.testing.assert_allclose(again.frame["probability"], whole["probability"], rtol=1e-5)
+
+
+def test_out_of_memory_makes_smaller_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, benchmark = golden_model("tiny-bert-cased"), tiltmeter.load_benchmark(SLOTS)
+    real = model.fill
+
+    def small(batch: Any, ask: Any) -> Any:
+        if len(batch.lengths) > 3:
+            raise tiltmeter.models.OutOfMemoryError
+        return real(batch, ask)
+
+    monkeypatch.setattr(model, "fill", small)
+    found = filled("tiny-bert-cased", benchmark)
+    monkeypatch.setattr(model, "fill", real)
+    np.testing.assert_allclose(found["probability"], filled("tiny-bert-cased", benchmark)["probability"], rtol=1e-4)
+
+
+def test_a_sentence_that_is_too_long_is_missing_with_its_reason() -> None:
+    slots = tiltmeter.fill_slots(
+        golden_model("tiny-bert-cased"), bench("A [MASK] sat.", "word " * 300 + "[MASK]."), cache=False
+    )
+    table = tiltmeter.estimate_slots(slots, ["coverage"], resamples=100)
+    assert set(table["n"]) == {1} and set(table["n_missing"]) == {1}
+    assert "longer than the model's maximum" in table["missing"].iloc[0]
+
+
+def test_through_the_same_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = GOLDEN / "models" / "tiny-bert-cased"
+    words = ("run", "-m", model, "-b", "starter-pairs", "-b", "plumb-slots", "-s", "aul", "--top-k", 500)
+    assert command(*words, "--resamples", 100, "-o", tmp_path / "run", "--by", "target") == 0
+    said = capsys.readouterr()
+    assert "male terms are among the first 500" in said.out and "neither bias_score" not in said.out
+    slots = pd.read_parquet(tmp_path / "run" / "slots.parquet")
+    assert {"item", "group", "term", "probability", "rank", "matched"} <= set(slots) and len(slots) > 10_000
+    estimates = pd.read_csv(tmp_path / "run" / "estimates.csv")
+    assert {"bias_score", "mps", "mnt", "mnt_table", "mps_all", "coverage", "mps_gap", "mnt_gap"} <= set(
+        estimates["measure"]
+    )
+    assert {"group", "gap", "group × target"} <= set(estimates["by"])
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    assert items[items["benchmark"] == "plumb-slots"]["slot"].str.contains(r"\[MASK\]").all()
+    assert command("estimate", tmp_path / "run", "--measure", "mnt", "--json", "--resamples", 100) == 0
+    again = pd.DataFrame(json.loads(capsys.readouterr().out))
+    stored = estimates[(estimates["measure"] == "mnt") & (estimates["by"] == "group")]
+    assert again[again["by"] == "group"]["value"].tolist() == pytest.approx(stored["value"].tolist())
+    assert command("compare", tmp_path / "run") == 2  # one model
+
+
+def test_your_own_sentences_and_terms(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("key,line\na,The <mask> sat.\nb,A [mask] ran home.\n", encoding="utf-8")
+    layouts = {
+        "aligned.jsonl": '{"old": "man", "young": "boy", "form": "singular"}\n',
+        "rows.csv": "group,term\nold,man\nyoung,boy\n",
+        "lists.json": '{"old": ["man"], "young": ["boy"]}',
+    }
+    for name, text in layouts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        options = Options(settings=Settings(100), columns={"id": "key", "text": "line"}, terms=tmp_path / name, cache=False)
+        done = run([GOLDEN / "models" / "tiny-roberta"], [tmp_path / "mine.csv"], output=tmp_path / "run", options=options)
+        assert done.slots is not None and set(done.slots.frame["term"]) == {"man", "boy"}
+        assert set(done.slots.frame["item"]) == {"a", "b"}
+        assert len(done.scores) == 0 and set(done.estimates["scorer"]) == {"slots"}
+
+
+def test_sexism_by_name_is_what_was_built_or_says_what_stands_in(tmp_path: Path) -> None:
+    stand_in = tiltmeter.load_benchmark("sexism", data_dir=tmp_path)
+    assert stand_in.name == "plumb-slots" and "plumb-slots stands in" in stand_in.notes[-1].what
+    (tmp_path / "sexism").mkdir()
+    shutil.copy(SLOTS, tmp_path / "sexism" / "sexism.jsonl")
+    built = tiltmeter.load_benchmark("sexism", data_dir=tmp_path)
+    assert built.name == "sexism" and len(built) == 20 and list(built.terms) == ["male", "female"]
+
+
+BAD_FILES = {
+    "no mask": ('{"text": "nothing here to fill"}\n', "no mask"),
+    "two masks": ('{"text": "a [MASK] and a [MASK]"}\n', "more than one mask"),
+    "mask alone": ('{"text": "[MASK]"}\n', "nothing besides the mask"),
+    "empty": ('{"text": " "}\n', "empty text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_rows_without_one_mask_are_skipped_with_a_reason(name: str, tmp_path: Path) -> None:
+    text, reason = BAD_FILES[name]
+    path = tmp_path / "slots.jsonl"
+    path.write_text(text)
+    with pytest.raises(TiltmeterError, match=reason):
+        tiltmeter.load_benchmark(path)
+    path.write_text(text + '{"text": "a [MASK] sat"}\n')
+    assert tiltmeter.load_benchmark(path).note_counts() == {f"skipped: {reason}": 1}
+
+
+BAD_TERMS = {
+    "an empty group": ('{"a": ["x"], "b": []}', "group 'b' has no terms"),
+    "one group": ('{"a": ["x"]}', "names 1 group"),
+    "two owners": ('{"a": ["x"], "b": ["x"]}', "'x' is a term of a and of b"),
+    "no lists": ('{"a": "x"}', "expected a list of words"),
+    "no JSON": ("{", "not JSON"),
+    "not text": (b"\x00\x01\xff", "does not look like text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TERMS)
+def test_terms_that_are_refused(name: str, tmp_path: Path) -> None:
+    text, reason = BAD_TERMS[name]
+    (tmp_path / "terms.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(TiltmeterError, match=reason):
+        tiltmeter.load_benchmark("plumb-slots", terms=tmp_path / "terms.json")
+    with pytest.raises(TiltmeterError, match="There is no file"):
+        tiltmeter.load_benchmark("plumb-slots", terms=tmp_path / "nowhere.json")
+
+
+def test_terms_that_cannot_be_expressed_are_counted_or_refused() -> None:
+    slots = tiltmeter.fill_slots(
+        golden_model("tiny-bert-cased"), bench("A [MASK] sat.", terms={"a": ("man", "☃"), "b": ("boy",)}), cache=False
+    )
+    assert slots.manifests[0]["benchmark"]["notes"] == {"term skipped: the tokenizer cannot express it (☃)": 1}
+    with pytest.raises(TiltmeterError, match="None of the terms of 'a' can be expressed"):
+        filled("tiny-bert-cased", bench("A [MASK] sat.", terms={"a": ("☃",), "b": ("boy",)}))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--top-k", 1), "number from 2 on"),
+        (("--top-k", 5000), "predicts 2,000 tokens"),
+        (("--measure", "bias_score"), "no benchmark here has that"),
+        (("--terms", "nowhere.jsonl"), "There is no file"),
+        (("--by", "planet"), "no column 'planet'"),
+    ],
+)
+def test_mistakes_on_the_command_line(words: tuple[Any, ...], reason: str, tmp_path: Path, capsys: Any) -> None:
+    model = GOLDEN / "models" / "tiny-bert-cased"
+    assert command("run", "-m", model, "-b", "plumb-slots", "-o", tmp_path / "run", *words) == 2
+    assert reason in capsys.readouterr().err.replace("\n", " ")
+    assert not (tmp_path / "run").exists()
+
+
+def test_terms_without_slots_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "terms.json").write_text('{"a": ["x"], "b": ["y"]}')
+    with pytest.raises(TiltmeterError, match="no benchmark here has slots"):
+        run([GOLDEN / "models" / "tiny-gpt2"], ["starter-pairs"], options=Options(terms=tmp_path / "terms.json"))
+
+
+def test_a_masked_model_without_a_mask_is_refused() -> None:
+    model = golden_model("tiny-bert-cased")
+    tokens = tiltmeter.models.Tokenization(model.tokens.tokenizer, 64)
+    tokens.__dict__["mask_id"] = None
+    lame = tiltmeter.LanguageModel("lame", "masked", model._module, tokens, model.facts)
+    with pytest.raises(TiltmeterError, match="needs a mask token"):
+        tiltmeter.fill_slots(lame, bench("A [MASK] sat."), cache=False)
+
+
+def test_two_runs_with_the_same_slots_are_one_evidence_and_repeats_are_refused(tmp_path: Path) -> None:
+    for name in ("tiny-bert-cased", "tiny-albert"):
+        options = Options(settings=Settings(100), top_k=500, cache=False)
+        run([GOLDEN / "models" / name], ["starter-pairs", SLOTS], ["aul"], output=tmp_path / name, options=options)
+    folders = [tmp_path / "tiny-bert-cased", tmp_path / "tiny-albert"]
+    finding = tiltmeter.study("debiasing", folders, resamples=100)
+    assert finding.facts["models"] == ["tiny-bert-cased", "tiny-albert"] and finding.facts["base"] == "tiny-bert-cased"
+    assert len(tiltmeter.study("normality", folders).table)
+    with pytest.raises(TiltmeterError, match="more than once"):
+        tiltmeter.study("debiasing", [folders[0], folders[0]])
