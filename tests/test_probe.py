@@ -318,9 +318,14 @@ def test_auto_grows_on_a_gpu_and_stays_below_what_failed() -> None:
     assert most <= budget.attention_cells // 100**2
 
 
-@given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=9), tokens=st.integers(1, 40), cost=st.integers(0, 20))
-def test_batches_cost_least(lengths: list[int], tokens: int, cost: int) -> None:
-    """Against every way to cut: no batch too large, and padding plus starting costs least among cuts between lengths."""
+@given(
+    lengths=st.lists(st.integers(1, 12), min_size=1, max_size=9, unique=True),
+    copies=st.integers(1, 3),
+    tokens=st.integers(1, 40),
+    cost=st.integers(0, 20),
+)
+def test_batches_cost_least(lengths: list[int], copies: int, tokens: int, cost: int) -> None:
+    """No batch is too large, and no other way to cut between lengths pads and starts batches for less."""
 
     class OnCpu:
         device, attention_cells = "cpu", 1
@@ -329,24 +334,22 @@ def test_batches_cost_least(lengths: list[int], tokens: int, cost: int) -> None:
     budget.batch_cost = cost
     ordered = np.array(sorted(lengths, reverse=True))
 
+    def batches(sizes: list[int], of: Any) -> list[tuple[int, int]]:
+        return [(int(of[end - size]), size) for end, size in zip(np.cumsum(sizes), sizes, strict=True)]
+
+    def fits(sizes: list[int], of: Any) -> bool:
+        return sum(sizes) == len(of) and all(size == 1 or width * size <= tokens for width, size in batches(sizes, of))
+
     def price(sizes: list[int]) -> int:
-        ends = np.cumsum(sizes)
-        return sum(int(ordered[end - size]) * size + cost for end, size in zip(ends, sizes, strict=True))
+        return sum(width * size + cost for width, size in batches(sizes, ordered))
 
-    def fits(sizes: list[int]) -> bool:
-        ends = np.cumsum(sizes)
-        return all(size == 1 or ordered[end - size] * size <= tokens for end, size in zip(ends, sizes, strict=True))
-
+    places = range(1, len(ordered))
+    every = [np.diff([0, *cuts, len(ordered)]).tolist() for n in range(len(ordered)) for cuts in combinations(places, n)]
     found = budget.cuts(ordered, attention=False)
-    assert sum(found) == len(lengths) and fits(found)
-    every = [
-        [len(part) for part in np.split(ordered, list(cuts))]
-        for n in range(len(lengths))
-        for cuts in combinations(range(1, len(lengths)), n)
-    ]
-    cheapest = min(price(sizes) for sizes in every if fits(sizes))
-    at_changes = len(set(lengths)) == len(lengths)
-    assert price(found) == cheapest if at_changes else price(found) >= cheapest
+    assert fits(found, ordered)
+    assert price(found) == min(price(sizes) for sizes in every if fits(sizes, ordered))
+    repeated = np.repeat(ordered, copies)
+    assert fits(budget.cuts(repeated, attention=False), repeated)
 
 
 def test_memory_does_not_grow_with_the_number_of_pairs() -> None:

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
-from tiltmeter.benchmarks._locate import user_cache
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel, load_model, require
 from tiltmeter.probes import ALIGNMENTS, VIEWS, Block, LikelihoodProbe, likelihood
 from tiltmeter.probes.likelihood import Advance
+from tiltmeter.provenance import benchmark_facts, cache_root, identity, model_facts
 from tiltmeter.scorers import tokens_of
 from tiltmeter.store import ObservationCache
 from tiltmeter.tables import SCORE_COLUMNS, Scores, items_table
@@ -50,7 +50,7 @@ def score(
     check_alignment(alignment)
     chosen = choose_scorers(model, benchmark, scorers)
     views = _views(chosen, model)
-    store = ObservationCache(_cache_root(cache), _identity(model, benchmark, alignment))
+    store = _store(model, benchmark, cache, alignment)
     probe = LikelihoodProbe(model, store, batch_tokens=batch_tokens, alignment=alignment, advance=advance)
     blocks = probe.observe(benchmark.scored_items, sorted(set(views.values())))
     frames = [_score_block(next(blocks), chosen, views)]
@@ -69,7 +69,7 @@ def observe(
     model: LanguageModel, benchmark: Benchmark, view: str, *, cache: bool | str | Path = True, alignment: str = "auto"
 ) -> pa.Table:
     """The token observations of one more view, from the cache where a run or an earlier call has left them."""
-    store = ObservationCache(_cache_root(cache), _identity(model, benchmark, alignment))
+    store = _store(model, benchmark, cache, alignment)
     blocks = LikelihoodProbe(model, store, alignment=alignment).observe(benchmark.scored_items, [view])
     return pa.concat_tables(block.tables[view] for block in blocks)
 
@@ -111,25 +111,10 @@ def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
     return views
 
 
-def _cache_root(cache: bool | str | Path) -> Path | None:
-    if cache is False:
-        return None
-    return (user_cache() if cache is True else Path(cache)) / "observations"
-
-
-def _identity(model: LanguageModel, benchmark: Benchmark, alignment: str) -> dict[str, str]:
-    """Everything that decides an observation but the view."""
-    return {
-        "weights": model.weights_hash,
-        "tokenizer": model.tokens.sha256,
-        "max_length": str(model.tokens.max_length),
-        "data": benchmark.data_hash,
-        "precision": model.precision,
-        "device": model.device,
-        "alignment": alignment,
-        "kind": model.kind,
-        "blocks": f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}",
-    }
+def _store(model: LanguageModel, benchmark: Benchmark, cache: bool | str | Path, alignment: str) -> ObservationCache:
+    """What is known of this model's tokens on this benchmark; the view is a part of it."""
+    cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
+    return ObservationCache(cache_root(cache), identity(model, benchmark, alignment=alignment, blocks=cut))
 
 
 def _score_block(block: Block, chosen: Sequence[Entry], views: dict[str, str]) -> dict[str, Any]:
@@ -167,18 +152,8 @@ def _manifest(
     alignment: str,
 ) -> dict[str, Any]:
     return {
-        "model": model.facts
-        | {"weights_sha256": model.weights_hash, "shown_as": model.name, "tokenizer": model.tokens.facts()},
-        "benchmark": {
-            "name": benchmark.name,
-            "source": benchmark.source,
-            "file_sha256": benchmark.sha256,
-            "data_sha256": benchmark.data_hash,
-            "citation": benchmark.citation,
-            "items": len(benchmark.items),
-            "scored_items": len(benchmark.scored_items),
-            "notes": benchmark.note_counts(),
-        },
+        "model": model_facts(model),
+        "benchmark": benchmark_facts(benchmark, scored_items=len(benchmark.scored_items)),
         "scorers": [entry.name for entry in chosen],
         "views": sorted(set(_views(chosen, model).values())),
         "alignment": alignment,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, load_benchmark
-from tiltmeter.benchmarks._locate import user_cache
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel, load_model, require
 from tiltmeter.probes import SlotsProbe
 from tiltmeter.probes.likelihood import Advance
 from tiltmeter.probes.slots import BLOCK_ITEMS
 from tiltmeter.probes.terms import INEXPRESSIBLE
+from tiltmeter.provenance import benchmark_facts, cache_root, identity, model_facts
 from tiltmeter.slot_tables import SLOT_COLUMNS, Slots
 from tiltmeter.store import ObservationCache
 from tiltmeter.tables import items_table
@@ -45,8 +45,8 @@ def fill_slots(
     model = model if isinstance(model, LanguageModel) else load_model(model)
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
     check_slots(model, benchmark, top_k)
-    root = None if cache is False else (user_cache() if cache is True else Path(cache)) / "observations"
-    store = ObservationCache(root, _identity(model, benchmark))
+    cut = str(BLOCK_ITEMS[model.kind])
+    store = ObservationCache(cache_root(cache), identity(model, benchmark, probe="slots", blocks=cut))
     probe = SlotsProbe(model, store, batch_tokens=batch_tokens, advance=advance)
     table = probe.observe(benchmark.slot_items, benchmark.terms)
     frame = _frame(table, model, benchmark, top_k)
@@ -71,21 +71,6 @@ def check_top_k(top_k: int) -> None:
         raise TiltmeterError(f"--top-k is a number from 2 on, not {top_k}.")
 
 
-def _identity(model: LanguageModel, benchmark: Benchmark) -> dict[str, str]:
-    """Everything that decides a row."""
-    return {
-        "probe": "slots",
-        "weights": model.weights_hash,
-        "tokenizer": model.tokens.sha256,
-        "max_length": str(model.tokens.max_length),
-        "data": benchmark.data_hash,
-        "precision": model.precision,
-        "device": model.device,
-        "kind": model.kind,
-        "blocks": str(BLOCK_ITEMS[model.kind]),
-    }
-
-
 def _frame(table: pa.Table, model: LanguageModel, benchmark: Benchmark, top_k: int) -> pd.DataFrame:
     rows = table.to_pandas()
     frame = rows.astype(dict.fromkeys(("item", "group", "term", "among"), object))
@@ -107,19 +92,13 @@ def _manifest(
 ) -> dict[str, Any]:
     notes: Mapping[str, int] = Counter(f"term skipped: {INEXPRESSIBLE} ({word})" for _, word in sorted(probe.refused))
     return {
-        "model": model.facts
-        | {"weights_sha256": model.weights_hash, "shown_as": model.name, "tokenizer": model.tokens.facts()},
-        "benchmark": {
-            "name": benchmark.name,
-            "source": benchmark.source,
-            "file_sha256": benchmark.sha256,
-            "data_sha256": benchmark.data_hash,
-            "citation": benchmark.citation,
-            "items": len(benchmark.items),
-            "slot_items": len(benchmark.slot_items),
-            "terms": {group: len(words) for group, words in benchmark.terms.items()},
-            "notes": benchmark.note_counts() | dict(notes),
-        },
+        "model": model_facts(model),
+        "benchmark": benchmark_facts(
+            benchmark,
+            slot_items=len(benchmark.slot_items),
+            terms={group: len(words) for group, words in benchmark.terms.items()},
+            notes=benchmark.note_counts() | dict(notes),
+        ),
         "top_k": top_k,
         "ranked_among": "vocabulary" if model.kind == "masked" else "candidates",
         "slots": {"key": store.key, "folder": str(store.folder) if store.folder else None},

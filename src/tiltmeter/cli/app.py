@@ -13,6 +13,7 @@ from tiltmeter import __version__
 from tiltmeter.cli.building import build_app
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.listing import listing
+from tiltmeter.cli.printing import print_run, print_table
 from tiltmeter.cli.studying import StudyGroup
 from tiltmeter.errors import TiltmeterError
 
@@ -98,7 +99,7 @@ def run(
     top_k: Annotated[int, typer.Option(help="Predictions among which a term counts as a match.")] = 100,
     as_json: Json = False,
 ) -> None:
-    """Score models on benchmarks and write a run folder. Without arguments: the embedded model and pairs."""
+    """Score models on benchmarks and write a run folder. Without arguments: the embedded models and pairs."""
     from tiltmeter import run as do_run
     from tiltmeter.estimating import DEFAULT_BY, Settings
     from tiltmeter.running import DEFAULT_BENCHMARKS, DEFAULT_MODELS, Options
@@ -129,7 +130,7 @@ def run(
         options,
         progress_bar,
     )
-    _print_run(finished, as_json)
+    print_run(finished, as_json)
 
 
 @app.command("list")
@@ -166,7 +167,7 @@ def estimate(
     settings = Settings(resamples, confidence, seed)
     slots = None if scorer else load_slots(runs)
     table = estimate_all(_scores(runs, scorer), slots, measure, by or DEFAULT_BY, settings)
-    _print_table(table, long_table(table, "estimates"), as_json)
+    print_table(table, long_table(table, "estimates"), as_json)
 
 
 @app.command()
@@ -195,7 +196,7 @@ def compare(
         confidence=confidence,
         seed=seed,
     )
-    _print_table(table, comparison(table), as_json)
+    print_table(table, comparison(table), as_json)
     for warning in too_close(table, confidence):
         errors().print(f"Warning: {warning}", markup=False, soft_wrap=True)
 
@@ -225,7 +226,7 @@ def import_(
         encoding=encoding,
         seed=seed,
     )
-    _print_run(finished, as_json)
+    print_run(finished, as_json)
 
 
 @app.callback(invoke_without_command=True)
@@ -236,33 +237,6 @@ def version(
     if show:
         results().print(f"tiltmeter {__version__}")
         raise typer.Exit
-
-
-def _print_run(finished: Any, as_json: bool) -> None:
-    from tiltmeter.report.slots import slot_overview, slot_sentences
-    from tiltmeter.report.terminal import missing_text, overview
-    from tiltmeter.report.words import sentences
-
-    for one in finished.manifest["evaluations"]:
-        for what, count in one.get("benchmark", {}).get("notes", {}).items():
-            errors().print(f"{one['benchmark']['name']}: {what} ({count:,})", markup=False)
-    if as_json:
-        results().print_json(finished.estimates.to_json(orient="records", force_ascii=False, double_precision=15))
-    else:
-        for table in (*overview(finished.estimates), *slot_overview(finished.estimates)):
-            results().print(table)
-        top_k = finished.manifest.get("asked", {}).get("top_k", 0)
-        said = (missing_text(finished.estimates), *sentences(finished.estimates), *slot_sentences(finished.estimates, top_k))
-        for line in filter(None, said):
-            results().print(line, markup=False, soft_wrap=True)
-    errors().print(f"Run folder: {finished.folder}", markup=False, soft_wrap=True)
-
-
-def _print_table(table: Any, shown: Any, as_json: bool) -> None:
-    if as_json:
-        results().print_json(table.to_json(orient="records", force_ascii=False, double_precision=15))
-    else:
-        results().print(shown)
 
 
 def _scores(folders: list[Path], scorers: Names) -> Any:

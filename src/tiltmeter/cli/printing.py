@@ -1,0 +1,36 @@
+"""What a command prints: results to standard output, all else to standard error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiltmeter.cli.console import errors, results
+
+
+def print_run(finished: Any, as_json: bool) -> None:
+    """A finished run: its tables, what they say, and where it lies; or its estimates as JSON."""
+    from tiltmeter.report.slots import slot_overview, slot_sentences
+    from tiltmeter.report.terminal import missing_text, overview
+    from tiltmeter.report.words import sentences
+
+    for one in finished.manifest["evaluations"]:
+        for what, count in one.get("benchmark", {}).get("notes", {}).items():
+            errors().print(f"{one['benchmark']['name']}: {what} ({count:,})", markup=False)
+    if as_json:
+        results().print_json(finished.estimates.to_json(orient="records", force_ascii=False, double_precision=15))
+    else:
+        for table in (*overview(finished.estimates), *slot_overview(finished.estimates)):
+            results().print(table)
+        top_k = finished.manifest.get("asked", {}).get("top_k", 0)
+        said = (missing_text(finished.estimates), *sentences(finished.estimates), *slot_sentences(finished.estimates, top_k))
+        for line in filter(None, said):
+            results().print(line, markup=False, soft_wrap=True)
+    errors().print(f"Run folder: {finished.folder}", markup=False, soft_wrap=True)
+
+
+def print_table(table: Any, shown: Any, as_json: bool) -> None:
+    """A table for people, or the same rows as JSON."""
+    if as_json:
+        results().print_json(table.to_json(orient="records", force_ascii=False, double_precision=15))
+    else:
+        results().print(shown)
