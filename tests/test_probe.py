@@ -93,7 +93,22 @@ def test_batched_equals_single(name: str) -> None:
         assert_same(frame(single), frame(batched))
 
 
-@pytest.mark.parametrize("name", [name for name in ARCHITECTURES if name not in ("GPT2", "GPTNeo", "OPT", "Llama", "Qwen2")])
+MASKED_ARCHITECTURES = [name for name in ARCHITECTURES if name not in ("GPT2", "GPTNeo", "OPT", "Llama", "Qwen2")]
+
+
+@pytest.mark.parametrize("name", MASKED_ARCHITECTURES)
+def test_masks_made_ready_for_a_gpu_change_nothing(name: str) -> None:
+    """Where a model is found to take them, they give the scores of plain masks, attention weights among them."""
+    model = random_model(name)
+    plain = tiltmeter.score(model, few(), ["aul", "aula", "sss"], cache=False, batch_tokens=3000)
+    model._parts.ready_masks = {attention: model._parts.takes_ready_masks(attention) for attention in (False, True)}
+    if name in ("Bert", "Roberta", "XLMRoberta", "Electra"):
+        assert all(model._parts.ready_masks.values())
+    ready = tiltmeter.score(model, few(), ["aul", "aula", "sss"], cache=False, batch_tokens=3000)
+    assert_same(frame(plain), frame(ready))
+
+
+@pytest.mark.parametrize("name", MASKED_ARCHITECTURES)
 def test_log_probabilities_against_a_plain_forward_pass(name: str) -> None:
     """AUL, AULA and PLL of one sentence, computed the slow way with transformers alone."""
     model = random_model(name)
@@ -302,7 +317,7 @@ def test_out_of_memory_halves_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_auto_grows_on_a_gpu_and_stays_below_what_failed() -> None:
     class OnGpu:
-        device, attention_cells = "cuda", 144
+        device, precision, attention_cells = "cuda", "bf16", 144
 
     budget = TokenBudget(OnGpu(), "auto")  # type: ignore[arg-type]
     start = budget.tokens

@@ -42,7 +42,10 @@ class BodyAndHead:
         self.body_module = self._find_body()
         self.last_layer = self._find_last_layer()
         # Causal models need masks of another form, and on a CPU there is nothing to wait for.
-        self.takes_ready_masks = self.stream is not None and not causal and self._find_out_masks()
+        self.ready_masks = {
+            attention: self.stream is not None and not causal and self.takes_ready_masks(attention)
+            for attention in (False, True)
+        }
 
     def _find_body(self) -> Any | None:
         """The submodule whose output the head reads: the base model, or its decoder (OPT)."""
@@ -118,24 +121,41 @@ class BodyAndHead:
         valid = np.arange(ids.shape[1]) < lengths[:, None]
         options = {**self.options, "attention_mask": self._mask(valid, attention)}
         with self._last_layer_at(sites, ids.size), short_attention(self.device, ids.shape[1]):
-            if attention:
-                hidden, received = self._body_with_attention(self.send(ids), self.send(valid), options)
-                return hidden[sites], received[sites]
-            return self._hidden(self._run(self.send(ids), options))[sites], None
+            hidden, received = self._states(self.send(ids), self.send(valid) if attention else None, options, attention)
+            return hidden[sites], None if received is None else received[sites]
+
+    def _states(
+        self, ids: torch.Tensor, valid: torch.Tensor | None, options: dict[str, Any], attention: bool
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        if attention:
+            assert valid is not None
+            return self._body_with_attention(ids, valid, options)
+        return self._hidden(self._run(ids, options)), None
 
     def _mask(self, valid: NDArray[np.bool_], attention: bool) -> torch.Tensor | None:
         """Which positions may be attended to: nothing to say without padding, and faster kernels can then be used.
 
         A plain mask makes transformers look whether it masks anything, for which a GPU must finish all its work; one
-        made ready for every query position is taken as it is. The kernels that give attention weights want the plain one.
+        made ready for every query position is taken as it is.
         """
         if valid.all():
             return None
-        if attention or not self.takes_ready_masks:
+        if not self.ready_masks[attention]:
             return self.send(valid.astype(np.int64))
-        return ready_mask(self.send(valid))
+        return self._ready_mask(self.send(valid), attention)
 
-    def _find_out_masks(self) -> bool:
+    def _ready_mask(self, valid: torch.Tensor, attention: bool) -> torch.Tensor:
+        """The kernels that give attention weights add their mask, the others look which positions are true in it."""
+        ready = ready_mask(valid)
+        if not attention:
+            return ready
+        import torch
+
+        dtype = next(self.module.parameters()).dtype
+        return torch.zeros_like(ready, dtype=dtype).masked_fill_(~ready, torch.finfo(dtype).min)
+
+    def takes_ready_masks(self, attention: bool) -> bool:
+        """Whether a mask made ready gives what a plain one gives."""
         import torch
 
         ids = torch.tensor([[5, 6, 7, 8], [9, 10, 0, 0]], device=self.device) % int(self.module.config.vocab_size)
@@ -143,10 +163,10 @@ class BodyAndHead:
         with torch.inference_mode():
             try:
                 plain, ready = (
-                    self._hidden(self._run(ids, {**self.options, "attention_mask": mask}))[valid].float()
-                    for mask in (valid.long(), ready_mask(valid))
+                    self._states(ids, valid, {**self.options, "attention_mask": mask}, attention)[0][valid].float()
+                    for mask in (valid.long(), self._ready_mask(valid, attention))
                 )
-            except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
+            except (AttributeError, TypeError, RuntimeError, ValueError, IndexError, TiltmeterError):
                 return False
         return bool(torch.allclose(plain, ready, rtol=1e-4, atol=1e-4 * float(plain.abs().max())))
 

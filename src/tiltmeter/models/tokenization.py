@@ -26,6 +26,7 @@ class Tokenization:
     def __init__(self, tokenizer: Any, max_length: int | None = None) -> None:
         self.tokenizer = tokenizer
         self.max_length = max_length
+        self._spelled: dict[int, str] = {}
 
     @cached_property
     def mask_id(self) -> int | None:
@@ -87,7 +88,9 @@ class Tokenization:
 
     def token_strings(self, ids: Sequence[int]) -> list[str]:
         """The vocabulary's own spelling of each id."""
-        return [str(token) for token in self.tokenizer.convert_ids_to_tokens(list(ids))]
+        new = [one for one in dict.fromkeys(ids) if one not in self._spelled]
+        self._spelled.update(zip(new, map(str, self.tokenizer.convert_ids_to_tokens(new)), strict=True))
+        return [self._spelled[one] for one in ids]
 
     def facts(self) -> dict[str, Any]:
         """For the manifest."""

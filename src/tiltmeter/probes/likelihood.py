@@ -23,7 +23,7 @@ from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import Problem, Query, View, find_view
 from tiltmeter.store import ObservationCache, batches_of
 
-BLOCK_ITEMS = (112, 240, 500, 1024)
+BLOCK_ITEMS = (300, 700)
 BLOCK_TOKENS = 500_000
 RUNNING_AT_ONCE = 32
 Advance = Callable[[float], None]
@@ -238,7 +238,7 @@ def paused_collector() -> Iterator[None]:
 def blocks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Items in groups small enough to plan at once, by number and by length.
 
-    They grow, so that a GPU starts early and is still busy with one while the next is prepared.
+    The first is smaller, so that a GPU starts early; it is still busy with one while the next is prepared.
     """
     group: list[Item] = []
     tokens, sizes = 0.0, chain(BLOCK_ITEMS, repeat(BLOCK_ITEMS[-1]))
