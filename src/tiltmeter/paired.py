@@ -52,6 +52,8 @@ class Paired:
 
     def supports(self, measure: Entry) -> bool:
         """Whether every column that the measure reads is there at all."""
+        if not set(measure.parameters) <= {*ROLES, "target"}:  # it reads vectors or groups, not pairs
+            return False
         has_target = "target" not in measure.parameters or bool(self.groups["target"].notna().any())
         return has_target and all(role in self.scores for role in self.roles_of(measure))
 
