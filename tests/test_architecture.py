@@ -16,7 +16,8 @@ from tiltmeter import catalog
 SOURCE = Path(tiltmeter.__file__).parent
 # Lower rooms first: a module imports from its own room and from those before it.
 ROOMS = (
-    "errors", "catalog", "benchmarks", "store", "models", "probes", "scorers", "tables", "scoring", "measures", "paired",
+    "errors", "packed", "catalog", "benchmarks", "store", "corpora", "models", "probes", "scorers", "tables", "scoring",
+    "measures", "paired",
     "importing", "resampling", "significance", "estimating", "comparing", "runs", "running", "figures",
     "studies", "report", "cli", "__main__",
 )  # fmt: skip
