@@ -18,7 +18,7 @@ SOURCE = Path(tiltmeter.__file__).parent
 ROOMS = (
     "errors", "packed", "catalog", "benchmarks", "store", "corpora", "models", "probes", "scorers", "tables", "scoring",
     "measures", "paired",
-    "importing", "resampling", "significance", "estimating", "comparing", "runs", "running", "figures",
+    "importing", "resampling", "significance", "estimating", "associating", "comparing", "runs", "running", "figures",
     "studies", "report", "cli", "__main__",
 )  # fmt: skip
 HEAVY = {"torch", "transformers"}

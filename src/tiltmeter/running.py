@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__, catalog
-from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter.associating import Asking, Associated, associate, load_asked
+from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import DEFAULT_BY, Settings, estimate
 from tiltmeter.models import check_model, load_model
@@ -21,7 +22,7 @@ from tiltmeter.paired import check_columns
 from tiltmeter.probes import VIEWS
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.probes.likelihood import Advance
-from tiltmeter.runs import Run, clear, keep_observations, output_folder, write_estimates
+from tiltmeter.runs import Run, clear, keep_observations, output_folder, write_associations, write_estimates
 from tiltmeter.scoring import check_alignment, choose_scorers, score
 from tiltmeter.store import write_json
 from tiltmeter.tables import Scores, items_table
@@ -49,6 +50,7 @@ class Options:
     columns: dict[str, str] | None = None
     encoding: str | None = None
     trust_remote_code: bool = False
+    asking: Asking = field(default_factory=Asking)
 
 
 def run(
@@ -69,7 +71,10 @@ def run(
     options.settings.check()
     folder = output_folder(output)
     started = time.time()
-    loaded = _load_benchmarks(benchmarks, options)
+    options.asking.check()
+    everything = _load_benchmarks(benchmarks, options)
+    tests = [one for one in everything if isinstance(one, AssociationBenchmark)]
+    loaded = [one for one in everything if one not in tests]
     _check_names(loaded, scorers, measures, options)
     manifest = _opening(models, benchmarks, scorers, measures, options)
 
@@ -77,17 +82,21 @@ def run(
         clear(folder)
         write_json(folder / "manifest.json", manifest)
 
-    scores = Scores.concat(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin)))
-    scores.write_tables(folder)
+    scores = Scores.concat(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin) if loaded else ()))
+    scores.write_tables(folder) if loaded else None
     keep_observations(folder, scores.manifests)
-    table = estimate(scores, measures or None, options.by, **vars(options.settings))
+    associated = list(_associate(models, tests, options, watch, (lambda: None) if loaded else begin))
+    scores.write_tables(folder) if not loaded else None  # empty, so that the folder is one of a finished run
+    table = write_associations(
+        folder, estimate(scores, measures or None, options.by, **vars(options.settings)) if loaded else None, associated
+    )
     write_estimates(folder, table)
     manifest |= {
         "status": "finished",
         "seconds": round(time.time() - started, 3),
         "batches_computed": sum(one["batches_computed"] for one in scores.manifests),
         "batches_reused": sum(one["batches_reused"] for one in scores.manifests),
-        "evaluations": list(scores.manifests),
+        "evaluations": [*scores.manifests, *(one.manifest for one in associated)],
     }
     write_json(folder / "manifest.json", manifest)
     return Run(folder, scores, table, manifest)
@@ -142,6 +151,36 @@ def _evaluate(
                 )
 
 
+def _associate(
+    models: Sequence[str],
+    benchmarks: Sequence[AssociationBenchmark],
+    options: Options,
+    watch: Watch | None,
+    begin: Callable[[], None],
+) -> Iterator[Associated]:
+    """Every model on the association tests. Here a model may also be a file of static vectors."""
+    for name in models if benchmarks else ():
+        model = load_asked(
+            name,
+            kind=options.kind,
+            precision=options.precision,
+            device=options.device,
+            trust_remote_code=options.trust_remote_code,
+        )
+        if name == models[0]:
+            begin()
+        for benchmark in benchmarks:
+            yield associate(
+                model,
+                benchmark,
+                options.asking,
+                options.settings,
+                cache=options.cache,
+                batch_tokens=options.batch_tokens,
+                watch=watch,
+            )
+
+
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
     """Of the scorers asked for, those for this kind of model; one that is for another model of the run is left to it."""
     views = {name: VIEWS[catalog.find("scorers", name).constant("VIEW")] for name in names}
@@ -163,6 +202,7 @@ def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benc
         built_in = name.replace("-", "_") in catalog.names("benchmarks")  # a mapping is about files of the user's
         one = load_benchmark(
             name,
+            path=options.asking.words if name in ("ilps", "ceat") else None,
             data_dir=options.data_dir,
             columns=None if built_in else options.columns,
             encoding=None if built_in else options.encoding,
@@ -218,6 +258,7 @@ def _opening(
             "batch_tokens": options.batch_tokens,
             "alignment": options.alignment,
             **vars(options.settings),
+            "associations": vars(options.asking),
         },
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in LIBRARIES},
         "platform": platform.platform(),

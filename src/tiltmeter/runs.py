@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter.associating import Associated
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import estimate
 from tiltmeter.importing import import_scores
-from tiltmeter.store import read_json, write_text
+from tiltmeter.store import read_json, write_table, write_text
 from tiltmeter.tables import Scores
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _is_run(folder: Path) -> bool:
 def clear(folder: Path) -> None:
     """Takes away what an earlier run left."""
     try:
-        for stale in ("scores.parquet", "items.parquet", "estimates.csv", "estimates.json"):
+        for stale in ("scores.parquet", "items.parquet", "associations.parquet", "estimates.csv", "estimates.json"):
             (folder / stale).unlink(missing_ok=True)
     except OSError as error:
         raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
@@ -86,6 +87,19 @@ def write_estimates(folder: Path, table: pd.DataFrame) -> None:
         folder / "estimates.json",
         table.to_json(orient="records", indent=1, force_ascii=False, double_precision=15) + "\n",
     )
+
+
+def write_associations(folder: Path, estimates: pd.DataFrame | None, found: Sequence[Associated]) -> pd.DataFrame:
+    """associations.parquet (one row per association that was read), and the estimates of all kinds in one table."""
+    import pandas as pd
+    import pyarrow as pa
+
+    facts = [one.facts for one in found if len(one.facts)]
+    if facts:
+        whole = pd.concat(facts, ignore_index=True)
+        write_table(folder / "associations.parquet", pa.Table.from_pandas(whole, preserve_index=False))
+    tables = ([] if estimates is None else [estimates]) + [one.estimates for one in found]
+    return pd.concat(tables, ignore_index=True)
 
 
 def load_run(folder: str | Path) -> Run:
@@ -137,6 +151,10 @@ def load_scores(folders: Sequence[str | Path], scorers: Sequence[str] | None = N
     runs = [load_run(folder).scores for folder in folders]
     refuse_namesakes(runs)
     scores = Scores.concat(runs)
+    if not len(scores):
+        raise TiltmeterError(
+            "These runs hold association tests only, and no sentence scores; their estimates are in estimates.csv."
+        )
     refuse_repeats(scores)
     if not scorers:
         return scores

@@ -38,6 +38,10 @@ Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stereo=a,anti=b,bias_type=kind.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")]
+Tests = Annotated[Names, typer.Option("--test", help="seat, ceat: a test, a domain (gender, race …) or all; repeatable.")]
+Corpus = Annotated[list[Path] | None, typer.Option("--corpus", help="ceat: text with contexts (plain, gz, xz); repeatable.")]
+Words = Annotated[Path | None, typer.Option("--words", help="ceat, ilps: your own word sets (docs/associations.md).")]
+Attributes = Annotated[list[Path] | None, typer.Option("--attributes", help="ilps: a list, one word a line; repeatable.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder. Default: runs/<date>.")]
 RunFolder = Annotated[list[Path], typer.Argument(help="Run folders.")]
 
@@ -92,10 +96,19 @@ def run(
     encoding: Encoding = None,
     cache: Annotated[bool, typer.Option(help="Keep observations, so that a later run reuses them.")] = True,
     trust_remote_code: Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")] = False,
+    test: Tests = None,
+    pooling: Annotated[str, typer.Option(help="seat, ceat: how a vector is made (mean, cls, last, word_mean …).")] = "auto",
+    layer: Annotated[int, typer.Option(help="seat, ceat: which layer; −1 is the last, 0 the input embeddings.")] = -1,
+    corpus: Corpus = None,
+    contexts: Annotated[int, typer.Option(help="ceat: sentences taken for each word, at most 1,000.")] = 200,
+    draws: Annotated[int, typer.Option(help="ceat: draws of contexts (10,000 as published).")] = 1000,
+    words: Words = None,
+    attributes: Attributes = None,
     as_json: Json = False,
 ) -> None:
     """Score models on benchmarks and write a run folder. Without arguments: the embedded model and pairs."""
     from tiltmeter import run as do_run
+    from tiltmeter.associating import Asking
     from tiltmeter.estimating import DEFAULT_BY, Settings
     from tiltmeter.running import DEFAULT_BENCHMARKS, DEFAULT_MODELS, Options
 
@@ -113,6 +126,7 @@ def run(
         columns=_mapping(columns),
         encoding=encoding,
         trust_remote_code=trust_remote_code,
+        asking=Asking(test or (), pooling, layer, words, attributes or (), corpus or (), contexts, draws),
     )
     finished = do_run(
         model or DEFAULT_MODELS,
@@ -238,7 +252,7 @@ def version(
 
 
 def _print_run(finished: Any, as_json: bool) -> None:
-    from tiltmeter.report.terminal import missing_text, overview
+    from tiltmeter.report.terminal import associations, missing_text, overview
     from tiltmeter.report.words import sentences
 
     for one in finished.manifest["evaluations"]:
@@ -247,7 +261,7 @@ def _print_run(finished: Any, as_json: bool) -> None:
     if as_json:
         results().print_json(finished.estimates.to_json(orient="records", force_ascii=False, double_precision=15))
     else:
-        for table in overview(finished.estimates):
+        for table in (*overview(finished.estimates), *associations(finished.estimates)):
             results().print(table)
         for line in filter(None, (missing_text(finished.estimates), *sentences(finished.estimates))):
             results().print(line, markup=False, soft_wrap=True)

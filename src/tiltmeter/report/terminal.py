@@ -57,6 +57,15 @@ def long_table(estimates: pd.DataFrame, title: str) -> Table:
     return table
 
 
+def associations(estimates: pd.DataFrame) -> list[Table]:
+    """One table per model and benchmark that has no overall row: association tests, a row each."""
+    return [
+        long_table(rows, f"{model} × {benchmark}")
+        for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False)
+        if not (rows["by"] == "all").any()
+    ]
+
+
 def comparison(table: pd.DataFrame) -> Table:
     """One row per difference between two models."""
     shown = _table("difference to the baseline")
@@ -82,9 +91,11 @@ def value_text(row: Any) -> str:
     """A value with its interval, or why there is none."""
     if np.isnan(row["value"]):
         return "missing"
+    # Percentages have their neutral point elsewhere; what is neutral at 0 is small, and its decimals matter.
+    value, edge = (".3f", ".3f") if row["neutral"] == 0 else (".2f", ".1f")
     if np.isnan(row["low"]):
-        return f"{row['value']:.2f}"
-    return f"{row['value']:.2f} [{row['low']:.1f}, {row['high']:.1f}]"
+        return f"{row['value']:{value}}"
+    return f"{row['value']:{value}} [{row['low']:{edge}}, {row['high']:{edge}}]"
 
 
 def missing_text(estimates: pd.DataFrame) -> str:

@@ -1,0 +1,144 @@
+"""Association tests: a model's vectors or log-probabilities to estimates. One file for each kind of benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.associating._rows import Found
+from tiltmeter.associating.seat import seat
+from tiltmeter.benchmarks import AssociationBenchmark
+from tiltmeter.benchmarks._locate import user_cache
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings
+from tiltmeter.models import (
+    Encoder,
+    LanguageModel,
+    StaticVectors,
+    encoder_of,
+    is_sentence_transformer,
+    is_static,
+    load_encoder,
+    load_model,
+)
+from tiltmeter.probes.embeddings import Advance, EmbeddingProbe, StaticProbe
+from tiltmeter.probes.pooling import find_pooling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Watch = Callable[[str, int], AbstractContextManager[Advance]]
+Model = LanguageModel | Encoder | StaticVectors
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How association tests ask a model."""
+
+    tests: Sequence[str] = ()
+    pooling: str = "auto"
+    layer: int = -1
+    words: str | Path | None = None
+    attributes: Sequence[str | Path] = ()
+    corpus: Sequence[str | Path] = ()
+    contexts: int = 200
+    draws: int = 1000
+
+    def check(self) -> None:
+        """Refuses what can be known to be wrong before a model is loaded."""
+        if self.pooling != "auto":
+            find_pooling(self.pooling)
+        if self.draws < 2 or self.contexts < 1:
+            raise TiltmeterError("CEAT needs at least 2 draws and 1 context for each word.")
+
+
+@dataclass(frozen=True)
+class Associated:
+    """What one model answered to one benchmark, as tables, and where it came from."""
+
+    estimates: pd.DataFrame
+    facts: pd.DataFrame
+    manifest: dict[str, Any]
+
+
+def load_asked(name: str | Path, **options: Any) -> Model:
+    """A language model, a sentence-transformers folder, or a file of static vectors."""
+    if is_static(name):
+        return StaticVectors(name)
+    if is_sentence_transformer(name):
+        return load_encoder(name, **{key: value for key, value in options.items() if key in ("precision", "device")})
+    return load_model(name, **options)
+
+
+def associate(
+    model: Model,
+    benchmark: AssociationBenchmark,
+    asking: Asking | None = None,
+    settings: Settings | None = None,
+    *,
+    cache: bool | str | Path = True,
+    batch_tokens: int | str = "auto",
+    watch: Watch | None = None,
+) -> Associated:
+    """Runs the tests of a benchmark (`load_benchmark("seat")`, `"ceat"`, `"ilps"`) on one model."""
+    import pandas as pd
+
+    asking, settings = asking or Asking(), settings or Settings()
+    asking.check()
+    settings.check()
+    root = None if cache is False else user_cache() if cache is True else Path(cache)
+    found, how = _ask(model, benchmark, asking, settings, root, batch_tokens, watch)
+    names = {"model": model.name, "benchmark": benchmark.name}
+    estimates = pd.DataFrame([names | row for row in found.rows])[list(ESTIMATE_COLUMNS)]
+    return Associated(estimates, pd.DataFrame([names | row for row in found.facts]), _manifest(model, benchmark, found, how))
+
+
+def _ask(
+    model: Model,
+    benchmark: AssociationBenchmark,
+    asking: Asking,
+    settings: Settings,
+    root: Path | None,
+    batch_tokens: int | str,
+    watch: Watch | None,
+) -> tuple[Found, dict[str, Any]]:
+    probe = _probe(model, asking, root, batch_tokens)
+    tests = benchmark.select(asking.tests, words_only=isinstance(model, StaticVectors))
+    n_texts = len({text for test in tests for one in test.sets for text in one.examples})
+    with _watched(watch, f"{model.name} × {benchmark.name}", n_texts) as advance:
+        found = seat(probe, benchmark, tests, settings, advance)
+    return found, {"vectors": probe.label, "vectors_computed": probe.computed, "vectors_reused": probe.reused}
+
+
+def _probe(model: Model, asking: Asking, root: Path | None, batch_tokens: int | str) -> EmbeddingProbe | StaticProbe:
+    if isinstance(model, StaticVectors):
+        return StaticProbe(model)
+    encoder = encoder_of(model) if isinstance(model, LanguageModel) else model
+    vectors = root and root / "vectors"
+    return EmbeddingProbe(encoder, vectors, pooling=asking.pooling, layer=asking.layer, batch_tokens=batch_tokens)
+
+
+def _watched(watch: Watch | None, title: str, total: int) -> AbstractContextManager[Advance]:
+    from contextlib import nullcontext
+
+    return watch(title, total) if watch else nullcontext(lambda _: None)
+
+
+def _manifest(model: Model, benchmark: AssociationBenchmark, found: Found, how: dict[str, Any]) -> dict[str, Any]:
+    facts = {"name": str(model.path)} if isinstance(model, StaticVectors) else model.facts
+    tokenizer = {} if isinstance(model, StaticVectors) else {"tokenizer": model.tokens.facts()}
+    return {
+        "model": facts | {"kind": model.kind, "weights_sha256": model.weights_hash, "shown_as": model.name} | tokenizer,
+        "benchmark": {
+            "name": benchmark.name,
+            "source": benchmark.source,
+            "file_sha256": benchmark.sha256,
+            "data_sha256": benchmark.data_hash,
+            "citation": benchmark.citation,
+            "notes": benchmark.note_counts() | dict(found.notes),
+        },
+        "associations": how | found.details,
+    }
