@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.associating._rows import Found
+from tiltmeter.associating.ilps import ilps
+from tiltmeter.associating.kurita import kurita
 from tiltmeter.associating.seat import seat
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.benchmarks._locate import user_cache
+from tiltmeter.benchmarks._word_sets import WordFile
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings
 from tiltmeter.models import (
@@ -23,9 +26,11 @@ from tiltmeter.models import (
     is_static,
     load_encoder,
     load_model,
+    require,
 )
 from tiltmeter.probes.embeddings import Advance, EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import find_pooling
+from tiltmeter.probes.templates import TemplateProbe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,12 +110,47 @@ def _ask(
     batch_tokens: int | str,
     watch: Watch | None,
 ) -> tuple[Found, dict[str, Any]]:
+    if benchmark.kind == "ilps":
+        return _ask_templates(model, benchmark, asking, settings, root, batch_tokens, watch)
     probe = _probe(model, asking, root, batch_tokens)
     tests = benchmark.select(asking.tests, words_only=isinstance(model, StaticVectors))
     n_texts = len({text for test in tests for one in test.sets for text in one.examples})
     with _watched(watch, f"{model.name} × {benchmark.name}", n_texts) as advance:
         found = seat(probe, benchmark, tests, settings, advance)
     return found, {"vectors": probe.label, "vectors_computed": probe.computed, "vectors_reused": probe.reused}
+
+
+def _ask_templates(
+    model: Model,
+    benchmark: AssociationBenchmark,
+    asking: Asking,
+    settings: Settings,
+    root: Path | None,
+    batch_tokens: int | str,
+    watch: Watch | None,
+) -> tuple[Found, dict[str, Any]]:
+    if not isinstance(model, LanguageModel):
+        raise TiltmeterError(f"ilps asks a masked or causal language model, and {model.name} gives vectors only.")
+    require(model, model.kind, "ilps")
+    probe = TemplateProbe(model, root and root / "templates", batch_tokens=batch_tokens)
+    groups = benchmark.select_groups(asking.tests)
+    n = (
+        4
+        * len(benchmark.templates)
+        * sum(len(one.examples) for p in benchmark.polarities for one in (p.a, p.b))
+        * len(groups)
+    )
+    with _watched(watch, f"{model.name} × {benchmark.name}", n // 2) as advance:
+        found = ilps(probe, benchmark, groups, settings, advance)
+    if model.kind == "masked":
+        more = (
+            WordFile(asking.words).contrasts(tuple(asking.attributes))[len(benchmark.contrasts) :]
+            if asking.attributes
+            else ()
+        )
+        gendered = not asking.tests or "gender" in asking.tests
+        found.add(kurita(probe, (*benchmark.contrasts, *more), settings) if gendered else Found())
+    return found, {"reads_computed": probe.computed, "reads_reused": probe.reused}
 
 
 def _probe(model: Model, asking: Asking, root: Path | None, batch_tokens: int | str) -> EmbeddingProbe | StaticProbe:

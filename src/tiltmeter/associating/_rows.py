@@ -28,6 +28,13 @@ class Found:
     notes: Counter[str] = field(default_factory=Counter)
     details: dict[str, Any] = field(default_factory=dict)
 
+    def add(self, other: Found) -> None:
+        """Takes in what was found besides."""
+        self.rows += other.rows
+        self.facts += other.facts
+        self.notes += other.notes
+        self.details |= other.details
+
 
 def estimate_row(measure: str, by: str, group: str, scorer: str, **known: Any) -> Row:
     """One estimate; what is not known is not a number. Neutral is 0 for every association."""

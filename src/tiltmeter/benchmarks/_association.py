@@ -93,6 +93,14 @@ class AssociationBenchmark(Benchmark):
             return tuple((words if words_only else sentences) or self.tests)
         return tuple(dict.fromkeys(test for name in names for test in self._named(name, words_only)))
 
+    def select_groups(self, domains: Sequence[str]) -> tuple[Group, ...]:
+        """The groups of some domains, or all."""
+        known = dict.fromkeys(group.domain for group in self.groups)
+        for domain in domains:
+            if domain not in known:
+                raise TiltmeterError(f"{self.name} has no domain '{domain}'. Domains: {', '.join(known)}.")
+        return tuple(group for group in self.groups if not domains or group.domain in domains)
+
     def _named(self, name: str, words_only: bool) -> Sequence[AssociationTest]:
         if name == "all":
             return self.tests

@@ -68,7 +68,7 @@ def _associations(rows: pd.DataFrame) -> str:
     for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
         said.append(f"Mean |d| over {row['n']} {row['group']} tests: {row['value']:.3f}.")
     for _, row in rows[(rows["measure"] == "group_variance") & rows["value"].notna()].iterrows():
-        said.append(f"Variance over groups, {row['group']}: {row['value']:.4g}.")
+        said.append(f"Variance over {row['n']} groups, {row['group']}, {row['scorer']}: {row['value']:.4g}.")
     undefined = int(rows["value"].isna().sum())
     return " ".join(said + ([f"{undefined} undefined; the notes say why."] if undefined else []))
 
