@@ -22,6 +22,15 @@ def open_packed(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+def unpack(raw: IO[bytes], suffix: str) -> IO[bytes]:
+    """The same of an open file, whose own position says how far one has read."""
+    if suffix == ".xz":
+        return lzma.open(raw)
+    if suffix == ".gz":
+        return gzip.open(raw)  # type: ignore[return-value]
+    return raw
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turns what a missing, truncated or corrupt file raises into one message."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter.associating._asking import Asking, Watch, watched
+from tiltmeter.associating._corpus import ask_corpus
 from tiltmeter.associating._rows import Found
 from tiltmeter.associating.ilps import ilps
 from tiltmeter.associating.kurita import kurita
@@ -28,36 +28,16 @@ from tiltmeter.models import (
     load_model,
     require,
 )
-from tiltmeter.probes.embeddings import Advance, EmbeddingProbe, StaticProbe
+from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import find_pooling
 from tiltmeter.probes.templates import TemplateProbe
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Watch = Callable[[str, int], AbstractContextManager[Advance]]
+__all__ = ["Asking", "Associated", "associate", "load_asked"]
+
 Model = LanguageModel | Encoder | StaticVectors
-
-
-@dataclass(frozen=True)
-class Asking:
-    """How association tests ask a model."""
-
-    tests: Sequence[str] = ()
-    pooling: str = "auto"
-    layer: int = -1
-    words: str | Path | None = None
-    attributes: Sequence[str | Path] = ()
-    corpus: Sequence[str | Path] = ()
-    contexts: int = 200
-    draws: int = 1000
-
-    def check(self) -> None:
-        """Refuses what can be known to be wrong before a model is loaded."""
-        if self.pooling != "auto":
-            find_pooling(self.pooling)
-        if self.draws < 2 or self.contexts < 1:
-            raise TiltmeterError("CEAT needs at least 2 draws and 1 context for each word.")
 
 
 @dataclass(frozen=True)
@@ -112,10 +92,12 @@ def _ask(
 ) -> tuple[Found, dict[str, Any]]:
     if benchmark.kind == "ilps":
         return _ask_templates(model, benchmark, asking, settings, root, batch_tokens, watch)
+    if benchmark.kind == "ceat":
+        return ask_corpus(_context_probe(model, asking, root, batch_tokens), benchmark, asking, settings, root, watch)
     probe = _probe(model, asking, root, batch_tokens)
     tests = benchmark.select(asking.tests, words_only=isinstance(model, StaticVectors))
     n_texts = len({text for test in tests for one in test.sets for text in one.examples})
-    with _watched(watch, f"{model.name} × {benchmark.name}", n_texts) as advance:
+    with watched(watch, f"{model.name} × {benchmark.name}", n_texts) as advance:
         found = seat(probe, benchmark, tests, settings, advance)
     return found, {"vectors": probe.label, "vectors_computed": probe.computed, "vectors_reused": probe.reused}
 
@@ -140,7 +122,7 @@ def _ask_templates(
         * sum(len(one.examples) for p in benchmark.polarities for one in (p.a, p.b))
         * len(groups)
     )
-    with _watched(watch, f"{model.name} × {benchmark.name}", n // 2) as advance:
+    with watched(watch, f"{model.name} × {benchmark.name}", n // 2) as advance:
         found = ilps(probe, benchmark, groups, settings, advance)
     if model.kind == "masked":
         more = (
@@ -161,10 +143,15 @@ def _probe(model: Model, asking: Asking, root: Path | None, batch_tokens: int | 
     return EmbeddingProbe(encoder, vectors, pooling=asking.pooling, layer=asking.layer, batch_tokens=batch_tokens)
 
 
-def _watched(watch: Watch | None, title: str, total: int) -> AbstractContextManager[Advance]:
-    from contextlib import nullcontext
-
-    return watch(title, total) if watch else nullcontext(lambda _: None)
+def _context_probe(model: Model, asking: Asking, root: Path | None, batch_tokens: int | str) -> EmbeddingProbe:
+    """Vectors of words in context; a pooling of whole sentences, asked for another benchmark's sake, is not for CEAT."""
+    if isinstance(model, StaticVectors):
+        raise TiltmeterError(f"ceat is about words in context, and the vectors of {model.name} have none; use seat.")
+    of_word = asking.pooling != "auto" and find_pooling(asking.pooling).of_word
+    chosen = replace(asking, pooling=asking.pooling if of_word else "word_mean")
+    probe = _probe(model, chosen, root, batch_tokens)
+    assert isinstance(probe, EmbeddingProbe)
+    return probe
 
 
 def _manifest(model: Model, benchmark: AssociationBenchmark, found: Found, how: dict[str, Any]) -> dict[str, Any]:
