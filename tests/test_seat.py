@@ -157,9 +157,21 @@ def test_broken_files_are_refused(tmp_path: Path, text: str, said: str) -> None:
         tiltmeter.load_benchmark(tmp_path / "t.jsonl")
 
 
+def test_from_python_by_name(tmp_path: Path) -> None:
+    found = tiltmeter.associate(str(BERT), MINI, cache=tmp_path)
+    assert found.estimates["value"].iloc[0] == pytest.approx(
+        reference("seat_bias_bench")["tiny-bert-cased"]["own-seat-mini"]["effect_size"], abs=1e-5
+    )
+    with pytest.raises(TiltmeterError, match="use `score`"):
+        tiltmeter.associate(str(BERT), "starter-pairs")
+    with pytest.raises(TiltmeterError, match="no items that can be scored"):
+        tiltmeter.score(str(BERT), "seat")
+
+
 def test_bad_options_are_refused_before_a_model_is_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("run", "-m", "nowhere/at/all", "-b", MINI, "--pooling", "max", "-o", tmp_path / "r") == 2
     assert "There is no pooling 'max'" in capsys.readouterr().err
-    assert command("run", "-m", BERT, "-b", MINI, "--test", "other", "-o", tmp_path / "r") == 2
+    assert command("run", "-m", "nowhere/at/all", "-b", MINI, "--test", "other", "-o", tmp_path / "r") == 2
+    assert "has no test 'other'" in " ".join(capsys.readouterr().err.split())
     assert command("run", "-m", BERT, "-b", MINI, "--layer", 7, "-o", tmp_path / "r") == 2
     assert "there is no layer 7" in capsys.readouterr().err

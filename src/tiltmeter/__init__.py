@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from tiltmeter.associating import associate
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
     from tiltmeter.comparing import compare
     from tiltmeter.errors import TiltmeterError
@@ -32,13 +33,14 @@ _HOME = {
     "Benchmark": "benchmarks", "Item": "benchmarks", "load_benchmark": "benchmarks",
     "LanguageModel": "models", "load_model": "models", "wrap_model": "models",
     "Scores": "tables", "TiltmeterError": "errors",
+    "associate": "associating",
     "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
     "Finding": "studies", "study": "studies",
 }  # fmt: skip
 
 __all__ = [
-    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "TiltmeterError", "__version__", "compare", "estimate",
-    "import_scores", "load_benchmark", "load_model", "run", "score", "study", "wrap_model",
+    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "TiltmeterError", "__version__", "associate", "compare",
+    "estimate", "import_scores", "load_benchmark", "load_model", "run", "score", "study", "wrap_model",
 ]  # fmt: skip
 
 

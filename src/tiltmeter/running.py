@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__, catalog
-from tiltmeter.associating import Asking, Associated, associate, load_asked
+from tiltmeter.associating import Asking, Associated, associate, check_asking, load_asked
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import DEFAULT_BY, Settings, estimate
@@ -71,9 +71,9 @@ def run(
     options.settings.check()
     folder = output_folder(output)
     started = time.time()
-    options.asking.check()
     everything = _load_benchmarks(benchmarks, options)
     tests = [one for one in everything if isinstance(one, AssociationBenchmark)]
+    check_asking(tests, options.asking)
     loaded = [one for one in everything if one not in tests]
     _check_names(loaded, scorers, measures, options)
     manifest = _opening(models, benchmarks, scorers, measures, options)
@@ -159,6 +159,7 @@ def _associate(
     begin: Callable[[], None],
 ) -> Iterator[Associated]:
     """Every model on the association tests. Here a model may also be a file of static vectors."""
+    taken: set[str] = set()
     for name in models if benchmarks else ():
         model = load_asked(
             name,
@@ -167,8 +168,11 @@ def _associate(
             device=options.device,
             trust_remote_code=options.trust_remote_code,
         )
-        if name == models[0]:
+        if model.name in taken:  # two folders of the same name
+            model.name = f"{model.name}-{model.weights_hash[:8]}"
+        if not taken:
             begin()
+        taken.add(model.name)
         for benchmark in benchmarks:
             yield associate(
                 model,

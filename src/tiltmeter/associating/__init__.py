@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.associating._asking import Asking, Watch, watched
-from tiltmeter.associating._corpus import ask_corpus
+from tiltmeter.associating._corpus import ask_corpus, check_corpus, choose
 from tiltmeter.associating._rows import Found
 from tiltmeter.associating.ilps import ilps
 from tiltmeter.associating.kurita import kurita
 from tiltmeter.associating.seat import seat
-from tiltmeter.benchmarks import AssociationBenchmark
+from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark
 from tiltmeter.benchmarks._locate import user_cache
 from tiltmeter.benchmarks._word_sets import WordFile
 from tiltmeter.errors import TiltmeterError
@@ -35,7 +36,7 @@ from tiltmeter.probes.templates import TemplateProbe
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Asking", "Associated", "associate", "load_asked"]
+__all__ = ["Asking", "Associated", "associate", "check_asking", "load_asked"]
 
 Model = LanguageModel | Encoder | StaticVectors
 
@@ -58,9 +59,22 @@ def load_asked(name: str | Path, **options: Any) -> Model:
     return load_model(name, **options)
 
 
+def check_asking(benchmarks: Sequence[AssociationBenchmark], asking: Asking) -> None:
+    """What can be known to be wrong before a model is loaded."""
+    asking.check()
+    for benchmark in benchmarks:
+        if benchmark.kind == "ceat":
+            check_corpus(asking)
+            choose(benchmark, asking.tests)
+        elif benchmark.kind == "ilps":
+            benchmark.select_groups(asking.tests)
+        else:
+            benchmark.select(asking.tests)
+
+
 def associate(
-    model: Model,
-    benchmark: AssociationBenchmark,
+    model: Model | str | Path,
+    benchmark: Benchmark | str | Path,
     asking: Asking | None = None,
     settings: Settings | None = None,
     *,
@@ -68,11 +82,15 @@ def associate(
     batch_tokens: int | str = "auto",
     watch: Watch | None = None,
 ) -> Associated:
-    """Runs the tests of a benchmark (`load_benchmark("seat")`, `"ceat"`, `"ilps"`) on one model."""
+    """Runs the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file) on one model: `.estimates`, `.facts`."""
     import pandas as pd
 
+    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+    if not isinstance(benchmark, AssociationBenchmark):
+        raise TiltmeterError(f"{benchmark.name} has sentences to score, not associations; use `score`.")
+    model = load_asked(model) if isinstance(model, str | Path) else model
     asking, settings = asking or Asking(), settings or Settings()
-    asking.check()
+    check_asking([benchmark], asking)
     settings.check()
     root = None if cache is False else user_cache() if cache is True else Path(cache)
     found, how = _ask(model, benchmark, asking, settings, root, batch_tokens, watch)
@@ -116,22 +134,15 @@ def _ask_templates(
     require(model, model.kind, "ilps")
     probe = TemplateProbe(model, root and root / "templates", batch_tokens=batch_tokens)
     groups = benchmark.select_groups(asking.tests)
-    n = (
-        4
-        * len(benchmark.templates)
-        * sum(len(one.examples) for p in benchmark.polarities for one in (p.a, p.b))
-        * len(groups)
-    )
-    with watched(watch, f"{model.name} × {benchmark.name}", n // 2) as advance:
+    attributes = sum(len(one.examples) for pair in benchmark.polarities for one in (pair.a, pair.b))
+    n_queries = 2 * len(benchmark.templates) * attributes * sum(len(group.words) for group in groups)
+    with watched(watch, f"{model.name} × {benchmark.name}", n_queries) as advance:
         found = ilps(probe, benchmark, groups, settings, advance)
     if model.kind == "masked":
-        more = (
-            WordFile(asking.words).contrasts(tuple(asking.attributes))[len(benchmark.contrasts) :]
-            if asking.attributes
-            else ()
-        )
-        gendered = not asking.tests or "gender" in asking.tests
-        found.add(kurita(probe, (*benchmark.contrasts, *more), settings) if gendered else Found())
+        lists = tuple(asking.attributes)
+        contrasts = WordFile(asking.words).contrasts(lists) if lists else benchmark.contrasts
+        if not asking.tests or "gender" in asking.tests:
+            found.add(kurita(probe, contrasts, settings))
     return found, {"reads_computed": probe.computed, "reads_reused": probe.reused}
 
 

@@ -15,7 +15,7 @@ from tiltmeter.associating._asking import Asking, Watch, watched
 from tiltmeter.associating._rows import Found
 from tiltmeter.associating.ceat import Drawn, run_groups, run_tests
 from tiltmeter.benchmarks._association import AssociationBenchmark, AssociationTest, Group
-from tiltmeter.corpora import Contexts, CorpusIndex, build_index, find_contexts
+from tiltmeter.corpora import MOST_CONTEXTS, Contexts, CorpusIndex, build_index, find_contexts
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import Settings
 from tiltmeter.probes.embeddings import EmbeddingProbe
@@ -31,8 +31,7 @@ def ask_corpus(
     watch: Watch | None,
 ) -> tuple[Found, dict[str, Any]]:
     """Groups and tests over the contexts of the user's text."""
-    if not asking.corpus:
-        raise TiltmeterError("ceat needs text to find contexts in: --corpus FILE (plain, .gz or .xz; repeatable).")
+    check_corpus(asking)
     tests, groups = choose(benchmark, asking.tests)
     words = sorted({word for test in tests for one in test.sets for word in one.examples} | _group_words(benchmark, groups))
     with tempfile.TemporaryDirectory() as scratch:  # without a cache the index is for this run alone
@@ -56,6 +55,17 @@ def ask_corpus(
     return found, how | {"draws": asking.draws}
 
 
+def check_corpus(asking: Asking) -> None:
+    """Refuses to start without text, or for more contexts than the index keeps."""
+    if not asking.corpus:
+        raise TiltmeterError("ceat needs text to find contexts in: --corpus FILE (plain, .gz or .xz; repeatable).")
+    for path in asking.corpus:
+        if not Path(path).expanduser().is_file():
+            raise TiltmeterError(f"There is no file {path} (--corpus).")
+    if asking.contexts > MOST_CONTEXTS:
+        raise TiltmeterError(f"The index keeps up to {MOST_CONTEXTS:,} contexts a word, not {asking.contexts:,}.")
+
+
 def choose(benchmark: AssociationBenchmark, names: Sequence[str]) -> tuple[tuple[AssociationTest, ...], tuple[Group, ...]]:
     """Names of tests and of domains; without a name every group, and no test of two sets; `all` is everything."""
     if not names:
@@ -75,7 +85,7 @@ def _group_words(benchmark: AssociationBenchmark, groups: Sequence[Group]) -> se
 
 
 def _index(asking: Asking, root: Path, watch: Watch | None) -> CorpusIndex:
-    size = sum(Path(path).expanduser().stat().st_size for path in asking.corpus if Path(path).expanduser().is_file())
+    size = sum(Path(path).expanduser().stat().st_size for path in asking.corpus)
     with watched(watch, "corpus index (KB)", size // 1000) as advance:
         return build_index(asking.corpus, root, lambda read: advance(read / 1000))
 
