@@ -10,7 +10,7 @@ run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
 
 test: $(VENV)/.installed-dev lint types
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
@@ -556,3 +557,28 @@ def test_a_causal_model_without_bos_and_eos(gpt2: Path, pairs: Path) -> None:
     edit_json(gpt2 / "tokenizer_config.json", bos_token=None, eos_token=None)
     with pytest.raises(TiltmeterError, match="BOS or EOS"):
         scores_of(load_model(gpt2), pairs, ["causal"])
+
+
+def test_packed_layers_answer_as_plain_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a processor without oneDNN nothing is packed, and nothing else changes."""
+    from tiltmeter.models import packing
+
+    bench = tiltmeter.load_benchmark("starter-pairs", limit=8)
+    packed = load_model("plumb-mlm")
+    monkeypatch.setattr(packing, "MOST_BYTES", 0)
+    plain = load_model("plumb-mlm")
+    one, other = (tiltmeter.score(model, bench, ["aul", "pll"], cache=False).to_pandas() for model in (packed, plain))
+    np.testing.assert_allclose(one["score"], other["score"], rtol=1e-5, atol=1e-5)
+
+
+def test_a_wrong_fast_product_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiltmeter.models import packing
+
+    layer = torch.nn.Sequential(torch.nn.Linear(8, 4))
+    monkeypatch.setattr(packing, "_agrees", lambda *_: False)
+    assert packing.pack_linears(layer) == 0
+    monkeypatch.undo()
+    wrong = torch.ops.mkldnn._reorder_linear_weight(torch.zeros(4, 8), 4)
+    assert not packing._agrees(layer[0], wrong)
+    assert packing.pack_linears(torch.nn.Sequential(torch.nn.Linear(8, 4).double())) == 0
+    assert packing.pack_linears(torch.nn.Sequential()) == 0

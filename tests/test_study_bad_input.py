@@ -90,7 +90,12 @@ def test_scores_without_tokens() -> None:
 
 
 def test_the_unmasked_view_is_missing(tmp_path: Path) -> None:
-    assert command("run", "-m", BERT, "-o", tmp_path / "r", "--resamples", 100, "-s", "cps", "--limit", 5) == 0
+    assert (
+        command(
+            "run", "-m", BERT, "-b", "starter-pairs", "-o", tmp_path / "r", "--resamples", 100, "-s", "cps", "--limit", 5
+        )
+        == 0
+    )
     message = refusal("accuracy", tmp_path / "r")
     assert message.endswith("tiny-bert-cased on starter-pairs lacks the unmasked view; score it with aul or aula too.")
     assert "has no stored unmasked view" in refusal("associations", tmp_path / "r")
@@ -98,7 +103,12 @@ def test_the_unmasked_view_is_missing(tmp_path: Path) -> None:
 
 
 def test_only_the_unmasked_view(tmp_path: Path) -> None:
-    assert command("run", "-m", BERT, "-o", tmp_path / "r", "--resamples", 100, "-s", "aul", "--limit", 5) == 0
+    assert (
+        command(
+            "run", "-m", BERT, "-b", "starter-pairs", "-o", tmp_path / "r", "--resamples", 100, "-s", "aul", "--limit", 5
+        )
+        == 0
+    )
     assert "has only the unmasked view" in refusal("accuracy", tmp_path / "r")
 
 
@@ -107,7 +117,9 @@ def test_the_model_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     shutil.copytree(BERT, tmp_path / "mine")
     monkeypatch.chdir(tmp_path)
-    assert command("run", "-m", "./mine", "-o", "r", "--resamples", 100, "-s", "aul", "--limit", 5) == 0
+    assert (
+        command("run", "-m", "./mine", "-b", "starter-pairs", "-o", "r", "--resamples", 100, "-s", "aul", "--limit", 5) == 0
+    )
     (tmp_path / "mine").rename(tmp_path / "yours")
     assert "Say where it is now with --model" in refusal("associations", "r", resamples=100)
     assert command("study", "associations", "r", "--model", "yours", "--resamples", 100) == 0
@@ -117,7 +129,7 @@ def test_the_model_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_causal_models_have_no_associations(tmp_path: Path) -> None:
     model = GOLDEN / "models" / "tiny-gpt2"
-    assert command("run", "-m", model, "-o", tmp_path / "r", "--resamples", 100, "--limit", 5) == 0
+    assert command("run", "-m", model, "-b", "starter-pairs", "-o", tmp_path / "r", "--resamples", 100, "--limit", 5) == 0
     assert "these runs have none" in refusal("associations", tmp_path / "r")
     assert set(tiltmeter.study("accuracy", tmp_path / "r", resamples=100).table["style"]) == {"causal"}
 

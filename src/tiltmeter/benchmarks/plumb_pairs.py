@@ -1,4 +1,4 @@
-"""plumb-pairs: 800 minimal pairs of our own over the nine CrowS-Pairs bias types, each with an unrelated third sentence."""
+"""plumb-pairs: 705 minimal pairs of our own over the nine CrowS-Pairs bias types, each with an unrelated third sentence."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from tiltmeter.errors import TiltmeterError
 if TYPE_CHECKING:
     import torch
 
-# Logits computed at once: enough to keep a device busy, little enough to keep memory small (64 MiB, 2 GiB).
-CPU_LOGITS = 2**24
+# Logits computed at once: enough to keep a device busy, little enough to keep memory small (16 MiB, 2 GiB).
+CPU_LOGITS = 2**22
 GPU_LOGITS = 2**29
 SHORT = 64
 Sites = tuple[Any, Any]  # rows and columns, as tensors

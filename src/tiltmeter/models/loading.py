@@ -10,6 +10,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, check_card, hash_weights, weight_files
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
+from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.tokenization import Tokenization
 
 PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
@@ -57,7 +58,9 @@ def load_model(
         "weights_sha256": hash_weights(files, config),
         "precision": precision,
     }
-    return wrap_model(module.to(place), tokenizer, name=_display_name(name), kind=kind, facts=facts)
+    module = module.to(place)
+    pack_linears(module)
+    return wrap_model(module, tokenizer, name=_display_name(name), kind=kind, facts=facts)
 
 
 def wrap_model(

@@ -12,7 +12,7 @@ CPU_TOKENS = 4096
 """On a CPU larger batches only push activations out of its cache."""
 GPU_TOKENS = 2**16
 GPU_TOKENS_MOST = 2**17
-BATCH_COST = {"cpu": 128, "gpu": 5_000}
+BATCH_COST = {"cpu": 128, "gpu": 3_000}
 """What starting one batch costs, in tokens that could have been computed meanwhile: padding is worth less than this."""
 ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
 """Attention weights held at once when they are asked for: layers × heads × width² a sequence."""
