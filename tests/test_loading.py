@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
