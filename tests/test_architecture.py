@@ -16,9 +16,9 @@ from tiltmeter import catalog
 SOURCE = Path(tiltmeter.__file__).parent
 # Lower rooms first: a module imports from its own room and from those before it.
 ROOMS = (
-    "errors", "catalog", "benchmarks", "builders", "store", "models", "probes", "scorers", "provenance", "tables", "scoring",
-    "slot_tables", "slot_filling", "measures", "paired", "importing", "resampling", "significance", "estimating",
-    "slot_estimating", "comparing", "runs", "running", "figures",
+    "errors", "packed", "catalog", "benchmarks", "builders", "store", "corpora", "models", "probes", "scorers", "provenance",
+    "tables", "scoring", "slot_tables", "slot_filling", "measures", "paired", "importing", "resampling", "significance",
+    "estimating", "slot_estimating", "associating", "comparing", "runs", "running", "figures",
     "studies", "report", "cli", "__main__",
 )  # fmt: skip
 HEAVY = {"torch", "transformers"}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from tiltmeter.associating import associate
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
     from tiltmeter.comparing import compare
     from tiltmeter.errors import TiltmeterError
@@ -35,15 +36,16 @@ _HOME = {
     "Benchmark": "benchmarks", "Item": "benchmarks", "load_benchmark": "benchmarks",
     "LanguageModel": "models", "load_model": "models", "wrap_model": "models",
     "Scores": "tables", "TiltmeterError": "errors",
+    "associate": "associating",
     "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
     "Finding": "studies", "study": "studies",
     "Slots": "slot_tables", "fill_slots": "slot_filling", "estimate_slots": "slot_estimating",
 }  # fmt: skip
 
 __all__ = [
-    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "compare",
-    "estimate", "estimate_slots", "fill_slots", "import_scores", "load_benchmark", "load_model", "run", "score", "study",
-    "wrap_model",
+    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "associate",
+    "compare", "estimate", "estimate_slots", "fill_slots", "import_scores", "load_benchmark", "load_model", "run", "score",
+    "study", "wrap_model",
 ]  # fmt: skip
 
 

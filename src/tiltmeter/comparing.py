@@ -47,7 +47,7 @@ def compare(
     pairs = list(pair_up(scores, [c for c in columns if c not in ("bias_type", "direction", "target", "all")]))
     if not pairs:
         raise TiltmeterError(
-            "These runs hold no scores of pairs. What fills slots is compared by `tiltmeter study debiasing`."
+            "These runs hold no scores of pairs. What fills slots, and SEAT, is compared by `tiltmeter study debiasing`."
         )
     check_measures(pairs, measures)
     models = list(dict.fromkeys(paired.model for paired in pairs))

@@ -20,6 +20,7 @@ from tiltmeter.resampling import (
     bounded_interval,
     generator,
     percentile_interval,
+    spread_over_groups,
     statistic,
     stratum_of,
     swapped,
@@ -97,10 +98,13 @@ def estimate(
     rows: list[dict[str, Any]] = []
     pairs = list(pair_up(scores, extra))
     check_measures(pairs, measures)
+    variance = catalog.find("measures", "group_variance")
     for paired in pairs:
         for measure in choose_measures(paired, measures):
             for one in _all_groups(paired, measure, columns, settings):
                 rows.append(_row(paired, measure, one))
+            if "group" in columns and measure.name == "bias_score":
+                rows += [_row(paired, variance, one) for one in _domains(paired, settings)]
     return pd.DataFrame(rows, columns=list(ESTIMATE_COLUMNS))
 
 
@@ -238,6 +242,23 @@ def _direction_gap(advantaged: Paired, disadvantaged: Paired, measure: Entry, se
         missing=json.dumps(dict(missing)) if missing else "",
         note="neutral at 0; p by Fisher's exact test",
     )
+
+
+def _domains(paired: Paired, settings: Settings) -> Iterator[Estimate]:
+    """Variance of the bias score over the protected groups of each bias type, as Cao et al. (2022) score a domain."""
+    complete, _ = paired.complete_for(catalog.find("measures", "bias_score"))
+    wins = 100.0 * (complete.scores["stereo"] > complete.scores["anti"])
+    for name in sorted(complete.groups["bias_type"].unique()):
+        at = ((complete.groups["bias_type"] == name) & complete.groups["group"].notna()).to_numpy()
+        rng = generator(settings.seed, "domain", paired.benchmark, name)
+        found = spread_over_groups(wins[at], complete.groups["group"][at].to_numpy(), rng, settings.resamples)
+        if found is None:
+            yield Estimate("bias_type", name, int(at.sum()), note="fewer than two groups, or one of a single item")
+            continue
+        low, high = bounded_interval(found.value, found.draws, settings.confidence, (0.0, np.inf))
+        p = permutation_p(found.value, found.dealt, 0.0)
+        note = f"sample variance over {found.n_groups} groups; p from dealing the items to groups at random"
+        yield Estimate("bias_type", name, int(at.sum()), value=found.value, low=low, high=high, p=p, note=note)
 
 
 def _row(paired: Paired, measure: Entry, one: Estimate) -> dict[str, Any]:

@@ -52,8 +52,8 @@ class Paired:
 
     def supports(self, measure: Entry) -> bool:
         """Whether every column that the measure reads is there at all."""
-        if set(measure.parameters) - {*ROLES, "target"}:
-            return False  # it reads something else than pairs
+        if not set(measure.parameters) <= {*ROLES, "target"}:  # it reads slots, vectors or groups, not pairs
+            return False
         has_target = "target" not in measure.parameters or bool(self.groups["target"].notna().any())
         return has_target and all(role in self.scores for role in self.roles_of(measure))
 

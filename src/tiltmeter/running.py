@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__, catalog
-from tiltmeter.benchmarks import Benchmark, load_benchmark, takes_terms
+from tiltmeter.associating import Asking, Associated, associate, check_asking, load_asked
+from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark, takes_terms
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import DEFAULT_BY, Settings
 from tiltmeter.models import check_model, load_model
@@ -21,7 +23,17 @@ from tiltmeter.paired import check_columns
 from tiltmeter.probes import VIEWS
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.probes.likelihood import Advance
-from tiltmeter.runs import Run, clear, estimate_all, keep_observations, output_folder, together, write_estimates
+from tiltmeter.runs import (
+    Run,
+    clear,
+    estimate_all,
+    keep_observations,
+    of_associations,
+    output_folder,
+    together,
+    write_associations,
+    write_estimates,
+)
 from tiltmeter.scoring import check_alignment, choose_scorers, score
 from tiltmeter.slot_estimating import READS
 from tiltmeter.slot_filling import TOP_K, check_slots, check_top_k, fill_slots
@@ -54,6 +66,7 @@ class Options:
     trust_remote_code: bool = False
     terms: str | Path | None = None
     top_k: int = TOP_K
+    asking: Asking = field(default_factory=Asking)
 
 
 def run(
@@ -74,27 +87,34 @@ def run(
     options.settings.check()
     folder = output_folder(output)
     started = time.time()
-    loaded = _load_benchmarks(benchmarks, options)
-    _check_names(loaded, scorers, measures, options)
+    everything = _load_benchmarks(benchmarks, options)
+    tests = [one for one in everything if isinstance(one, AssociationBenchmark)]
+    check_asking(tests, options.asking)
+    loaded = [one for one in everything if one not in tests]
+    _check_names(loaded, scorers, measures, options, associations=bool(tests))
     manifest = _opening(models, benchmarks, scorers, measures, options)
 
+    @cache
     def begin() -> None:  # an earlier run is replaced only when the first model is loaded and can be asked
         clear(folder)
         write_json(folder / "manifest.json", manifest)
 
-    scores, slots = together(list(_evaluate(models, loaded, scorers, options, watch or _unwatched, begin)))
+    evaluated = _evaluate(models, loaded, scorers, options, watch or _unwatched, begin) if loaded else ()
+    scores, slots = together(list(evaluated))
+    associated = list(_associate(models, tests, options, watch, begin))
     scores.write_tables(folder)
     if slots is not None:
         slots.write_table(folder)
+    write_associations(folder, associated)
     keep_observations(folder, scores.manifests)
-    table = estimate_all(scores, slots, measures or None, options.by, options.settings)
+    table = estimate_all(scores, slots, associated, measures or None, options.by, options.settings)
     write_estimates(folder, table)
-    evaluations = [*scores.manifests, *(slots.manifests if slots is not None else ())]
+    evaluations = [*scores.manifests, *(slots.manifests if slots else ()), *(one.manifest for one in associated)]
     manifest |= {
         "status": "finished",
         "seconds": round(time.time() - started, 3),
-        "batches_computed": sum(one["batches_computed"] for one in evaluations),
-        "batches_reused": sum(one["batches_reused"] for one in evaluations),
+        "batches_computed": sum(one.get("batches_computed", 0) for one in evaluations),
+        "batches_reused": sum(one.get("batches_reused", 0) for one in evaluations),
         "evaluations": evaluations,
     }
     write_json(folder / "manifest.json", manifest)
@@ -151,6 +171,40 @@ def _evaluate(
                     yield score(model, benchmark, wanted, alignment=options.alignment, **how)
 
 
+def _associate(
+    models: Sequence[str],
+    benchmarks: Sequence[AssociationBenchmark],
+    options: Options,
+    watch: Watch | None,
+    begin: Callable[[], None],
+) -> Iterator[Associated]:
+    """Every model on the association tests. Here a model may also be a file of static vectors."""
+    taken: set[str] = set()
+    for name in models if benchmarks else ():
+        model = load_asked(
+            name,
+            kind=options.kind,
+            precision=options.precision,
+            device=options.device,
+            trust_remote_code=options.trust_remote_code,
+        )
+        if model.name in taken:  # two folders of the same name
+            model.name = f"{model.name}-{model.weights_hash[:8]}"
+        if not taken:
+            begin()
+        taken.add(model.name)
+        for benchmark in benchmarks:
+            yield associate(
+                model,
+                benchmark,
+                options.asking,
+                options.settings,
+                cache=options.cache,
+                batch_tokens=options.batch_tokens,
+                watch=watch,
+            )
+
+
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
     """Of the scorers asked for, those for this kind of model; one that is for another model of the run is left to it."""
     views = {name: VIEWS[catalog.find("scorers", name).constant("VIEW")] for name in names}
@@ -172,6 +226,7 @@ def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benc
         built_in = name.replace("-", "_") in catalog.names("benchmarks")  # a mapping is about files of the user's
         one = load_benchmark(
             name,
+            path=options.asking.words if name in ("ilps", "ceat") else None,
             data_dir=options.data_dir,
             columns=None if built_in else options.columns,
             encoding=None if built_in else options.encoding,
@@ -193,6 +248,7 @@ def _check_names(
     scorers: Sequence[str] | None,
     measures: Sequence[str] | None,
     options: Options,
+    associations: bool,
 ) -> None:
     """What can be known to be wrong before a model is asked."""
     for kind, names in (("scorers", scorers), ("measures", measures)):
@@ -205,7 +261,9 @@ def _check_names(
     there = {role for item in items for role in item.texts} | ({"target"} if any(item.target for item in items) else set())
     there |= READS if any(benchmark.slot_items for benchmark in loaded) else set()
     for name in measures or ():
-        if missing := set(catalog.find("measures", name).parameters) - there:
+        entry = catalog.find("measures", name)
+        missing = set() if associations and of_associations(entry) else set(entry.parameters) - there
+        if missing:
             raise TiltmeterError(f"{name} reads {', '.join(sorted(missing))}, and no benchmark here has that.")
     for benchmark in loaded:
         check_columns(items_table(benchmark), benchmark.name, options.by)
@@ -236,6 +294,7 @@ def _opening(
             "terms": str(options.terms) if options.terms else None,
             "top_k": options.top_k,
             **vars(options.settings),
+            "associations": vars(options.asking),
         },
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in LIBRARIES},
         "platform": platform.platform(),

@@ -11,16 +11,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter import catalog
+from tiltmeter.associating import Associated
+from tiltmeter.benchmarks import ROLES
+from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings, estimate
 from tiltmeter.importing import import_scores
-from tiltmeter.slot_estimating import estimate_slots, slot_measures
+from tiltmeter.slot_estimating import READS, estimate_slots, slot_measures
 from tiltmeter.slot_tables import Slots
-from tiltmeter.store import read_json, write_text
+from tiltmeter.store import read_json, write_table, write_text
 from tiltmeter.tables import Scores
 
 if TYPE_CHECKING:
     import pandas as pd
+
+COUNTS = ("n", "n_missing", "n_ties")
+NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
 
 
 @dataclass(frozen=True)
@@ -48,21 +55,38 @@ def together(parts: Sequence[Scores | Slots]) -> tuple[Scores, Slots | None]:
     return replace(scores, items=items.reset_index(drop=True)), slots
 
 
+def of_associations(measure: Entry) -> bool:
+    """Whether a measure is about association tests: it reads neither pairs nor slots."""
+    return not set(measure.parameters) <= {*ROLES, "target"} | READS
+
+
 def estimate_all(
-    scores: Scores, slots: Slots | None, measures: Sequence[str] | None, by: str | Sequence[str], settings: Settings
+    scores: Scores,
+    slots: Slots | None,
+    associated: Sequence[Associated],
+    measures: Sequence[str] | None,
+    by: str | Sequence[str],
+    settings: Settings,
 ) -> pd.DataFrame:
-    """Estimates of scores and of slots in one table. A measure that was named belongs to one of the two."""
+    """Estimates of scores, slots and association tests in one table. A measure that was named belongs to one of them."""
     import pandas as pd
 
     of_slots = [entry.name for entry in slot_measures(measures)]
-    of_pairs = None if measures is None else [name for name in measures if name.replace("-", "_") not in of_slots]
-    parts = []
+    parts, of_pairs = [one.estimates for one in associated], None
+    if measures is not None:
+        entries = [catalog.find("measures", name) for name in measures]
+        of_pairs = [entry.name for entry in entries if entry.name not in of_slots and not of_associations(entry)]
+        parts = [part[part["measure"].isin([entry.name for entry in entries])] for part in parts]
     if len(scores) and of_pairs != []:
         parts.append(estimate(scores, of_pairs, by, **vars(settings)))
     if slots is not None and of_slots:
         parts.append(estimate_slots(slots, of_slots, by, **vars(settings)))
+    parts = [part for part in parts if len(part)]
     if not parts:
-        raise TiltmeterError(f"{', '.join(measures or ['That'])}: there is nothing in this run to compute it from.")
+        raise TiltmeterError(
+            f"{', '.join(measures or ['Measures'])}: there are no sentence scores and no slots here to compute that from. "
+            "(Association tests are estimated when they are run; estimates.csv has them.)"
+        )
     return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0][list(ESTIMATE_COLUMNS)]
 
 
@@ -89,7 +113,8 @@ def _is_run(folder: Path) -> bool:
 def clear(folder: Path) -> None:
     """Takes away what an earlier run left."""
     try:
-        for stale in ("scores.parquet", "slots.parquet", "items.parquet", "estimates.csv", "estimates.json"):
+        tables = ("scores.parquet", "slots.parquet", "associations.parquet", "items.parquet")
+        for stale in (*tables, "estimates.csv", "estimates.json"):
             (folder / stale).unlink(missing_ok=True)
     except OSError as error:
         raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
@@ -123,6 +148,27 @@ def write_estimates(folder: Path, table: pd.DataFrame) -> None:
     )
 
 
+def write_associations(folder: Path, found: Sequence[Associated]) -> None:
+    """associations.parquet: one row per association that was read."""
+    import pandas as pd
+    import pyarrow as pa
+
+    facts = [one.facts for one in found if len(one.facts)]
+    if facts:
+        whole = pd.concat(facts, ignore_index=True)
+        write_table(folder / "associations.parquet", pa.Table.from_pandas(whole, preserve_index=False))
+
+
+def read_estimates(path: Path) -> pd.DataFrame:
+    """estimates.csv as it was written, to the last digit: only numbers can be missing, and a model may be called NA."""
+    import pandas as pd
+
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name in set(table) & {*COUNTS, *NUMBERS}:
+        table[name] = [int(float(text)) if name in COUNTS else float(text or "nan") for text in table[name]]
+    return table
+
+
 def load_run(folder: str | Path) -> Run:
     """A run read back from disk; says so if it is unfinished."""
     import pandas as pd
@@ -132,7 +178,7 @@ def load_run(folder: str | Path) -> Run:
         raise TiltmeterError(f"There is no run folder {folder}.")
     scores = Scores.load(folder)
     path = folder / "estimates.csv"
-    estimates = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame()
+    estimates = read_estimates(path) if path.is_file() else pd.DataFrame()
     manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
     return Run(folder, scores, estimates, manifest, Slots.load(folder))
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
+
+EXACT_SPLITS = 100_000
+SHUFFLES = 99_999
 
 
 def binomial_p(wins: int, losses: int) -> float:
@@ -42,6 +47,44 @@ def permutation_p(observed: float, draws: NDArray[np.float64], centre: float) ->
     # A draw that repeats the observation must count although its sum was taken in another order.
     far = np.abs(defined - centre) >= abs(observed - centre) - 1e-9
     return float((1 + far.sum()) / (1 + len(defined)))
+
+
+def split_p(x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, bool]:
+    """One-sided p that x lies above y, over all splits of x ∪ y into parts of these sizes, and whether all were tried.
+
+    Up to 100,000 splits all of them (the observed one counts), else 99,999 shuffles and the observed one. The
+    difference of means grows with the sum over x, so the sums decide, also for unequal sizes.
+
+    >>> split_p(np.array([3.0, 4.0]), np.array([1.0, 2.0]), np.random.default_rng(0))
+    (0.16666666666666666, True)
+    """
+    both = np.concatenate([x, y])
+    if not np.isfinite(both).all():
+        return float("nan"), False
+    # Tied splits must tie although their sums were taken in another order.
+    least = x.sum() - 1e-12 * max(1.0, float(np.abs(both).sum()))
+    n_splits = comb(len(both), len(x))
+    if n_splits <= EXACT_SPLITS:
+        members = np.fromiter(chain.from_iterable(combinations(range(len(both)), len(x))), np.intp).reshape(n_splits, -1)
+        return float(np.mean(both[members].sum(axis=1) >= least)), True
+    hits = sum(int((sums >= least).sum()) for sums in _shuffled_sums(both, len(x), rng))
+    return (1 + hits) / (1 + SHUFFLES), False
+
+
+def _shuffled_sums(values: NDArray[np.float64], n: int, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+    """Sums of n of the values, picked at random, some thousands at a time to keep memory small."""
+    step = max(1, 2_000_000 // len(values))
+    for first in range(0, SHUFFLES, step):
+        count = min(step, SHUFFLES - first)
+        yield rng.permuted(np.broadcast_to(values, (count, len(values))), axis=1)[:, :n].sum(axis=1)
+
+
+def sign_flip_p(values: NDArray[np.float64], rng: np.random.Generator, flips: int = 9_999) -> float:
+    """Two-sided p that values are centred on 0: their mean against means with random signs."""
+    if not len(values) or not np.isfinite(values).all():
+        return float("nan")
+    means = np.mean(np.where(rng.random((flips, len(values))) < 0.5, -values, values), axis=1)
+    return permutation_p(float(values.mean()), means, 0.0)
 
 
 def bootstrap_p(differences: NDArray[np.float64]) -> float:

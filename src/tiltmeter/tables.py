@@ -67,6 +67,8 @@ class Scores:
         """Several models or benchmarks in one table."""
         import pandas as pd
 
+        if not parts:
+            return cls(pd.DataFrame(columns=list(SCORE_COLUMNS)), pd.DataFrame(columns=list(ITEM_COLUMNS)))
         items = pd.concat([part.items for part in parts], ignore_index=True)
         return cls(
             pd.concat([part.frame for part in parts], ignore_index=True),

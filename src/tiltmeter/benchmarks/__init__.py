@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import catalog
+from tiltmeter.benchmarks._association import AssociationBenchmark
 from tiltmeter.benchmarks._items import GROUP_COLUMNS, ROLES, Benchmark, Item, Note
 from tiltmeter.errors import TiltmeterError
 
-__all__ = ["GROUP_COLUMNS", "ROLES", "Benchmark", "Item", "Note", "load_benchmark"]
+__all__ = ["GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "Note", "load_benchmark"]
 
 
 def load_benchmark(
@@ -62,6 +63,8 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
     text = decode(read_bytes(path), path, encoding)
     if path.suffix.lower() == ".json" and '"intrasentence"' in text:
         return "stereoset"
+    if '"targ1"' in text and '"attr1"' in text and '"tests"' not in text:  # one JSON document, though called .jsonl
+        return "seat"
     rows = parse_table(text, path)
     if "text" in (columns or {}) or ("text" in rows[0] and not columns and not {"stereo", "sent_more"} & set(rows[0])):
         return "slots"

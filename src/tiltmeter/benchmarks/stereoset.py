@@ -20,6 +20,11 @@ SOURCE = Source(
     sha256="73a0f31b711688112602e4c3ac6ab1e1a7cadcdd67df6c6fd55501c889676c90",
 )
 CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL. Licence: CC BY-SA 4.0."
+GROUP_OF_TARGET = {
+    "japanese": "Asian", "britain": "White", "african": "Black", "bible": "Christian",
+    "eriteria": "Eritrea", "norweigan": "Norwegian", "sierra leon": "Sierra Leone", "columbian": "Colombian",
+}  # fmt: skip
+"""Cao et al. (2022, Table 4) let a target stand for a group that StereoSet lacks; four targets are misspelt in the data."""
 ROLE_OF_LABEL = {"stereotype": "stereo", "anti-stereotype": "anti", "unrelated": "unrelated"}
 
 
@@ -79,5 +84,15 @@ def _item(row: Mapping[str, Any], part: str) -> Item | str:
         target=row.get("target"),
         context=row.get("context"),
         scored=part == "intrasentence",
-        extra={"part": part} | {f"{role}_id": by_role[role].get("id") for role in texts},
+        extra={"part": part, "group": protected_group(row.get("target"))}
+        | {f"{role}_id": by_role[role].get("id") for role in texts},
     )
+
+
+def protected_group(target: str | None) -> str | None:
+    """The protected group that a target stands for: itself, unless Cao et al. use it for another or it is misspelt.
+
+    >>> protected_group("Norweigan"), protected_group("Japanese"), protected_group("sister")
+    ('Norwegian', 'Asian', 'sister')
+    """
+    return None if target is None else GROUP_OF_TARGET.get(str(target).strip().lower(), str(target).strip())

@@ -41,6 +41,10 @@ Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stereo=a,anti=b,bias_type=kind.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")]
+Tests = Annotated[Names, typer.Option("--test", help="seat, ceat: a test, a domain (gender, race …) or all; repeatable.")]
+Corpus = Annotated[list[Path] | None, typer.Option("--corpus", help="ceat: text with contexts (plain, gz, xz); repeatable.")]
+Words = Annotated[Path | None, typer.Option("--words", help="ceat, ilps: your own word sets (docs/associations.md).")]
+Attributes = Annotated[list[Path] | None, typer.Option("--attributes", help="ilps: a list, one word a line; repeatable.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder. Default: runs/<date>.")]
 RunFolder = Annotated[list[Path], typer.Argument(help="Run folders.")]
 
@@ -97,10 +101,19 @@ def run(
     trust_remote_code: Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")] = False,
     terms: Annotated[Path | None, typer.Option(help="Words of each group that fill slots (JSONL, CSV, JSON).")] = None,
     top_k: Annotated[int, typer.Option(help="Predictions among which a term counts as a match.")] = 100,
+    test: Tests = None,
+    pooling: Annotated[str, typer.Option(help="seat, ceat: how a vector is made (mean, cls, last, word_mean …).")] = "auto",
+    layer: Annotated[int, typer.Option(help="seat, ceat: which layer; −1 is the last, 0 the input embeddings.")] = -1,
+    corpus: Corpus = None,
+    contexts: Annotated[int, typer.Option(help="ceat: sentences taken for each word, at most 1,000.")] = 200,
+    draws: Annotated[int, typer.Option(help="ceat: draws of contexts (10,000 as published).")] = 1000,
+    words: Words = None,
+    attributes: Attributes = None,
     as_json: Json = False,
 ) -> None:
     """Score models on benchmarks and write a run folder. Without arguments: the embedded models and pairs."""
     from tiltmeter import run as do_run
+    from tiltmeter.associating import Asking
     from tiltmeter.estimating import DEFAULT_BY, Settings
     from tiltmeter.running import DEFAULT_BENCHMARKS, DEFAULT_MODELS, Options
 
@@ -120,6 +133,7 @@ def run(
         trust_remote_code=trust_remote_code,
         terms=terms,
         top_k=top_k,
+        asking=Asking(test or (), pooling, layer, words, attributes or (), corpus or (), contexts, draws),
     )
     finished = do_run(
         model or DEFAULT_MODELS,
@@ -166,7 +180,7 @@ def estimate(
 
     settings = Settings(resamples, confidence, seed)
     slots = None if scorer else load_slots(runs)
-    table = estimate_all(_scores(runs, scorer), slots, measure, by or DEFAULT_BY, settings)
+    table = estimate_all(_scores(runs, scorer), slots, (), measure, by or DEFAULT_BY, settings)
     print_table(table, long_table(table, "estimates"), as_json)
 
 

@@ -10,7 +10,7 @@ from tiltmeter.cli.console import errors, results
 def print_run(finished: Any, as_json: bool) -> None:
     """A finished run: its tables, what they say, and where it lies; or its estimates as JSON."""
     from tiltmeter.report.slots import slot_overview, slot_sentences
-    from tiltmeter.report.terminal import missing_text, overview
+    from tiltmeter.report.terminal import associations, missing_text, overview
     from tiltmeter.report.words import sentences
 
     for one in finished.manifest["evaluations"]:
@@ -19,10 +19,11 @@ def print_run(finished: Any, as_json: bool) -> None:
     if as_json:
         results().print_json(finished.estimates.to_json(orient="records", force_ascii=False, double_precision=15))
     else:
-        for table in (*overview(finished.estimates), *slot_overview(finished.estimates)):
-            results().print(table)
+        table = finished.estimates
+        for shown in (*overview(table), *slot_overview(table), *associations(table)):
+            results().print(shown)
         top_k = finished.manifest.get("asked", {}).get("top_k", 0)
-        said = (missing_text(finished.estimates), *sentences(finished.estimates), *slot_sentences(finished.estimates, top_k))
+        said = (missing_text(table), *sentences(table), *slot_sentences(table, top_k))
         for line in filter(None, said):
             results().print(line, markup=False, soft_wrap=True)
     errors().print(f"Run folder: {finished.folder}", markup=False, soft_wrap=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
 from tiltmeter.models.filling import Ask, Filled
 from tiltmeter.models.language_model import Answer, Batch, LanguageModel, OutOfMemoryError, Pending, require
 from tiltmeter.models.loading import EMBEDDED, PRECISIONS, check_model, load_model, wrap_model
+from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
+from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.models.tokenization import Encoded, Tokenization
 
 __all__ = [
-    "EMBEDDED", "PRECISIONS", "Answer", "Ask", "Batch", "Encoded", "Filled", "LanguageModel", "OutOfMemoryError",
-    "Pending", "Tokenization", "check_model", "load_model", "require", "wrap_model",
+    "EMBEDDED", "PRECISIONS", "Answer", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel", "OutOfMemoryError",
+    "Pending", "PoolBatch", "StaticVectors", "Tokenization", "check_model", "encoder_of", "is_sentence_transformer",
+    "is_static", "load_encoder", "load_model", "require", "wrap_model",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models import LanguageModel
+from tiltmeter.models import Encoder, LanguageModel
 
 CPU_TOKENS = 4096
 """On a CPU larger batches only push activations out of its cache."""
@@ -22,7 +22,7 @@ ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
 class TokenBudget:
     """Tokens per batch. `auto` doubles on a GPU while batches fit; out of memory halves it, whoever set it."""
 
-    def __init__(self, model: LanguageModel, batch_tokens: int | str = "auto") -> None:
+    def __init__(self, model: LanguageModel | Encoder, batch_tokens: int | str = "auto") -> None:
         on_gpu = model.device != "cpu"
         self.batch_cost = BATCH_COST["cpu" if not on_gpu else "fp32" if model.precision == "fp32" else "fast"]
         self.attention_cells = ATTENTION_CELLS["gpu" if on_gpu else "cpu"] // model.attention_cells

@@ -57,6 +57,16 @@ def long_table(estimates: pd.DataFrame, title: str) -> Table:
     return table
 
 
+def associations(estimates: pd.DataFrame) -> list[Table]:
+    """One table per model and benchmark that has no overall row: association tests, a row each."""
+    others = estimates[estimates["scorer"] != "slots"]  # report/slots.py has tables of their own
+    return [
+        long_table(rows, f"{model} × {benchmark}")
+        for (model, benchmark), rows in others.groupby(["model", "benchmark"], sort=False)
+        if not (rows["by"] == "all").any()
+    ]
+
+
 def comparison(table: pd.DataFrame) -> Table:
     """One row per difference between two models."""
     shown = _table("difference to the baseline")
@@ -82,7 +92,8 @@ def value_text(row: Any) -> str:
     """A value with its interval, or why there is none."""
     if np.isnan(row["value"]):
         return "missing"
-    small = row["scorer"] == "slots"  # probabilities and shares, between 0 and 1
+    # Percentages have their neutral point elsewhere; what is neutral at 0, and all about slots, is small: decimals matter.
+    small = row["scorer"] == "slots" or row["neutral"] == 0
     value, edge = (".3f", ".3f") if small else (".2f", ".1f")
     if np.isnan(row["low"]):
         return f"{row['value']:{value}}"

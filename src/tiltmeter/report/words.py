@@ -22,9 +22,10 @@ HEADLINE = {
 
 def sentences(estimates: pd.DataFrame) -> Iterator[str]:
     """One sentence per model and benchmark: what leans, which way, how sure."""
-    of_pairs = estimates[estimates["scorer"] != "slots"]  # report/slots.py has sentences of their own
-    for (model, benchmark), rows in of_pairs.groupby(["model", "benchmark"], sort=False):
-        yield f"{model} on {benchmark}: {_verdict(rows)}"
+    others = estimates[estimates["scorer"] != "slots"]  # report/slots.py has sentences of their own
+    for (model, benchmark), rows in others.groupby(["model", "benchmark"], sort=False):
+        said = _verdict(rows) if (rows["by"] == "all").any() else _associations(rows)
+        yield f"{model} on {benchmark}: {said}"
 
 
 def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
@@ -50,6 +51,27 @@ def _verdict(rows: pd.DataFrame) -> str:
         return "neither bias_score nor ss was computed; the other measures say how far, not which way."
     groups = rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "bias_type")]
     return f"{_overall(head)} {_per_type(groups)}".strip()
+
+
+def _associations(rows: pd.DataFrame) -> str:
+    """Of association tests: how many differ from 0, the strongest, and the averages that papers print."""
+    tested = rows[rows["p_holm"].notna()]
+    sure = tested[tested["p_holm"] < SIGNIFICANT]
+    strongest = [
+        f"{row['group']} ({row['value']:+.2f})" for _, row in sure.sort_values("value", key=abs)[::-1][:4].iterrows()
+    ]
+    named = f": {', '.join(strongest)}{' …' if len(sure) > 4 else ''}" if strongest else ""
+    said = (
+        [f"{len(sure)} of {len(tested)} associations can be told from 0 (after Holm's correction){named}."]
+        if len(tested)
+        else []
+    )
+    for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
+        said.append(f"Mean |d| over {row['n']} {row['group']} tests: {row['value']:.3f}.")
+    for _, row in rows[(rows["measure"] == "group_variance") & rows["value"].notna()].iterrows():
+        said.append(f"Variance over {row['n']} groups, {row['group']}, {row['scorer']}: {row['value']:.4g}.")
+    undefined = int(rows["value"].isna().sum())
+    return " ".join(said + ([f"{undefined} undefined; the notes say why."] if undefined else []))
 
 
 def headline(rows: pd.DataFrame) -> Any | None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import Settings
 from tiltmeter.measures._matched import normalised
+from tiltmeter.runs import read_estimates
 from tiltmeter.slot_estimating import Fills, fills_of
 from tiltmeter.slot_tables import best_matches, best_terms
 from tiltmeter.studies._evidence import Evidence
@@ -111,7 +112,7 @@ def _seat(evidence: Evidence) -> dict[str, float]:
     found: dict[str, float] = {}
     for folder in evidence.folders:
         path = Path(folder) / "estimates.csv"
-        rows = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=["measure"])
+        rows = read_estimates(path) if path.is_file() else pd.DataFrame(columns=["measure"])
         rows = rows[rows["measure"] == "mean_abs_effect"]
         gender = rows[rows["group"] == "gender"] if len(rows) else rows
         for model, ours in (gender if len(gender) else rows).groupby("model") if len(rows) else ():

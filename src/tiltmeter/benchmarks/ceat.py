@@ -1,0 +1,75 @@
+"""CEAT (Guo and Caliskan, 2021): word associations in the contexts of a corpus; also per group, as Cao et al. (2022) do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.benchmarks._association import AssociationBenchmark, AssociationTest, Polarity, WordSet, word_set
+from tiltmeter.benchmarks._items import Note
+from tiltmeter.benchmarks._locate import file_sha256, user_cache
+from tiltmeter.benchmarks._word_sets import REPEATED, WordFile, read_document
+from tiltmeter.errors import TiltmeterError
+
+CITATION = "Guo and Caliskan (2021), AIES; groups and toxicity words: Cao et al. (2022), ACL, Table 4 and Appendix D."
+FOLDER = "ceat-word-lists"
+LISTS, TOXICITY = "ceat_word_lists.json", "ceat_tox_attributes_cao2022.json"
+DOMAINS = {
+    "C3": "race",
+    "C4": "race",
+    "C5": "race",
+    "C6": "gender",
+    "C7": "gender",
+    "C8": "gender",
+    "C9": "health",
+    "C10": "age",
+}
+
+
+def ceat(path: str | Path | None = None, *, data_dir: str | Path | None = None, name: str = "ceat") -> AssociationBenchmark:
+    """Protected groups against attributes: the published words where they are in the data folder, else our own."""
+    words = WordFile(path)
+    groups = words.groups(without=tuple(words.document.get("not_in_ceat", ())))
+    notes = words.notes
+    polarities = words.polarities()
+    tests: tuple[AssociationTest, ...] = ()
+    folder = _folder(data_dir) if path is None else None
+    if folder is not None:
+        lists, toxic = read_document(folder / LISTS), read_document(folder / TOXICITY)
+        polarities, tests = _published(lists, toxic, folder), tuple(_test(key, lists[key], notes) for key in lists)
+    elif path is None:
+        notes.append(Note("ceat", f"the published words ({FOLDER}/) are not here, so tiltmeter's own attributes are used"))
+    if not (groups and polarities):
+        raise TiltmeterError(f"{words.path} has no groups or attributes.")
+    return AssociationBenchmark(
+        name=name, items=(), source=str(folder or words.source), sha256=file_sha256(words.path), citation=CITATION,
+        notes=tuple(notes), kind="ceat", tests=tests, groups=groups, polarities=polarities,
+    )  # fmt: skip
+
+
+def _published(lists: dict[str, Any], toxic: dict[str, Any], folder: Path) -> tuple[Polarity, ...]:
+    try:
+        pleasant, unpleasant = lists["C1"]["A"], lists["C1"]["B"]
+        mild, harsh = toxic["anti_toxic"], toxic["toxic"]
+    except KeyError as error:
+        raise TiltmeterError(f"{folder}: the word lists have no {error}.") from None
+    return (
+        Polarity("valence", WordSet("pleasant", tuple(pleasant)), WordSet("unpleasant", tuple(unpleasant))),
+        Polarity("toxicity", WordSet("anti-toxic", tuple(mild)), WordSet("toxic", tuple(harsh))),
+    )
+
+
+def _test(name: str, lists: dict[str, Any], notes: list[Note]) -> AssociationTest:
+    sets = []
+    for side in ("X", "Y", "A", "B"):
+        found, dropped = word_set(side, lists[side])
+        notes += [Note(f"{name} {side}", REPEATED)] * dropped
+        sets.append(found)
+    return AssociationTest(name, tuple(sets), DOMAINS.get(name, "intersectional" if name.startswith("I") else "baseline"))
+
+
+def _folder(data_dir: str | Path | None) -> Path | None:
+    given = data_dir or os.environ.get("TILTMETER_DATA")
+    places = [Path(given) / FOLDER] if given else []
+    return next((place for place in (*places, user_cache() / "data" / FOLDER) if (place / LISTS).is_file()), None)

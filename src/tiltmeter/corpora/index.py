@@ -1,0 +1,154 @@
+"""Building the index: a stream of text in blocks of some megabytes, each stored whole, so that a stop costs one block."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tiltmeter.corpora.sentences import WORD, split_sentences
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.packed import reading, unpack
+from tiltmeter.store import read_json, write_json, write_table
+
+BLOCK_BYTES = 8_000_000
+MOST_CONTEXTS = 1000
+FEWEST_WORDS, MOST_WORDS = 5, 40
+"""Sentences outside are left out: too little context, or too much for a small model."""
+VERSION = 1
+Advance = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class CorpusIndex:
+    """A finished index: `blocks` are pairs of files, sentences and postings; `facts` say what went in."""
+
+    folder: Path
+    facts: dict[str, int]
+
+    @property
+    def blocks(self) -> list[Path]:
+        """The postings of each block; its sentences lie beside it."""
+        return sorted(self.folder.glob("*.postings.parquet"))
+
+
+def build_index(paths: Sequence[str | Path], root: Path, advance: Advance | None = None) -> CorpusIndex:
+    """The index of these files, from `root` if it is there; else it is built, from where an earlier try stopped.
+
+    The key is the files' content, so that a file may move and never goes stale. `advance` is told bytes of the files.
+    """
+    files = [Path(path).expanduser() for path in paths]
+    for path in files:
+        if not path.is_file():
+            raise TiltmeterError(f"There is no file {path} (--corpus).")
+    folder = root / _key(files)
+    if (folder / "index.json").is_file():
+        return CorpusIndex(folder, read_json(folder / "index.json"))
+    facts: Counter[str] = Counter()
+    for number, path in enumerate(files):
+        facts.update(_index_file(path, folder, number, advance or (lambda _: None)))
+    if not facts["sentences"]:
+        raise TiltmeterError(f"{', '.join(map(str, files))}: no sentence of {FEWEST_WORDS} to {MOST_WORDS} words.")
+    write_json(folder / "index.json", dict(facts))
+    return CorpusIndex(folder, dict(facts))
+
+
+def _key(files: Sequence[Path]) -> str:
+    digests = []
+    for path in files:
+        with reading(path), path.open("rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+    settings = [VERSION, BLOCK_BYTES, MOST_CONTEXTS, FEWEST_WORDS, MOST_WORDS]
+    return hashlib.sha256(json.dumps([sorted(digests), settings]).encode()).hexdigest()[:32]
+
+
+def _index_file(path: Path, folder: Path, number: int, advance: Advance) -> Counter[str]:
+    """One file, block by block; finished blocks are passed over, a finished file is not even opened."""
+    done = folder / f"file-{number:04d}.json"
+    if done.is_file():
+        advance(path.stat().st_size)
+        return Counter(read_json(done))
+    facts: Counter[str] = Counter()
+    for n, (lines, read) in enumerate(_blocks(path)):
+        name = f"{number:04d}-{n:05d}"
+        said = folder / f"{name}.json"
+        if not said.is_file():
+            _index_block(lines, folder / name, said, path)
+        facts.update(read_json(said))
+        advance(read)
+    write_json(done, dict(facts))
+    return facts
+
+
+def _blocks(path: Path) -> Iterator[tuple[list[bytes], int]]:
+    """Lines of some megabytes at a time, with how many bytes of the file they took."""
+    with reading(path), path.open("rb") as raw, unpack(raw, path.suffix) as stream:
+        before = 0
+        while lines := stream.readlines(BLOCK_BYTES):
+            yield lines, raw.tell() - before
+            before = raw.tell()
+
+
+def _index_block(lines: Sequence[bytes], target: Path, said: Path, path: Path) -> None:
+    facts: Counter[str] = Counter(lines=len(lines))
+    sentences: dict[str, list[str]] = {}  # a sentence that comes twice in a block counts once
+    for line in lines:
+        if b"\0" in line:
+            raise TiltmeterError(f"{path} does not look like text: it has zero bytes.")
+        for sentence in split_sentences(_decoded(line, path)):
+            words = WORD.findall(sentence)
+            if FEWEST_WORDS <= len(words) <= MOST_WORDS:
+                sentences[sentence] = words
+            else:
+                facts["sentences left out by length"] += bool(words)
+    facts["sentences"] = len(sentences)
+    facts["words"] = sum(map(len, sentences.values()))
+    texts = list(sentences)
+    priority = np.fromiter((zlib.crc32(text.encode()) for text in texts), np.uint32, len(texts))
+    table = pa.table({"text": pa.array(texts, pa.string()), "priority": pa.array(priority)})
+    write_table(target.with_name(f"{target.name}.sentences.parquet"), table)
+    write_table(target.with_name(f"{target.name}.postings.parquet"), _postings(list(sentences.values()), priority))
+    write_json(said, dict(facts))
+
+
+def _decoded(line: bytes, path: Path) -> str:
+    try:
+        return line.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise TiltmeterError(f"{path} is not UTF-8 text ({error.reason}).") from None
+
+
+def _postings(words: Sequence[Sequence[str]], priority: np.ndarray) -> pa.Table:
+    """For each word the sentences it stands in: how many, and those of the lowest priority, up to 1,000.
+
+    The priority is a checksum of the sentence, so these are a random sample that depends on nothing but the text, and
+    the sample of all blocks together is among the samples of each.
+    """
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    flat = np.fromiter(map(numbers.__getitem__, chain.from_iterable(words)), np.int64)
+    owner = np.repeat(np.arange(len(words)), np.fromiter(map(len, words), np.int64, len(words)))
+    rank = np.empty(len(words), np.int64)  # a sentence's place by priority
+    by_rank = np.argsort(priority, kind="stable")
+    rank[by_rank] = np.arange(len(words))
+    pairs = np.unique(flat * max(1, len(words)) + rank[owner])  # a word twice in a sentence counts once
+    word, place = np.divmod(pairs, max(1, len(words)))
+    start = np.searchsorted(word, np.arange(len(numbers) + 1))
+    keep = np.arange(len(word)) - start[word] < MOST_CONTEXTS
+    count = np.diff(start)
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(count, MOST_CONTEXTS))]).astype(np.int32)
+    ids = pa.array(by_rank[place[keep]].astype(np.int32))
+    columns = {
+        "word": pa.array(list(numbers), pa.string()),
+        "count": pa.array(count.astype(np.int32)),
+        "sentences": pa.ListArray.from_arrays(pa.array(offsets), ids),
+    }
+    return pa.table(columns)

@@ -1,0 +1,54 @@
+"""Combined effect size of CEAT: effect sizes of many draws of contexts, by a random-effects model. 0 is neutral."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEUTRAL = 0.0
+CITATION = "Guo and Caliskan (2021), Detecting Emergent Intersectional Biases, AIES; DerSimonian and Laird (1986)."
+
+
+class Combined(NamedTuple):
+    """What a random-effects model says of many effect sizes. `p` is one-sided, as published."""
+
+    ces: float
+    standard_error: float
+    tau_squared: float
+    q: float
+    p: float
+
+
+def ces(effects: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σw*e/Σw*, w* = 1/(V + τ²).
+
+    >>> round(float(ces(np.array([0.5, 0.0]), np.array([0.04, 0.05]))), 6)
+    0.26
+    """
+    weights = 1.0 / (variances + between_variance(effects, variances)[0][..., None])
+    return np.asarray(np.sum(weights * effects, axis=-1) / np.sum(weights, axis=-1), dtype=np.float64)
+
+
+def between_variance(
+    effects: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """τ² and Q of DerSimonian and Laird: τ² = max(0, (Q − (N − 1))/c), w = 1/V, c = Σw − Σw²/Σw."""
+    weights = 1.0 / variances
+    total = np.sum(weights, axis=-1)
+    # Σw(e − fixed mean)² is Σwe² − (Σwe)²/Σw without the loss of digits when the effects are alike.
+    fixed = np.sum(weights * effects, axis=-1) / total
+    q = np.sum(weights * (effects - fixed[..., None]) ** 2, axis=-1)
+    c = total - np.sum(weights**2, axis=-1) / total
+    excess = q - (effects.shape[-1] - 1)
+    tau = np.divide(excess, c, out=np.zeros_like(np.asarray(q)), where=(c > 0) & (excess > 0))
+    return np.asarray(tau, dtype=np.float64), np.asarray(q, dtype=np.float64)
+
+
+def random_effects(effects: NDArray[np.float64], variances: NDArray[np.float64]) -> Combined:
+    """The combined effect size with its standard error 1/√Σw*, τ², Q, and p = 1 − Φ(CES·√Σw*)."""
+    from scipy.stats import norm
+
+    tau, q = between_variance(effects, variances)
+    error = float(1.0 / np.sqrt(np.sum(1.0 / (variances + tau))))
+    value = float(ces(effects, variances))
+    return Combined(value, error, float(tau), float(q), float(norm.sf(value / error)))

@@ -1,0 +1,129 @@
+"""A model that gives vectors: hidden states of any layer, averaged over the positions one names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.hashing import hash_state
+from tiltmeter.models.language_model import LanguageModel, OutOfMemoryError, _matmul_precision
+from tiltmeter.models.tokenization import Tokenization
+
+if TYPE_CHECKING:
+    import torch
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PoolBatch:
+    """Padded sequences, and for each vector wanted (`vector`) the positions that it averages, with their weights."""
+
+    ids: Ints
+    lengths: Ints
+    row: Ints
+    column: Ints
+    vector: Ints
+    weight: NDArray[np.float32]
+    n_vectors: int
+
+
+class Encoder:
+    """The body of a masked, causal or sentence-transformers model. What its head would say is not asked here."""
+
+    def __init__(self, name: str, kind: str, module: Any, tokens: Tokenization, facts: dict[str, Any]) -> None:
+        self.name = name
+        self.kind = kind
+        self.tokens = tokens
+        self.facts = facts
+        self._module = module
+        self.default_pooling = str(facts.get("pooling", "mean"))
+
+    @property
+    def weights_hash(self) -> str:
+        """Fingerprint of weights and configuration; of a model in memory, as it is now."""
+        return str(self.facts.get("weights_sha256") or hash_state(self._module))
+
+    @property
+    def precision(self) -> str:
+        """fp32, tf32, bf16 or fp16."""
+        return str(self.facts["precision"])
+
+    @property
+    def device(self) -> str:
+        """Where it runs: cpu, cuda, mps."""
+        return str(next(self._module.parameters()).device.type)
+
+    @cached_property
+    def n_layers(self) -> int:
+        """How many layers stand above the input embeddings."""
+        config = self._module.config
+        return int(getattr(config, "num_hidden_layers", getattr(config, "n_layer", 0)))
+
+    @property
+    def attention_cells(self) -> int:
+        """For the batches' budget: attention weights per pair of positions."""
+        return max(1, self.n_layers) * int(getattr(self._module.config, "num_attention_heads", 1))
+
+    def check_layer(self, layer: int) -> None:
+        """Refuses a layer that the model does not have. 0 are the input embeddings, −1 is the last layer."""
+        if not -self.n_layers - 1 <= layer <= self.n_layers:
+            raise TiltmeterError(
+                f"{self.name} has the layers 0 (input embeddings) to {self.n_layers}, or −1 (last) to "
+                f"−{self.n_layers + 1}; there is no layer {layer}."
+            )
+
+    def check_ids(self, ids: Ints) -> None:
+        """Refuses ids that the model has no embedding for: its tokenizer belongs to another model."""
+        rows = int(self._module.get_input_embeddings().weight.shape[0])
+        if len(ids) and int(ids.max()) >= rows:
+            raise TiltmeterError(
+                f"The tokenizer of {self.name} gives the id {int(ids.max()):,}, and the model has {rows:,} embeddings."
+            )
+
+    def embed(self, batch: PoolBatch, layer: int = -1) -> NDArray[np.float32]:
+        """One forward pass; one vector for each that the batch names."""
+        import torch
+
+        with torch.inference_mode(), _matmul_precision(self.precision):
+            try:
+                return self._embed(batch, layer).cpu().numpy()
+            except torch.OutOfMemoryError as error:
+                raise OutOfMemoryError(str(error)) from None
+            except RuntimeError as error:
+                if "can't allocate memory" in str(error):  # how the CPU allocator puts it
+                    raise OutOfMemoryError(str(error)) from None
+                raise
+
+    def _embed(self, batch: PoolBatch, layer: int) -> torch.Tensor:
+        import torch
+
+        device = next(self._module.parameters()).device
+        row, column, vector, weight, ids = (
+            torch.from_numpy(np.ascontiguousarray(array)).to(device)
+            for array in (batch.row, batch.column, batch.vector, batch.weight, batch.ids)
+        )
+        states = self._states(ids, batch.lengths, layer)[row, column].float() * weight[:, None]
+        return torch.zeros((batch.n_vectors, states.shape[1]), device=device).index_add_(0, vector, states)
+
+    def _states(self, ids: torch.Tensor, lengths: Ints, layer: int) -> torch.Tensor:
+        import torch
+
+        valid = np.arange(ids.shape[1]) < lengths[:, None]
+        options: dict[str, Any] = {"use_cache": False} if self.kind == "causal" else {}
+        if not valid.all():  # without padding there is nothing to say, and faster kernels can be used
+            options["attention_mask"] = torch.from_numpy(valid.astype(np.int64)).to(ids.device)
+        body = self._module.base_model
+        if layer in (-1, self.n_layers):
+            return body(input_ids=ids, **options).last_hidden_state  # type: ignore[no-any-return]
+        return body(input_ids=ids, output_hidden_states=True, **options).hidden_states[layer]  # type: ignore[no-any-return]
+
+
+def encoder_of(model: LanguageModel) -> Encoder:
+    """The same weights, asked for vectors."""
+    return Encoder(model.name, model.kind, model._module, model.tokens, model.facts)

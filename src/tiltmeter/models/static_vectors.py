@@ -1,0 +1,95 @@
+"""Static word vectors: word2vec or GloVe text (plain, gz, xz), or a NumPy array with a list of words beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.packed import open_packed, reading
+
+TEXT_SUFFIXES = (".txt", ".vec", ".glove", ".w2v")
+INDEX_SUFFIXES = (".json", ".vocab", ".words", ".txt")
+
+
+def is_static(name: str | Path) -> bool:
+    """Whether this is a file of static vectors, by its name."""
+    path = Path(name).expanduser()
+    suffix = Path(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
+    return path.is_file() and suffix in (*TEXT_SUFFIXES, ".npy")
+
+
+class StaticVectors:
+    """One vector per word, whatever its context. Only the words asked for are read into memory."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        self.name = self.path.name
+        self.kind = "static"
+        if not self.path.is_file():
+            raise TiltmeterError(f"There is no file {self.path}.")
+
+    @cached_property
+    def weights_hash(self) -> str:
+        """sha256 of the file."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    def lookup(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Vectors of the words that are there: as written, else in lower case. What is absent is absent."""
+        wanted = {spelling for word in words for spelling in (word, word.lower())}
+        found = dict(self._from_array(wanted) if self.path.suffix == ".npy" else self._from_text(wanted))
+        spelt = {word: found.get(word, found.get(word.lower())) for word in words}
+        return {word: vector for word, vector in spelt.items() if vector is not None}
+
+    def _from_text(self, wanted: set[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        width = 0
+        with reading(self.path), open_packed(self.path) as stream:
+            for number, raw in enumerate(stream, 1):
+                word, _, rest = raw.decode("utf-8", errors="replace").rstrip("\r\n ").partition(" ")
+                if number == 1 and len(rest.split()) == 1:  # word2vec's first line: how many words, how wide
+                    continue
+                if word in wanted:
+                    yield word, self._numbers(rest, number, width)
+                    width = width or len(rest.split())
+
+    def _numbers(self, text: str, line: int, width: int) -> NDArray[np.float32]:
+        try:
+            vector = np.array(text.split(), dtype=np.float32)
+        except ValueError:
+            raise TiltmeterError(f"{self.path}, line {line}: not a word and numbers.") from None
+        if not len(vector) or (width and len(vector) != width):
+            raise TiltmeterError(f"{self.path}, line {line}: {len(vector)} numbers, where other lines have {width}.")
+        return vector
+
+    def _from_array(self, wanted: set[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        with reading(self.path):
+            array = np.load(self.path, mmap_mode="r")
+        words = self._index()
+        if array.ndim != 2 or len(words) != len(array):
+            raise TiltmeterError(f"{self.path} has the shape {array.shape}, and its list has {len(words):,} words.")
+        yield from ((word, np.asarray(array[row], np.float32)) for row, word in enumerate(words) if word in wanted)
+
+    def _index(self) -> list[str]:
+        for suffix in INDEX_SUFFIXES:
+            beside = self.path.with_suffix(suffix)
+            if beside.is_file():
+                text = beside.read_text("utf-8")
+                return (
+                    _words(json.loads(text))
+                    if suffix == ".json"
+                    else text.split("\n")[: -1 if text.endswith("\n") else None]
+                )
+        names = ", ".join(self.path.with_suffix(suffix).name for suffix in INDEX_SUFFIXES)
+        raise TiltmeterError(f"{self.path} needs a list of its words beside it: one of {names}.")
+
+
+def _words(index: Iterable[str] | dict[str, int]) -> list[str]:
+    """A list of words, or words with their row numbers."""
+    return sorted(index, key=index.__getitem__) if isinstance(index, dict) else list(index)

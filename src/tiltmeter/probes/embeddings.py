@@ -1,0 +1,215 @@
+"""The embeddings probe: passages and a model to vectors; batched, sorted by length, each sequence forwarded once, cached."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import Encoded, Encoder, OutOfMemoryError, PoolBatch, StaticVectors
+from tiltmeter.probes.batching import TokenBudget
+from tiltmeter.probes.pooling import Passage, find_pooling, positions_of
+from tiltmeter.probes.row_cache import RowCache, Rows, key_of
+
+SAVE_EVERY = 1024
+Advance = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """One row per passage, not a number where there is none; `reasons` says why not."""
+
+    rows: Rows
+    reasons: dict[int, str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A passage ready to be forwarded."""
+
+    key: int
+    ids: tuple[int, ...]
+    positions: tuple[int, ...]
+
+
+class EmbeddingProbe:
+    """Asks one model for the vectors of many passages, by one pooling of one layer."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        cache_root: Path | None = None,
+        *,
+        pooling: str = "auto",
+        layer: int = -1,
+        batch_tokens: int | str = "auto",
+    ) -> None:
+        encoder.check_layer(layer)
+        self.encoder = encoder
+        self.layer = layer
+        self.pooling = find_pooling(encoder.default_pooling if pooling == "auto" else pooling)
+        self.budget = TokenBudget(encoder, batch_tokens)
+        self.cache = RowCache(cache_root, self._identity())
+        self.computed = self.reused = 0
+
+    def _identity(self) -> dict[str, str]:
+        encoder = self.encoder
+        return {
+            "weights": encoder.weights_hash,
+            "tokenizer": encoder.tokens.sha256,
+            "max_length": str(encoder.tokens.max_length),
+            "precision": encoder.precision,
+            "device": encoder.device,
+            "pooling": self.pooling.name,
+            "layer": str(self.layer),
+        }
+
+    @property
+    def label(self) -> str:
+        """How the vectors were made, for the column `scorer`."""
+        return self.pooling.name if self.layer == -1 else f"{self.pooling.name}@{self.layer}"
+
+    def vectors(self, passages: Sequence[Passage], advance: Advance | None = None) -> Vectors:
+        """The vector of every passage: from the cache where it is there, from the model where it is not."""
+        advance = advance or (lambda _: None)
+        keys = [key_of(one.text, one.span if self.pooling.of_word else None) for one in passages]
+        known = self.cache.load(keys)
+        self.reused += len(known)
+        missing = {key: one for key, one in zip(keys, passages, strict=True) if key not in known}
+        advance(len(passages) - len(missing))
+        asked, reasons = self._plan(missing)
+        advance(len(reasons))
+        known |= self._forward(asked, advance)
+        width = len(next(iter(known.values()))) if known else 1
+        rows = np.full((len(passages), width), np.nan, dtype=np.float32)
+        for at, key in enumerate(keys):
+            if key in known:
+                rows[at] = known[key]
+        return Vectors(rows, self._reasons(keys, rows, reasons))
+
+    def _reasons(self, keys: Sequence[int], rows: Rows, reasons: dict[int, str]) -> dict[int, str]:
+        """Why a row is no direction: it could not be asked, is not finite, or is all zeros."""
+        said = {at: reasons[key] for at, key in enumerate(keys) if key in reasons}
+        odd = ~np.isfinite(rows).all(axis=1)
+        zero = ~np.any(rows, axis=1)
+        rows[zero] = np.nan
+        for at in np.flatnonzero(odd | zero).tolist():
+            said.setdefault(at, "a zero vector" if zero[at] else "the model's output was not a finite number")
+        return said
+
+    def _plan(self, passages: dict[int, Passage]) -> tuple[list[Asked], dict[int, str]]:
+        tokens = self.encoder.tokens
+        if self.pooling.of_word and not tokens.tokenizer.is_fast:
+            raise TiltmeterError(
+                f"{self.pooling.name} needs a fast tokenizer, and that of {self.encoder.name} is a slow one."
+            )
+        encoded = tokens.encode([one.text for one in passages.values()], offsets=self.pooling.of_word)
+        asked: list[Asked] = []
+        reasons: dict[int, str] = {}
+        for (key, passage), one in zip(passages.items(), encoded, strict=True):
+            found = self._positions(passage, one)
+            if isinstance(found, str):
+                reasons[key] = found
+            else:
+                asked.append(Asked(key, one.ids, found))
+        return asked, reasons
+
+    def _positions(self, passage: Passage, encoded: Encoded) -> tuple[int, ...] | str:
+        most = self.encoder.tokens.max_length
+        if most and len(encoded.ids) > most:
+            return f"longer than the model's maximum of {most} tokens"
+        return positions_of(self.pooling, encoded, passage.span)
+
+    def _forward(self, asked: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
+        """Batches, longest first; what is finished is stored also when something stops us."""
+        groups: dict[tuple[int, ...], list[Asked]] = {}
+        for one in asked:  # a sentence with two stimuli is forwarded once
+            groups.setdefault(one.ids, []).append(one)
+        ordered = sorted(groups.values(), key=lambda group: -len(group[0].ids))
+        self.encoder.check_ids(np.array(sorted(set(chain.from_iterable(groups))), dtype=np.int64))
+        lengths = np.array([len(group[0].ids) for group in ordered], dtype=np.int64)
+        known: dict[int, Rows] = {}
+        unsaved: list[int] = []
+        first, sizes = 0, deque(self.budget.cuts(lengths, False)) if ordered else deque()
+        try:
+            while sizes:
+                part = ordered[first : first + sizes[0]]
+                try:
+                    rows = self.encoder.embed(_batch(part, self.encoder.tokens.pad_id), self.layer)
+                except OutOfMemoryError:
+                    self.budget.failed(int(lengths[first]), len(part))
+                    sizes = deque(self.budget.cuts(lengths[first:], False))
+                    continue
+                keys = [one.key for group in part for one in group]
+                known.update(zip(keys, rows, strict=True))
+                unsaved += keys
+                if len(unsaved) >= SAVE_EVERY:
+                    self._save(unsaved, known)
+                first += sizes.popleft()
+                advance(len(keys))
+        finally:
+            self._save(unsaved, known)
+        self.computed += len(known)
+        return known
+
+    def _save(self, keys: list[int], known: dict[int, Rows]) -> None:
+        if keys:
+            self.cache.save(keys, np.stack([known[key] for key in keys]))
+            keys.clear()
+
+
+class StaticProbe:
+    """The same question to static vectors: a passage is a word, and what is not in the vocabulary is missing."""
+
+    label = "static"
+
+    def __init__(self, vectors: StaticVectors) -> None:
+        self.encoder = vectors
+        self.computed = self.reused = 0
+
+    def vectors(self, passages: Sequence[Passage], advance: Advance | None = None) -> Vectors:
+        """The vector of every passage's text."""
+        found = self.encoder.lookup([one.text for one in passages])
+        width = len(next(iter(found.values()))) if found else 1
+        rows = np.full((len(passages), width), np.nan, dtype=np.float32)
+        reasons: dict[int, str] = {}
+        for at, one in enumerate(passages):
+            if one.text not in found:
+                reasons[at] = "a static vector is for a word" if " " in one.text else "not in the vocabulary"
+            elif not np.any(found[one.text]):
+                reasons[at] = "a zero vector"
+            else:
+                rows[at] = found[one.text]
+        if advance:
+            advance(len(passages))
+        return Vectors(rows, reasons)
+
+
+def _batch(groups: Sequence[Sequence[Asked]], pad: int) -> PoolBatch:
+    """Padded ids, and a flat list of (row, column, vector, weight)."""
+    lengths = np.array([len(group[0].ids) for group in groups], dtype=np.int64)
+    ids = np.full((len(groups), int(lengths.max())), pad, dtype=np.int64)
+    ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.fromiter(
+        chain.from_iterable(group[0].ids for group in groups), dtype=np.int64
+    )
+    flat = [(row, one.positions) for row, group in enumerate(groups) for one in group]
+    counts = np.array([len(positions) for _, positions in flat], dtype=np.int64)
+    return PoolBatch(
+        ids=ids,
+        lengths=lengths,
+        row=np.repeat(np.array([row for row, _ in flat], dtype=np.int64), counts),
+        column=np.fromiter(chain.from_iterable(positions for _, positions in flat), dtype=np.int64),
+        vector=np.repeat(np.arange(len(flat)), counts),
+        weight=_inverse(counts),
+        n_vectors=len(flat),
+    )
+
+
+def _inverse(counts: NDArray[np.int64]) -> NDArray[np.float32]:
+    return np.repeat(1.0 / counts, counts).astype(np.float32)

@@ -1,0 +1,122 @@
+"""The template probe: log-probabilities of words in the slots of templates. Batched, duplicates asked once, cached."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.models import LanguageModel, OutOfMemoryError
+from tiltmeter.probes.batching import TokenBudget
+from tiltmeter.probes.embeddings import Advance
+from tiltmeter.probes.plan import Plan, make_plan
+from tiltmeter.probes.row_cache import RowCache, key_of
+from tiltmeter.probes.views import Query
+
+Floats = NDArray[np.float64]
+GROUP, ATTRIBUTE = "{group}", "{attribute}"
+
+
+class TemplateProbe:
+    """Asks one model for the log-probabilities that many queries read."""
+
+    def __init__(self, model: LanguageModel, cache_root: Path | None = None, *, batch_tokens: int | str = "auto") -> None:
+        self.model = model
+        self.tokens = model.tokens
+        self.budget = TokenBudget(model, batch_tokens)
+        identity = {
+            "weights": model.weights_hash,
+            "tokenizer": model.tokens.sha256,
+            "precision": model.precision,
+            "device": model.device,
+            "kind": model.kind,
+        }
+        self.cache = RowCache(cache_root, identity)
+        self.computed = self.reused = 0
+        self._ids: dict[tuple[str, bool], tuple[int, ...]] = {}
+
+    def read(self, queries: Sequence[Query], advance: Advance | None = None) -> list[Floats]:
+        """For every query, one log-probability per column. Queries are numbered by their `sentence`."""
+        keys = [[key_of(q.ids, at, token) for at, token in zip(q.columns, q.tokens, strict=True)] for q in queries]
+        known = {key: float(row[0]) for key, row in self.cache.load([key for some in keys for key in some]).items()}
+        self.reused += len(known)
+        missing = [q for q, some in zip(queries, keys, strict=True) if any(key not in known for key in some)]
+        if missing:
+            numbered = [q._replace(sentence=n, positions=tuple(range(len(q.columns)))) for n, q in enumerate(missing)]
+            known |= self._ask(make_plan({0: numbered}, self.tokens.mask_id or 0), numbered)
+        if advance:
+            advance(len(queries))
+        return [np.array([known[key] for key in some]) for some in keys]
+
+    def _ask(self, plan: Plan, queries: Sequence[Query]) -> dict[int, float]:
+        self.model.check_ids(plan.ids)
+        self.model.check_ids(plan.reads.token)
+        values = [np.full(len(q.columns), np.nan) for q in queries]
+        first, sizes = 0, deque(self.budget.cuts(plan.lengths, False))
+        while sizes:
+            batch, reads = plan.batch(first, sizes[0], self.tokens.pad_id, False)
+            try:
+                answer = self.model.read(batch)
+            except OutOfMemoryError:
+                self.budget.failed(int(plan.lengths[first]), len(batch.lengths))
+                sizes = deque(self.budget.cuts(plan.lengths[first:], False))
+                continue
+            for n, at, value in zip(plan.reads.sentence[reads], plan.reads.position[reads], answer.logprob, strict=True):
+                values[n][at] = value
+            first += sizes.popleft()
+        found = {
+            key_of(q.ids, at, token): float(value)
+            for q, some in zip(queries, values, strict=True)
+            for at, token, value in zip(q.columns, q.tokens, some, strict=True)
+        }
+        self.computed += len(found)
+        self.cache.save(list(found), np.array(list(found.values()), dtype=np.float32)[:, None])
+        return found
+
+    def pieces(self, word: str, template: str, slot: str) -> tuple[int, ...]:
+        """The word's tokens as they would stand in that slot; empty if the vocabulary cannot spell it."""
+        inside = template.index(slot) > 0 and self.tokens.byte_level  # such tokenizers keep the space in front
+        ids = self._encode((" " if inside else "") + word, special=False)
+        return () if self.tokens.tokenizer.unk_token_id in ids else ids
+
+    def _encode(self, text: str, *, special: bool = True) -> tuple[int, ...]:
+        """Ids of a text, remembered: every group asks about the same attributes and priors."""
+        if (text, special) not in self._ids:
+            self._ids[text, special] = self.tokens.encode([text], special=special)[0].ids
+        return self._ids[text, special]
+
+    def masked(self, template: str, group: str | None, attribute: str | None, n_masks: int, read: str) -> Query | None:
+        """The template with words or masks (None) in its slots; `n_masks` stand in the slot that is read.
+
+        No query where masks are lost in tokenising, or the text is too long.
+        """
+        mask = str(self.tokens.tokenizer.mask_token)
+        filled = {GROUP: group or mask, ATTRIBUTE: attribute or mask} | {read: mask * n_masks}
+        text = template
+        for slot, fill in filled.items():
+            text = text.replace(slot, fill)
+        ids = self._encode(text)
+        sites = [at for at, token in enumerate(ids) if token == self.tokens.mask_id]
+        other = ATTRIBUTE if read == GROUP else GROUP
+        n_other = int((group if other == GROUP else attribute) is None)
+        if len(sites) != n_masks + n_other or len(ids) > (self.tokens.max_length or len(ids)):
+            return None
+        first = template.index(read) < template.index(other)
+        columns = tuple(sites[:n_masks] if first else sites[n_other:])
+        return Query(0, ids, columns, (0,) * n_masks, tuple(range(n_masks)))
+
+    def causal(self, template: str, group: str, attribute: str) -> Query | None:
+        """The template with both words in it, read from the attribute on. None if the attribute comes before the group."""
+        start = template.replace(GROUP, group).index(ATTRIBUTE)
+        if template.index(ATTRIBUTE) < template.index(GROUP):
+            return None
+        text = template.replace(GROUP, group).replace(ATTRIBUTE, attribute)
+        one = self.tokens.encode([text], special=False, offsets=True)[0]
+        if one.offsets is None or len(one.ids) > (self.tokens.max_length or len(one.ids)):
+            return None
+        read = tuple(at for at in range(len(one.ids)) if one.offsets[at][1] > start)
+        ids = (self.tokens.bos_id or 0, *one.ids[:-1])
+        return Query(0, ids, read, tuple(one.ids[at] for at in read), read)

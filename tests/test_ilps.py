@@ -1,0 +1,158 @@
+"""ILPS against the original's formula, by another route, for causal models, and what is refused or counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import tiltmeter
+from conftest import GOLDEN, golden_model, reference
+from test_cli import tiltmeter as command
+from tiltmeter import TiltmeterError
+from tiltmeter.associating import Asking, associate
+from tiltmeter.associating.domains import domain_row
+from tiltmeter.associating.kurita import differences
+from tiltmeter.benchmarks import AssociationBenchmark
+from tiltmeter.benchmarks._association import Contrast, WordSet
+from tiltmeter.estimating import Settings
+from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
+from tiltmeter.runs import load_run
+
+WORDS = {
+    "groups": {"gender": {"man": ["man"], "woman": ["woman"]}},
+    "templates": ["The {group} is {attribute}."],
+    "attributes": {"valence": {"good": ["kind", "clever"], "bad": ["rude", "unconvincing", "loud"]}},
+}
+
+
+def bench(folder: Path, **changes: object) -> AssociationBenchmark:
+    (folder / "words.json").write_text(json.dumps(WORDS | changes))
+    loaded = tiltmeter.load_benchmark("ilps", path=folder / "words.json")
+    assert isinstance(loaded, AssociationBenchmark)
+    return loaded
+
+
+def test_kuritas_formula() -> None:
+    """Both probabilities at the group's mask, as the paper has it (its code reads the prior elsewhere)."""
+    probe = TemplateProbe(golden_model("tiny-bert-cased"))
+    sentences = [json.loads(line) for line in (GOLDEN / "data" / "ilps_sentences.jsonl").read_text().splitlines()]
+    expected = {row["id"]: row["formula"] for row in reference("ilps_kurita")["tiny-bert-cased"]["rows"]}
+    for one in sentences:
+        template = one["template"].replace("GGG", "{group}").replace("XXX", "{attribute}")
+        sides = (WordSet("male", tuple(one["male_words"])), WordSet("female", tuple(one["female_words"])))
+        (found,) = differences(probe, Contrast("x", (template,), (one["target"],), *sides))
+        assert found == pytest.approx(expected[one["id"]]["bias_prior_corrected"], abs=1e-5), one["id"]
+
+
+def test_group_scores_by_hand(tmp_path: Path) -> None:
+    """Pieces of an attribute behind as many masks, their mean; in the prior the group is one mask."""
+    model = golden_model("tiny-bert-cased")
+    done = associate(model, bench(tmp_path), cache=False)
+    facts = done.facts.set_index(["set", "text"])["value"]
+    tokenizer = model.tokens.tokenizer
+
+    def logprobs(text: str, pieces: list[int], behind: int) -> float:
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        sites = (ids[0] == tokenizer.mask_token_id).nonzero().flatten().tolist()[behind:]
+        with torch.inference_mode():
+            scores = model._module(input_ids=ids).logits[0].log_softmax(-1)
+        return float(np.mean([float(scores[site, piece]) for site, piece in zip(sites, pieces, strict=True)]))
+
+    for word in ("rude", "unconvincing", "loud"):
+        pieces = tokenizer(word, add_special_tokens=False)["input_ids"]
+        masks = "[MASK]" * len(pieces)
+        given, prior = logprobs(f"The woman is {masks}.", pieces, 0), logprobs(f"The [MASK] is {masks}.", pieces, 1)
+        assert facts["woman", word] == pytest.approx(given - prior, abs=1e-5)
+    row = done.estimates.query("group == 'woman' and scorer == 'valence:bad'").iloc[0]
+    assert row["value"] == pytest.approx(np.mean([facts["woman", word] for word in ("rude", "unconvincing", "loud")]))
+    assert done.estimates["measure"].value_counts().to_dict() == {"ilps": 4, "group_variance": 2}
+    assert (done.estimates["neutral"] == 0).all()
+
+
+def test_causal_models_by_hand(tmp_path: Path) -> None:
+    """log P of all from the attribute on, given the group, less the same behind a neutral word; another name."""
+    model = golden_model("tiny-gpt2")
+    done = associate(model, bench(tmp_path), cache=False)
+    assert set(done.estimates["measure"]) == {"ilps_causal", "group_variance"}
+    tokenizer = model.tokens.tokenizer
+
+    def tail(group: str, word: str) -> float:
+        head, whole = f"The {group} is", f"The {group} is {word}."
+        ids = [tokenizer.bos_token_id, *tokenizer(whole)["input_ids"]]
+        with torch.inference_mode():
+            scores = model._module(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
+        return float(sum(scores[at - 1, ids[at]] for at in range(1 + len(tokenizer(head)["input_ids"]), len(ids))))
+
+    facts = done.facts.set_index(["set", "text"])["value"]
+    for word in ("rude", "loud"):
+        assert facts["man", word] == pytest.approx(tail("man", word) - tail("person", word), abs=1e-4)
+
+
+def test_embedded_words_run_offline_and_from_the_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("run", "-m", "plumb-mlm", "-b", "ilps", "--test", "gender", "-o", tmp_path / "r", "--resamples", 100)
+    assert command(*words) == 0
+    first = load_run(tmp_path / "r")
+    assert set(first.estimates["measure"]) == {"ilps", "ilps_kurita", "group_variance"}
+    assert set(first.estimates.query("measure == 'ilps'")["group"]) == {"man", "woman", "transgender"}
+    assert "Variance over 3 groups, gender" in capsys.readouterr().out
+    assert command(*words) == 0
+    again = load_run(tmp_path / "r")
+    assert again.manifest["evaluations"][0]["associations"]["reads_computed"] == 0
+    assert again.estimates["value"].tolist() == first.estimates["value"].tolist()
+
+
+def test_lists_by_file(tmp_path: Path) -> None:
+    (tmp_path / "traits").write_text("Stubborn\nHonest\n\nHonest\n")
+    bench = tiltmeter.load_benchmark("ilps")
+    assert isinstance(bench, AssociationBenchmark)
+    asking = Asking(tests=["gender"], attributes=[tmp_path / "traits"])
+    rows = associate(golden_model("tiny-bert-cased"), bench, asking, cache=False).estimates.query("measure == 'ilps_kurita'")
+    assert rows["group"].tolist() == ["occupations", "pleasant", "unpleasant", "traits"] and rows["n"].iloc[-1] == 2
+    (tmp_path / "traits").write_text("Stubborn\n")
+    with pytest.raises(TiltmeterError, match="has 1 words"):
+        associate(golden_model("tiny-bert-cased"), bench, asking, cache=False)
+
+
+def test_what_cannot_be_spelt_is_missing_and_counted(tmp_path: Path) -> None:
+    odd = {"valence": {"good": ["kind", "clever"], "bad": ["rude", "\u4eba", "loud"]}}
+    row = associate(golden_model("tiny-bert-cased"), bench(tmp_path, attributes=odd), cache=False).estimates.iloc[0]
+    assert row["n"] == 2 and row["n_missing"] == 1 and "cannot spell" in row["missing"]
+    reversed_ = bench(tmp_path, templates=["How {attribute} the {group} is."])
+    row = associate(golden_model("tiny-gpt2"), reversed_, cache=False).estimates.iloc[0]
+    assert np.isnan(row["value"]) and "refused" in row["note"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"templates": ["The {group} is nice."]}, "once each"),
+        ({"templates": []}, "no templates"),
+        ({"attributes": {"valence": {"good": ["kind"]}}}, "need two named lists"),
+        ({"groups": {"gender": {"man": "man"}}}, "is not a list of words"),
+        ({"groups": ["man"]}, "not a JSON object"),
+    ],
+)
+def test_broken_word_files_are_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:
+    with pytest.raises(TiltmeterError, match=said):
+        bench(tmp_path, **changes)
+
+
+def test_variance_over_groups_knows_noise_from_difference() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(4, 30))
+    apart = noise + np.array([[-1.0], [0], [0], [1.5]])
+    same, far = (domain_row("x", "y", scores, Settings(resamples=500)) for scores in (noise, apart))
+    assert same["p"] > 0.05 > far["p"] and same["low"] == 0 and far["low"] > 0
+    assert far["low"] < far["value"] < far["high"]
+    assert "refused" in domain_row("x", "y", noise[:1], Settings())["note"]
+
+
+def test_a_mask_in_the_wrong_place_is_noticed() -> None:
+    probe = TemplateProbe(golden_model("tiny-bert-cased"))
+    assert probe.masked("The {group} [MASK] is {attribute}.", "man", None, 1, ATTRIBUTE) is None
+    with pytest.raises(TiltmeterError, match="no domain 'age'"):
+        associate(golden_model("tiny-bert-cased"), tiltmeter.load_benchmark("ilps"), Asking(tests=["age"]))  # type: ignore[arg-type]

@@ -1,0 +1,76 @@
+"""Pairs, slots and association tests in one run: one table, one folder, and each kind estimated by its own measures."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pandas as pd
+import pytest
+
+import tiltmeter
+from conftest import GOLDEN
+from test_cli import tiltmeter as command
+from tiltmeter import TiltmeterError
+from tiltmeter.running import Options, Settings, run
+from tiltmeter.runs import Run, load_run
+
+BERT = GOLDEN / "models" / "tiny-bert-cased"
+QUICK = Options(settings=Settings(100), limit=12, cache=False)
+
+
+@cache
+def mixed() -> Run:
+    folder = Path(mkdtemp(prefix="tiltmeter-mixed-"))
+    return run(BERT, ["starter-pairs", "plumb-slots", "seat"], "aul", output=folder, options=QUICK)
+
+
+def test_each_kind_has_its_rows_and_its_table() -> None:
+    estimates = mixed().estimates
+    of = estimates.groupby("benchmark")["measure"].agg(set)
+    assert {"bias_score", "kls"} <= of["starter-pairs"]
+    assert {"mps", "mnt", "mnt_gap"} <= of["plumb-slots"]
+    assert of["seat"] == {"effect_size", "mean_abs_effect"}
+    again = load_run(mixed().folder)
+    pd.testing.assert_frame_equal(again.estimates, estimates, check_dtype=False)
+    assert {one["benchmark"]["name"] for one in again.manifest["evaluations"]} == set(of.index)
+    for name in ("scores", "slots", "associations", "items"):
+        assert (mixed().folder / f"{name}.parquet").is_file()
+
+
+def test_everything_is_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("-b", "starter-pairs", "-b", "plumb-slots", "-b", "seat", "-s", "aul", "--limit", 12, "--resamples", 100)
+    assert command("run", "-m", BERT, *asked, "-o", tmp_path / "r") == 0
+    out = capsys.readouterr().out
+    for benchmark in ("starter-pairs", "plumb-slots", "seat"):
+        assert out.count(f"tiny-bert-cased × {benchmark}") == 1
+        assert out.count(f"tiny-bert-cased on {benchmark}:") == 1
+
+
+def test_a_measure_named_takes_the_rows_of_its_kind_alone(tmp_path: Path) -> None:
+    one = run(BERT, ["starter-pairs", "seat"], "aul", ["effect-size"], output=tmp_path / "r", options=QUICK)
+    assert set(one.estimates["measure"]) == {"effect_size"}
+    two = run(BERT, ["starter-pairs", "seat"], "aul", ["bias_score"], output=tmp_path / "r", options=QUICK)
+    assert set(two.estimates["measure"]) == {"bias_score"}
+    with pytest.raises(TiltmeterError, match="no benchmark here has that"):
+        run(BERT, "starter-pairs", "aul", ["effect_size"], output=tmp_path / "s", options=QUICK)
+    assert not (tmp_path / "s").exists()
+
+
+def test_estimates_again_from_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("estimate", mixed().folder, "--json", "--resamples", 100) == 0
+    assert '"mnt"' in capsys.readouterr().out
+    run(BERT, "seat", output=tmp_path / "r", options=QUICK)
+    assert command("estimate", tmp_path / "r") == 2
+    assert "estimates.csv has them" in capsys.readouterr().err
+
+
+def test_the_debiasing_study_shows_seat_where_both_runs_have_it(tmp_path: Path) -> None:
+    for name in ("plumb-mlm", "zoo"):
+        model = "plumb-mlm" if name == "plumb-mlm" else BERT
+        run(model, ["plumb-slots", "seat"], output=tmp_path / name, options=QUICK)
+    table = tiltmeter.study("debiasing", [tmp_path / "plumb-mlm", tmp_path / "zoo"], resamples=100).table
+    seat = pd.concat(load_run(tmp_path / name).estimates for name in ("plumb-mlm", "zoo"))
+    wanted = seat[(seat["measure"] == "mean_abs_effect") & (seat["group"] == "gender")].set_index("model")["value"]
+    assert table.groupby("model")["seat"].first().to_dict() == pytest.approx(wanted.to_dict())
