@@ -14,7 +14,9 @@ import pandas as pd
 
 from conftest import GOLDEN
 from tiltmeter import Scores
-from tiltmeter.running import Options, Settings, run
+from tiltmeter.estimating import Settings
+from tiltmeter.evaluating import Options
+from tiltmeter.running import run
 
 Numbers = Sequence[float] | np.ndarray
 

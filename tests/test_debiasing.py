@@ -8,7 +8,6 @@ from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
@@ -18,8 +17,10 @@ from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import Finding, TiltmeterError
+from tiltmeter.estimating import Settings
+from tiltmeter.evaluating import Options
 from tiltmeter.models import EMBEDDED
-from tiltmeter.running import Options, Settings, run
+from tiltmeter.running import run
 
 SOURCE = EMBEDDED["plumb-mlm"]
 

@@ -16,7 +16,9 @@ import tiltmeter
 from conftest import GOLDEN, golden_model
 from test_estimating import make_scores
 from tiltmeter import Benchmark, Item, Scores, TiltmeterError
-from tiltmeter.running import Options, Settings, run
+from tiltmeter.estimating import Settings
+from tiltmeter.evaluating import Options
+from tiltmeter.running import run
 from tiltmeter.runs import load_scores
 
 BERT, GPT = GOLDEN / "models" / "tiny-bert-cased", GOLDEN / "models" / "tiny-gpt2"

@@ -13,7 +13,9 @@ import tiltmeter
 from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
-from tiltmeter.running import Options, Settings, run
+from tiltmeter.estimating import Settings
+from tiltmeter.evaluating import Options
+from tiltmeter.running import run
 from tiltmeter.runs import Run, load_run
 
 BERT = GOLDEN / "models" / "tiny-bert-cased"

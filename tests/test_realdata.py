@@ -9,8 +9,10 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from tiltmeter.estimating import Settings
+from tiltmeter.evaluating import Options
 from tiltmeter.probes.sentences import tokenise
-from tiltmeter.running import Options, Settings, run
+from tiltmeter.running import run
 
 pytestmark = pytest.mark.realdata
 

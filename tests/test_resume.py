@@ -17,7 +17,8 @@ from conftest import GOLDEN
 RUN = """
 import os, signal, sys
 from tiltmeter.models import LanguageModel
-from tiltmeter.running import Options, run
+from tiltmeter.evaluating import Options
+from tiltmeter.running import run
 from tiltmeter.estimating import Settings
 
 real, calls = LanguageModel.begin, 0

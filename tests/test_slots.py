@@ -17,6 +17,8 @@ import tiltmeter
 from conftest import GOLDEN, MASKED, golden_model, reference
 from test_cli import tiltmeter as command
 from tiltmeter import Benchmark, Item, TiltmeterError, catalog
+from tiltmeter.estimating import Settings
+from tiltmeter.evaluating import Options
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.lean import lean
 from tiltmeter.measures.mnt import mnt
@@ -28,7 +30,7 @@ from tiltmeter.measures.mps_gap import mps_gap
 from tiltmeter.models.filling import count_larger
 from tiltmeter.probes import SlotsProbe
 from tiltmeter.probes.terms import term_list
-from tiltmeter.running import Options, Settings, run
+from tiltmeter.running import run
 from tiltmeter.slot_estimating import slot_measures
 from tiltmeter.slot_tables import best_matches
 from tiltmeter.store import ObservationCache

@@ -10,11 +10,17 @@ from tiltmeter.benchmarks._locate import user_cache
 from tiltmeter.models import LanguageModel
 
 
-def cache_root(cache: bool | str | Path) -> Path | None:
-    """The folder of all observations: the user's cache, the one given, or none."""
+def cache_folder(cache: bool | str | Path) -> Path | None:
+    """The user's cache, the one given, or none."""
     if cache is False:
         return None
-    return (user_cache() if cache is True else Path(cache)) / "observations"
+    return user_cache() if cache is True else Path(cache)
+
+
+def cache_root(cache: bool | str | Path) -> Path | None:
+    """The folder of all observations in it."""
+    folder = cache_folder(cache)
+    return folder and folder / "observations"
 
 
 def identity(model: LanguageModel, benchmark: Benchmark, **more: str) -> dict[str, str]:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__, catalog
-from tiltmeter.associating import Asking, Associated, associate, check_asking, load_asked
+from tiltmeter.associating import check_asking
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark, takes_terms
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY, Settings
-from tiltmeter.models import check_model, load_model
+from tiltmeter.evaluating import Options, Watch, associate_all, evaluate, unwatched
 from tiltmeter.paired import check_columns
-from tiltmeter.probes import VIEWS
 from tiltmeter.probes.batching import check_batch_tokens
-from tiltmeter.probes.likelihood import Advance
 from tiltmeter.runs import (
     Run,
     clear,
@@ -34,39 +30,15 @@ from tiltmeter.runs import (
     write_associations,
     write_estimates,
 )
-from tiltmeter.scoring import check_alignment, choose_scorers, score
+from tiltmeter.scoring import check_alignment
 from tiltmeter.slot_estimating import READS
-from tiltmeter.slot_filling import TOP_K, check_slots, check_top_k, fill_slots
-from tiltmeter.slot_tables import Slots
+from tiltmeter.slot_filling import check_top_k
 from tiltmeter.store import write_json
-from tiltmeter.tables import Scores, items_table
+from tiltmeter.tables import items_table
 
 DEFAULT_MODELS = ("plumb-mlm", "plumb-clm")
 DEFAULT_BENCHMARKS = ("plumb-pairs",)
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pandas", "pyarrow", "scipy")
-Watch = Callable[[str, int], AbstractContextManager[Advance]]
-
-
-@dataclass(frozen=True)
-class Options:
-    """Everything about a run that is not the models, the benchmarks or the scorers."""
-
-    by: Sequence[str] = DEFAULT_BY
-    limit: int | None = None
-    settings: Settings = field(default_factory=Settings)
-    kind: str | None = None
-    device: str = "auto"
-    precision: str = "auto"
-    batch_tokens: int | str = "auto"
-    alignment: str = "auto"
-    cache: bool | str | Path = True
-    data_dir: str | Path | None = None
-    columns: dict[str, str] | None = None
-    encoding: str | None = None
-    trust_remote_code: bool = False
-    terms: str | Path | None = None
-    top_k: int = TOP_K
-    asking: Asking = field(default_factory=Asking)
 
 
 def run(
@@ -99,9 +71,9 @@ def run(
         clear(folder)
         write_json(folder / "manifest.json", manifest)
 
-    evaluated = _evaluate(models, loaded, scorers, options, watch or _unwatched, begin) if loaded else ()
+    evaluated = evaluate(models, loaded, scorers, options, watch or unwatched, begin) if loaded else ()
     scores, slots = together(list(evaluated))
-    associated = list(_associate(models, tests, options, watch, begin))
+    associated = list(associate_all(models, tests, options, watch, begin))
     scores.write_tables(folder)
     if slots is not None:
         slots.write_table(folder)
@@ -126,97 +98,6 @@ def _listed(given: Any) -> list[str]:
     if given is None:
         return []
     return list(dict.fromkeys(map(str, [given] if isinstance(given, str | Path) else given)))
-
-
-def _evaluate(
-    models: Sequence[str],
-    benchmarks: Sequence[Benchmark],
-    scorers: Sequence[str],
-    options: Options,
-    watch: Watch,
-    begin: Callable[[], None],
-) -> Iterator[Scores | Slots]:
-    kinds = {name: options.kind or check_model(name) for name in models}  # of a hub model known only when it is loaded
-    for name, kind in kinds.items():
-        if kind:
-            scorers_for(kind, scorers, name, set(kinds.values()))
-    taken: set[str] = set()
-    for name in models:
-        model = load_model(
-            name,
-            kind=options.kind,
-            precision=options.precision,
-            device=options.device,
-            trust_remote_code=options.trust_remote_code,
-        )
-        if model.name in taken:  # two folders of the same name
-            model.name = f"{model.name}-{model.weights_hash[:8]}"
-        wanted = scorers_for(model.kind, scorers, name, set(kinds.values()) | {model.kind})
-        for benchmark in benchmarks:
-            if benchmark.slot_items:
-                check_slots(model, benchmark, options.top_k)
-            else:
-                choose_scorers(model, benchmark, wanted)
-        if not taken:
-            begin()
-        taken.add(model.name)
-        for benchmark in benchmarks:
-            with watch(f"{model.name} × {benchmark.name}", len(benchmark.scored_items or benchmark.slot_items)) as advance:
-                how: dict[str, Any] = {
-                    "cache": options.cache, "batch_tokens": options.batch_tokens, "advance": advance,
-                }  # fmt: skip
-                if benchmark.slot_items:
-                    yield fill_slots(model, benchmark, top_k=options.top_k, **how)
-                else:
-                    yield score(model, benchmark, wanted, alignment=options.alignment, **how)
-
-
-def _associate(
-    models: Sequence[str],
-    benchmarks: Sequence[AssociationBenchmark],
-    options: Options,
-    watch: Watch | None,
-    begin: Callable[[], None],
-) -> Iterator[Associated]:
-    """Every model on the association tests. Here a model may also be a file of static vectors."""
-    taken: set[str] = set()
-    for name in models if benchmarks else ():
-        model = load_asked(
-            name,
-            kind=options.kind,
-            precision=options.precision,
-            device=options.device,
-            trust_remote_code=options.trust_remote_code,
-        )
-        if model.name in taken:  # two folders of the same name
-            model.name = f"{model.name}-{model.weights_hash[:8]}"
-        if not taken:
-            begin()
-        taken.add(model.name)
-        for benchmark in benchmarks:
-            yield associate(
-                model,
-                benchmark,
-                options.asking,
-                options.settings,
-                cache=options.cache,
-                batch_tokens=options.batch_tokens,
-                watch=watch,
-            )
-
-
-def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
-    """Of the scorers asked for, those for this kind of model; one that is for another model of the run is left to it."""
-    views = {name: VIEWS[catalog.find("scorers", name).constant("VIEW")] for name in names}
-    foreign = [name for name, view in views.items() if view.kind != kind and view.kind not in kinds]
-    ours = [name for name, view in views.items() if view.kind == kind]
-    if foreign or (names and not ours):
-        name = (foreign or list(names))[0]
-        raise TiltmeterError(
-            f"{name} needs a {views[name].kind} language model, but {model} is {kind}. "
-            f"`tiltmeter list scorers` shows which scorers go with which kind."
-        )
-    return ours
 
 
 def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benchmark]:
@@ -307,8 +188,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-@contextmanager
-def _unwatched(_: str, __: int) -> Iterator[Advance]:
-    yield lambda _: None

@@ -14,7 +14,6 @@ from tiltmeter.associating.ilps import ilps
 from tiltmeter.associating.kurita import kurita
 from tiltmeter.associating.seat import seat
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark
-from tiltmeter.benchmarks._locate import user_cache
 from tiltmeter.benchmarks._word_sets import WordFile
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings
@@ -32,6 +31,7 @@ from tiltmeter.models import (
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import find_pooling
 from tiltmeter.probes.templates import TemplateProbe
+from tiltmeter.provenance import benchmark_facts, cache_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def associate(
     asking, settings = asking or Asking(), settings or Settings()
     check_asking([benchmark], asking)
     settings.check()
-    root = None if cache is False else user_cache() if cache is True else Path(cache)
+    root = cache_folder(cache)
     found, how = _ask(model, benchmark, asking, settings, root, batch_tokens, watch)
     names = {"model": model.name, "benchmark": benchmark.name}
     estimates = pd.DataFrame([names | row for row in found.rows])[list(ESTIMATE_COLUMNS)]
@@ -170,13 +170,6 @@ def _manifest(model: Model, benchmark: AssociationBenchmark, found: Found, how: 
     tokenizer = {} if isinstance(model, StaticVectors) else {"tokenizer": model.tokens.facts()}
     return {
         "model": facts | {"kind": model.kind, "weights_sha256": model.weights_hash, "shown_as": model.name} | tokenizer,
-        "benchmark": {
-            "name": benchmark.name,
-            "source": benchmark.source,
-            "file_sha256": benchmark.sha256,
-            "data_sha256": benchmark.data_hash,
-            "citation": benchmark.citation,
-            "notes": benchmark.note_counts() | dict(found.notes),
-        },
+        "benchmark": benchmark_facts(benchmark, notes=benchmark.note_counts() | dict(found.notes)),
         "associations": how | found.details,
     }

@@ -115,7 +115,8 @@ def run(
     from tiltmeter import run as do_run
     from tiltmeter.associating import Asking
     from tiltmeter.estimating import DEFAULT_BY, Settings
-    from tiltmeter.running import DEFAULT_BENCHMARKS, DEFAULT_MODELS, Options
+    from tiltmeter.evaluating import Options
+    from tiltmeter.running import DEFAULT_BENCHMARKS, DEFAULT_MODELS
 
     options = Options(
         by=by or DEFAULT_BY,

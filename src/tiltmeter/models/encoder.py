@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.hashing import hash_state
-from tiltmeter.models.language_model import LanguageModel, OutOfMemoryError, _matmul_precision
+from tiltmeter.models.language_model import LanguageModel
+from tiltmeter.models.passing import passing
 from tiltmeter.models.tokenization import Tokenization
 
 if TYPE_CHECKING:
@@ -88,17 +89,8 @@ class Encoder:
 
     def embed(self, batch: PoolBatch, layer: int = -1) -> NDArray[np.float32]:
         """One forward pass; one vector for each that the batch names."""
-        import torch
-
-        with torch.inference_mode(), _matmul_precision(self.precision):
-            try:
-                return self._embed(batch, layer).cpu().numpy()
-            except torch.OutOfMemoryError as error:
-                raise OutOfMemoryError(str(error)) from None
-            except RuntimeError as error:
-                if "can't allocate memory" in str(error):  # how the CPU allocator puts it
-                    raise OutOfMemoryError(str(error)) from None
-                raise
+        with passing(self.precision):
+            return self._embed(batch, layer).cpu().numpy()
 
     def _embed(self, batch: PoolBatch, layer: int) -> torch.Tensor:
         import torch

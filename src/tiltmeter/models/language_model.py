@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.body_and_head import BodyAndHead
 from tiltmeter.models.filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.hashing import hash_state
+from tiltmeter.models.passing import passing
 from tiltmeter.models.tokenization import Tokenization
 
 if TYPE_CHECKING:
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
-
-
-class OutOfMemoryError(Exception):
-    """The batch did not fit; a smaller one may."""
 
 
 @dataclass(frozen=True)
@@ -102,38 +97,23 @@ class LanguageModel:
 
     def begin(self, batch: Batch) -> Pending:
         """Starts a pass. A GPU works on it while the caller goes on; on a CPU it is done when this returns."""
-        with self._passing():
+        with passing(self.precision):
             return self._begin(batch)
 
     def fill(self, batch: Batch, ask: Ask) -> Filled:
         """One pass over sequences with masks, and what may fill them."""
-        with self._passing():
+        with passing(self.precision):
             return fill(self._parts, batch, ask)
 
     def logprobs(self, batch: Batch) -> Floats:
         """One pass, and the log-probability of every read."""
-        with self._passing():
+        with passing(self.precision):
             return logprobs(self._parts, batch)
 
     @property
     def vocabulary(self) -> int:
         """How many tokens it can predict."""
         return int(self._module.config.vocab_size)
-
-    @contextmanager
-    def _passing(self) -> Iterator[None]:
-        """Inference in the model's precision; running out of memory is told from other faults."""
-        import torch
-
-        with torch.inference_mode(), _matmul_precision(self.precision):
-            try:
-                yield
-            except torch.OutOfMemoryError as error:
-                raise OutOfMemoryError(str(error)) from None
-            except RuntimeError as error:
-                if "can't allocate memory" in str(error):  # how the CPU allocator puts it
-                    raise OutOfMemoryError(str(error)) from None
-                raise
 
     def _begin(self, batch: Batch) -> Pending:
         import torch
@@ -227,24 +207,6 @@ def _range(ascending: Ints, low: int, high: int) -> tuple[int, int]:
     """Where the values in [low, high) stand."""
     first, last = np.searchsorted(ascending, (low, high))
     return int(first), int(last)
-
-
-class _matmul_precision:  # noqa: N801 — reads as a verb in `with`
-    """Sets how float32 products are computed for the length of a pass, and puts the old setting back."""
-
-    def __init__(self, precision: str) -> None:
-        self.wanted = "high" if precision == "tf32" else "highest"
-
-    def __enter__(self) -> None:
-        import torch
-
-        self.before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision(self.wanted)
-
-    def __exit__(self, *_: object) -> None:
-        import torch
-
-        torch.set_float32_matmul_precision(self.before)
 
 
 def require(model: LanguageModel, kind: str, what: str) -> None:
