@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import lzma
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -13,6 +15,7 @@ import tiltmeter
 from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
+from tiltmeter.associating import Asking
 from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
 from tiltmeter.running import run
@@ -76,3 +79,12 @@ def test_the_debiasing_study_shows_seat_where_both_runs_have_it(tmp_path: Path) 
     seat = pd.concat(load_run(tmp_path / name).estimates for name in ("plumb-mlm", "zoo"))
     wanted = seat[(seat["measure"] == "mean_abs_effect") & (seat["group"] == "gender")].set_index("model")["value"]
     assert table.groupby("model")["seat"].first().to_dict() == pytest.approx(wanted.to_dict())
+
+
+def test_a_mistake_found_after_the_start_leaves_nothing(tmp_path: Path) -> None:
+    """That an archive is cut short is found only when it is read, and then a model has been loaded already."""
+    (tmp_path / "text.xz").write_bytes(lzma.compress(b"These are five words here.\n" * 9000)[:-40])
+    asking = Asking(corpus=[tmp_path / "text.xz"])
+    with pytest.raises(TiltmeterError, match="corrupt or truncated"):
+        run(BERT, "ceat", output=tmp_path / "r", options=replace(QUICK, asking=asking))
+    assert not (tmp_path / "r").exists()

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,10 @@ from tiltmeter.paired import check_columns
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.runs import (
     Run,
-    clear,
     estimate_all,
     keep_observations,
     of_associations,
+    opening,
     output_folder,
     together,
     write_associations,
@@ -64,16 +63,12 @@ def run(
     check_asking(tests, options.asking)
     loaded = [one for one in everything if one not in tests]
     _check_names(loaded, scorers, measures, options, associations=bool(tests))
-    manifest = _opening(models, benchmarks, scorers, measures, options)
+    manifest = _manifest(models, benchmarks, scorers, measures, options)
 
-    @cache
-    def begin() -> None:  # an earlier run is replaced only when the first model is loaded and can be asked
-        clear(folder)
-        write_json(folder / "manifest.json", manifest)
-
-    evaluated = evaluate(models, loaded, scorers, options, watch or unwatched, begin) if loaded else ()
-    scores, slots = together(list(evaluated))
-    associated = list(associate_all(models, tests, options, watch, begin))
+    with opening(folder, manifest) as begin:
+        evaluated = evaluate(models, loaded, scorers, options, watch or unwatched, begin) if loaded else ()
+        scores, slots = together(list(evaluated))
+        associated = list(associate_all(models, tests, options, watch, begin))
     scores.write_tables(folder)
     if slots is not None:
         slots.write_table(folder)
@@ -150,7 +145,7 @@ def _check_names(
         check_columns(items_table(benchmark), benchmark.name, options.by)
 
 
-def _opening(
+def _manifest(
     models: Sequence[str | Path],
     benchmarks: Sequence[str | Path],
     scorers: Sequence[str] | None,

@@ -6,8 +6,10 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings, estimate
 from tiltmeter.importing import import_scores
 from tiltmeter.slot_estimating import READS, estimate_slots, slot_measures
 from tiltmeter.slot_tables import Slots
-from tiltmeter.store import read_json, write_table, write_text
+from tiltmeter.store import read_json, write_json, write_table, write_text
 from tiltmeter.tables import Scores
 
 if TYPE_CHECKING:
@@ -120,6 +122,26 @@ def clear(folder: Path) -> None:
         raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
     for stale in ("observations", "studies"):
         shutil.rmtree(folder / stale, ignore_errors=True)
+
+
+@contextmanager
+def opening(folder: Path, manifest: dict[str, Any]) -> Iterator[Callable[[], None]]:
+    """Gives what begins a run, to be called when a model is loaded and can be asked: an earlier run is replaced only then.
+
+    What can be mended by the user ends it without a trace; killed or interrupted, it stays as an unfinished run.
+    """
+
+    @cache
+    def begin() -> None:
+        clear(folder)
+        write_json(folder / "manifest.json", manifest)
+
+    try:
+        yield begin
+    except TiltmeterError:
+        if begin.cache_info().currsize and [path.name for path in folder.iterdir()] == ["manifest.json"]:
+            shutil.rmtree(folder)
+        raise
 
 
 def keep_observations(folder: Path, manifests: Sequence[dict[str, Any]]) -> None:
