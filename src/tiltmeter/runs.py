@@ -33,6 +33,11 @@ class Run:
     manifest: dict[str, Any]
     slots: Slots | None = None
 
+    def _repr_html_(self) -> str:
+        from tiltmeter import as_html  # how things look is decided in report/, which is above
+
+        return as_html(self)
+
 
 def together(parts: Sequence[Scores | Slots]) -> tuple[Scores, Slots | None]:
     """What a run found: its scores (perhaps none) with the items of all benchmarks, and its slots if it had any."""
