@@ -59,7 +59,7 @@ def figure(name: str, runs: Runs, *, width: str | float = "one", **options: Any)
 
 
 def table(name: str, runs: Runs, **options: Any) -> pd.DataFrame:
-    """A table of stored runs: `estimates`, `comparison`, a study's main table, or one of its others (`agreement-differences`)."""
+    """A table of stored runs: `estimates`, `comparison`, a study's main table, or another one (`agreement-differences`)."""
     source, part = parts_of("table", name)
     if source == "estimates":
         found = stored_estimates(runs, **options)
@@ -116,15 +116,12 @@ def stored_estimates(
     import pandas as pd
 
     folders = _folders(runs)
-    scores, slots = load_scores(folders), load_slots(folders)  # refuses runs that do not go together
+    load_scores(folders), load_slots(folders)  # refuses runs that do not go together
     stored = [load_run(folder).estimates for folder in folders]
-    known = settings is None and all(len(one) and (by is None or by in set(one["by"])) for one in stored)
-    found = (
-        pd.concat(stored, ignore_index=True)
-        if known
-        else estimate_all(scores, slots, measure, by or "bias_type", settings or Settings())
-    )
-    return _only(_only(found, "measure", measure), "scorer", scorers)
+    if settings is None and all(len(one) and (by is None or by in set(one["by"])) for one in stored):
+        return _only(_only(pd.concat(stored, ignore_index=True), "measure", measure), "scorer", scorers)
+    slots = None if scorers else load_slots(folders)
+    return estimate_all(load_scores(folders, scorers), slots, measure, by or "bias_type", settings or Settings())
 
 
 def _only(rows: pd.DataFrame, column: str, wanted: Sequence[str] | None) -> pd.DataFrame:
