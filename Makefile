@@ -23,6 +23,7 @@ types: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-docs
 	$(BIN)/python scripts/api_reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
 
 # torch first and pinned: left to the resolver it may pull a build with gigabytes of CUDA libraries.
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -60,7 +60,7 @@ def _signature(name: str, function: Any) -> str:
         if one.kind is one.KEYWORD_ONLY and not keyword_only:
             parts.append("*")
             keyword_only = True
-        star = {one.VAR_KEYWORD: "**", one.VAR_POSITIONAL: "*"}.get(one.kind, "")
+        star = "**" if one.kind is one.VAR_KEYWORD else ""
         default = "" if one.default is one.empty else f" = {one.default!r}"
         parts.append(f"{star}{one.name}: {one.annotation}{default}")
     gives = signature.return_annotation
