@@ -72,7 +72,7 @@ def _command(act: Callable[..., None], kind: str, name: str, source: str) -> Any
         common = {"output": (TableFile, None), "form": (Form, None), "caption": (Caption, ""), "digits": (Digits, None)}
     shared = [_parameter("runs", Folders), *(_parameter(key, *how) for key, how in common.items())]
     shared.append(_parameter("scorers", Scorers, None))
-    if source in catalog.names("studies") or source.replace("-", "_") in catalog.names("studies"):
+    if (kind, source) not in OURS:
         entry = catalog.find("studies", source)
         command.__doc__ = f"{entry.summary}\n\n{entry.constant('CITATION')}"
         own = [_parameter("without", Without, None), *(_option(entry, one) for one in own_parameters(entry))]

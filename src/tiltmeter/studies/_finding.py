@@ -38,7 +38,7 @@ class Finding:
 
     def draw(self, name: str | None = None, width: str | float = "one") -> Any:
         """A figure by name (the first unless named), as a matplotlib Figure, one or two columns (or so many inches) wide."""
-        if not self.figures:
+        if not name and not self.figures:
             raise TiltmeterError(f"{self.study} has no figure of these runs; it has the tables {', '.join(self.tables)}.")
         name = name or next(iter(self.figures))
         if name not in self.figures:
