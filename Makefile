@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test lint types check clean
+.PHONY: run test lint types docs check clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -19,6 +19,12 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
+# The site, in site/: no fonts, scripts or pictures from elsewhere. A broken link fails it.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python scripts/api_reference.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
+
 # torch first and pinned: left to the resolver it may pull a build with gigabytes of CUDA libraries.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -30,5 +36,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) install -c constraints.txt -e '.[dev]'
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) install -c constraints.txt -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build site dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

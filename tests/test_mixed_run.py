@@ -88,3 +88,15 @@ def test_a_mistake_found_after_the_start_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError, match="corrupt or truncated"):
         run(BERT, "ceat", output=tmp_path / "r", options=replace(QUICK, asking=asking))
     assert not (tmp_path / "r").exists()
+
+
+def test_figures_and_tables_of_association_tests(tmp_path: Path) -> None:
+    drawn = tiltmeter.figure("estimates", mixed().folder, by="test", measure=["effect_size"])
+    labels = [label.get_text() for axis in drawn.axes for label in axis.get_yticklabels()]
+    tested = mixed().estimates.query("measure == 'effect_size'")
+    assert len(labels) == len(tested) and any("gender-work-home" in label for label in labels)
+    shown = tiltmeter.table("estimates", mixed().folder, measure=["effect_size", "mean_abs_effect"])
+    assert set(shown["by"]) == {"test", "family"} and len(shown) == len(tested) + (shown["by"] == "family").sum()
+    run(BERT, "seat", output=tmp_path / "r", options=QUICK)
+    with pytest.raises(TiltmeterError, match="--by test"):
+        tiltmeter.figure("estimates", tmp_path / "r")

@@ -69,11 +69,11 @@ def test_figures_are_one_column_wide_and_nothing_is_cut_off(name: str, findings:
         check_figure(findings[name].draw(drawing))
 
 
-def check_figure(figure: Any) -> None:
+def check_figure(figure: Any, width: float = figures.WIDTH) -> None:
     canvas = FigureCanvasAgg(figure)
     with figures.house_style():
         canvas.draw()
-    assert figure.get_size_inches()[0] == figures.WIDTH
+    assert figure.get_size_inches()[0] == width
     shown = list(texts_of(figure))
     assert min(text.get_fontsize() for text in shown) >= 5.5
     for text in shown:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tiltmeter.estimating import estimate
     from tiltmeter.importing import import_scores
     from tiltmeter.models import LanguageModel, load_model, wrap_model
+    from tiltmeter.report.notebook import as_html, show
+    from tiltmeter.report.papers import figure, table
+    from tiltmeter.report.typesetting import typeset
     from tiltmeter.running import run
     from tiltmeter.scoring import score
     from tiltmeter.slot_estimating import estimate_slots
@@ -39,13 +42,15 @@ _HOME = {
     "associate": "associating",
     "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
     "Finding": "studies", "study": "studies",
+    "as_html": "report.notebook", "show": "report.notebook",
+    "figure": "report.papers", "table": "report.papers", "typeset": "report.typesetting",
     "Slots": "slot_tables", "fill_slots": "slot_filling", "estimate_slots": "slot_estimating",
 }  # fmt: skip
 
 __all__ = [
-    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "associate",
-    "compare", "estimate", "estimate_slots", "fill_slots", "import_scores", "load_benchmark", "load_model", "run", "score",
-    "study", "wrap_model",
+    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "as_html",
+    "associate", "compare", "estimate", "estimate_slots", "figure", "fill_slots", "import_scores", "load_benchmark",
+    "load_model", "run", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip
 
 

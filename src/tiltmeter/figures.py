@@ -1,17 +1,21 @@
-"""How figures look, in one place: one column wide, colour-blind safe, the neutral point drawn, n stated, three formats."""
+"""How figures look, in one place: a column or a page wide, colour-blind safe, neutral point drawn, n stated."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.store import write_atomically
 
 WIDTH = 3.4
 """Inches: one column of a two-column page. What cannot be read at this width is drawn otherwise."""
+WIDTHS = {"one": WIDTH, "two": 7.0}
+NARROWEST, WIDEST = 2.5, 20.0
 LEAST_HEIGHT = 1.8
 """Inches: below it, labels and legend leave no room to draw in."""
 FORMATS = ("png", "svg", "pdf")
@@ -27,22 +31,46 @@ STYLE: dict[str, Any] = {
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 300, "figure.dpi": 150,
     "svg.hashsalt": "tiltmeter", "svg.fonttype": "none", "pdf.fonttype": 42,
 }  # fmt: skip
+# Set around a drawing, so that the studies draw the same way for a column and for a page.
+_width: ContextVar[float] = ContextVar("width", default=WIDTH)
+
+
+def inches(width: str | float) -> float:
+    """A width as one says it: one or two columns, or inches.
+
+    >>> inches("two"), inches("3.03")
+    (7.0, 3.03)
+    """
+    try:
+        found = WIDTHS[width] if isinstance(width, str) and width in WIDTHS else float(width)
+    except ValueError:
+        found = 0.0
+    if not NARROWEST <= found <= WIDEST:
+        raise TiltmeterError(
+            f"A figure's width is one or two (columns), or inches between {NARROWEST:g} and {WIDEST:g}, not '{width}'."
+        )
+    return found
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
-    """Figures drawn inside look like ours; nothing outside changes."""
+def house_style(width: str | float = "one") -> Iterator[None]:
+    """Figures drawn inside look like ours, and are so wide; nothing outside changes."""
     import matplotlib
 
-    with matplotlib.rc_context(STYLE):
-        yield
+    before = _width.set(inches(width))
+    try:
+        with matplotlib.rc_context(STYLE):
+            yield
+    finally:
+        _width.reset(before)
 
 
 def canvas(rows: int = 1, columns: int = 1, *, height: float = 1.9, **how: Any) -> tuple[Any, Any]:
     """A figure of one column's width and its axes (always rows × columns); `height` is that of a row, in inches."""
     from matplotlib.figure import Figure  # not pyplot: no window, no global state
 
-    figure = Figure(figsize=(WIDTH, max(LEAST_HEIGHT, rows * height)), layout="constrained")
+    figure: Any = Figure(figsize=(_width.get(), max(LEAST_HEIGHT, rows * height)), layout="constrained")
+    figure.roominess = _width.get() / WIDTH  # how much wider a panel is than in a figure one column wide
     return figure, figure.subplots(rows, columns, squeeze=False, **how)
 
 
@@ -69,12 +97,17 @@ def neutral_line(axis: Any, value: float, *, across: bool = False, label: str | 
 
 def label_x(axis: Any, text: str, most: int = 34) -> None:
     """A label under the axis, in lines that fit into the column."""
-    axis.set_xlabel(wrapped(text, most))
+    axis.set_xlabel(wrapped(text, _fitting(axis, most)))
 
 
 def head(axis: Any, text: str, most: int = 36) -> None:
     """What a panel shows, over it, in lines that fit."""
-    axis.set_title(wrapped(text, most), loc="left", fontsize=6.5)
+    axis.set_title(wrapped(text, _fitting(axis, most)), loc="left", fontsize=6.5)
+
+
+def _fitting(axis: Any, most: int) -> int:
+    """Characters that fit, where so many do in a figure one column wide."""
+    return int(most * axis.figure.roominess)
 
 
 def wrapped(text: str, most: int) -> str:
@@ -102,8 +135,12 @@ def interval_dots(
     """One series (n-th, of so many) of values with intervals; `columns` name the row and the value."""
     name, value = columns
     at = [names.index(one) + beside(*series) for one in rows[name]]
-    spread = [rows[value] - rows["low"], rows["high"] - rows[value]]
-    axis.errorbar(rows[value], at, xerr=spread, label=label, **dot(series[0]))
+    axis.errorbar(rows[value], at, xerr=reach(rows, value), label=label, **dot(series[0]))
+
+
+def reach(rows: Any, value: str = "value") -> list[Any]:
+    """How far the intervals reach to either side. One that was corrected for its bias may lie beside the value."""
+    return [(rows[value] - rows["low"]).clip(lower=0), (rows["high"] - rows[value]).clip(lower=0)]
 
 
 def band(axis: Any, x: Any, low: Any, high: Any, number: int) -> None:
@@ -134,13 +171,32 @@ def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36
     axis.plot([middle], [at], "o", color="white", markeredgecolor="black", markersize=2.2, markeredgewidth=0.6)
 
 
-def grid(count: int, *, height: float, **how: Any) -> tuple[Any, list[Any]]:
-    """A figure of so many panels, two in a row, and their axes; the empty place of an odd number is left blank."""
-    across = min(2, count)
+def grid(count: int, *, height: float | Sequence[float], each: int = 2, **how: Any) -> tuple[Any, list[Any]]:
+    """A figure of so many panels, `each` side by side in a column of the page, and their axes; places left over stay blank.
+
+    Panels of different heights have them where they stand one over the other.
+    """
+    across = min(max(1, round(_width.get() / WIDTH)) * each, count)
+    if not isinstance(height, float):
+        how |= {"gridspec_kw": {"height_ratios": list(height)}} if across == 1 else {}
+        height = sum(height) / count if across == 1 else max(height)
     figure, axes = canvas(-(-count // across), across, height=height, **how)
+    figure.roominess *= min(each, count) / across
     for axis in axes.flat[count:]:
         axis.set_visible(False)
     return figure, list(axes.flat[:count])
+
+
+def lowest(axes: Sequence[Any]) -> list[Any]:
+    """The panels with none below, which say what the x-axis is."""
+    places = [(axis.get_subplotspec().rowspan.start, axis.get_subplotspec().colspan.start) for axis in axes]
+    deepest = {column: max(row for row, other in places if other == column) for _, column in places}
+    return [axis for axis, (row, column) in zip(axes, places, strict=True) if row == deepest[column]]
+
+
+def leftmost(axes: Sequence[Any]) -> list[Any]:
+    """The first panel of each row."""
+    return [axis for axis in axes if axis.get_subplotspec().colspan.start == 0]
 
 
 def name_rows(axis: Any, names: Sequence[str]) -> None:
@@ -150,23 +206,35 @@ def name_rows(axis: Any, names: Sequence[str]) -> None:
 
 
 def legend_below(figure: Any, axis: Any, columns: int = 3) -> None:
-    """One legend for the whole figure, under it."""
-    handles, labels = axis.get_legend_handles_labels()
-    fitting = 60 // (6 + max(len(label) for label in labels))  # characters of a line; six for the sample
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, fitting)))
+    """One legend for the whole figure, under it: of one panel, or of several that do not all show the same."""
+    panels = [one.get_legend_handles_labels() for one in (axis if isinstance(axis, list) else [axis])]
+    found = {label: handle for panel in panels for handle, label in zip(*panel, strict=True)}
+    handles, labels = list(found.values()), list(found)
+    room = figure.get_size_inches()[0] / WIDTH
+    fitting = int(60 * room) // (6 + max(len(label) for label in labels))  # characters of a line; six for the sample
+    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(round(columns * room), fitting)))
 
 
 def save(figure: Any, stem: Path) -> list[Path]:
-    """Writes PNG, SVG and PDF, without dates: the same figure is the same file."""
-    paths = []
-    for suffix in FORMATS:
-        path = stem.with_name(f"{stem.name}.{suffix}")
-        undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
+    """Writes PNG, SVG and PDF."""
+    return [write_figure(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in FORMATS]
 
-        def write(target: Path, suffix: str = suffix, undated: dict[str, None] = undated) -> None:
-            figure.savefig(target, format=suffix, metadata=undated)
 
-        with house_style():
-            write_atomically(path, write)
-        paths.append(path)
-    return paths
+def format_of(path: str | Path) -> str:
+    """The format that a file's suffix names; asked before anything is computed."""
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        known = ", ".join(f".{one}" for one in FORMATS)
+        raise TiltmeterError(f"{path}: a figure is written as {known}; name a file that ends in one of them.")
+    if Path(path).is_dir():
+        raise TiltmeterError(f"{path} is a folder; name a file.")
+    return suffix
+
+
+def write_figure(figure: Any, path: str | Path) -> Path:
+    """Writes one file, in the format of its suffix, without dates: the same figure is the same file."""
+    kind = format_of(path)
+    undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    with house_style():
+        write_atomically(Path(path), lambda target: figure.savefig(target, format=kind, metadata=undated))
+    return Path(path)

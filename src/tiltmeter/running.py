@@ -74,7 +74,7 @@ def run(
         slots.write_table(folder)
     write_associations(folder, associated)
     keep_observations(folder, scores.manifests)
-    table = estimate_all(scores, slots, associated, measures or None, options.by, options.settings)
+    table = estimate_all(scores, slots, measures or None, options.by, options.settings, associated)
     write_estimates(folder, table)
     evaluations = [*scores.manifests, *(slots.manifests if slots else ()), *(one.manifest for one in associated)]
     manifest |= {

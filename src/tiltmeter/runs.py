@@ -42,6 +42,11 @@ class Run:
     manifest: dict[str, Any]
     slots: Slots | None = None
 
+    def _repr_html_(self) -> str:
+        from tiltmeter import as_html  # how things look is decided in report/, which is above
+
+        return as_html(self)
+
 
 def together(parts: Sequence[Scores | Slots]) -> tuple[Scores, Slots | None]:
     """What a run found: its scores (perhaps none) with the items of all benchmarks, and its slots if it had any."""
@@ -65,10 +70,10 @@ def of_associations(measure: Entry) -> bool:
 def estimate_all(
     scores: Scores,
     slots: Slots | None,
-    associated: Sequence[Associated],
     measures: Sequence[str] | None,
     by: str | Sequence[str],
     settings: Settings,
+    associated: Sequence[Associated] = (),
 ) -> pd.DataFrame:
     """Estimates of scores, slots and association tests in one table. A measure that was named belongs to one of them."""
     import pandas as pd

@@ -38,6 +38,11 @@ class Slots:
     def __len__(self) -> int:
         return len(self.frame)
 
+    def _repr_html_(self) -> str:
+        from tiltmeter import as_html  # how things look is decided in report/, which is above
+
+        return as_html(self)
+
     @classmethod
     def concat(cls, parts: Sequence[Slots]) -> Slots:
         """Several models or benchmarks in one table."""

@@ -84,7 +84,9 @@ class Scores:
         return len(self.frame)
 
     def _repr_html_(self) -> str:
-        return str(self.frame._repr_html_())
+        from tiltmeter import as_html  # how things look is decided in report/, which is above
+
+        return as_html(self)
 
     def save(self, folder: str | Path) -> Path:
         """Writes items.parquet, scores.parquet and the manifest that says where they came from."""

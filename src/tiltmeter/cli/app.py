@@ -13,6 +13,7 @@ from tiltmeter import __version__
 from tiltmeter.cli.building import build_app
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.listing import listing
+from tiltmeter.cli.papers import FigureGroup, TableGroup
 from tiltmeter.cli.printing import print_run, print_table
 from tiltmeter.cli.studying import StudyGroup
 from tiltmeter.errors import TiltmeterError
@@ -27,6 +28,11 @@ app = typer.Typer(
 )
 app.add_typer(typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None), name="study")
 app.add_typer(build_app, name="build")
+for _name, _group, _what in (
+    ("figure", FigureGroup, "Draw a figure of stored runs."),
+    ("table", TableGroup, "Write a table of stored runs."),
+):
+    app.add_typer(typer.Typer(cls=_group, no_args_is_help=True, rich_markup_mode=None, help=_what), name=_name)
 
 Names = list[str] | None
 Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
@@ -181,7 +187,7 @@ def estimate(
 
     settings = Settings(resamples, confidence, seed)
     slots = None if scorer else load_slots(runs)
-    table = estimate_all(_scores(runs, scorer), slots, (), measure, by or DEFAULT_BY, settings)
+    table = estimate_all(_scores(runs, scorer), slots, measure, by or DEFAULT_BY, settings)
     print_table(table, long_table(table, "estimates"), as_json)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -50,13 +51,22 @@ def _command(entry: catalog.Entry) -> Any:
         errors().print(f"Tables and figures: {folder}", markup=False, soft_wrap=True)
 
     command.__doc__ = f"{entry.summary}\n\n{inspect.getdoc(entry.function)}\n\n{entry.constant('CITATION')}"
-    own = [_option(entry, parameter) for parameter in list(inspect.signature(entry.function).parameters.values())[1:]]
     common = [
         _parameter("runs", Folders), _parameter("output", Output, None), _parameter("scorer", Scorers, None),
         _parameter("without", Without, None), _parameter("as_json", Json, False),
     ]  # fmt: skip
-    vars(command)["__signature__"] = inspect.Signature([*common, *own])
-    command.__annotations__ = {one.name: one.annotation for one in (*common, *own)}
+    return with_signature(command, [*common, *(_option(entry, parameter) for parameter in own_parameters(entry))])
+
+
+def own_parameters(entry: catalog.Entry) -> list[inspect.Parameter]:
+    """A study's options: its parameters after the evidence."""
+    return list(inspect.signature(entry.function).parameters.values())[1:]
+
+
+def with_signature(command: Any, parameters: Sequence[inspect.Parameter]) -> Any:
+    """The function as typer should read it."""
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
     return command
 
 

@@ -36,15 +36,23 @@ class Finding:
         """The main table."""
         return next(iter(self.tables.values()))
 
-    def draw(self, name: str | None = None) -> Any:
-        """A figure by name (the first unless named), as a matplotlib Figure."""
+    def draw(self, name: str | None = None, width: str | float = "one") -> Any:
+        """A figure by name (the first unless named), as a matplotlib Figure, one or two columns (or so many inches) wide."""
+        if not name and not self.figures:
+            raise TiltmeterError(f"{self.study} has no figure of these runs; it has the tables {', '.join(self.tables)}.")
         name = name or next(iter(self.figures))
         if name not in self.figures:
             raise TiltmeterError(f"{self.study} has no figure '{name}'. Figures: {', '.join(self.figures)}.")
-        with figures.house_style():
+        with figures.house_style(width):
             figure = self.figures[name]()
             figure.draw_without_rendering()  # ticks are made late, and would look otherwise outside
         return figure
+
+    def _repr_html_(self) -> str:
+        """What it says, and its main table, for a notebook."""
+        from tiltmeter import as_html  # how things look is decided in report/, which is above
+
+        return as_html(self)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Writes every table as CSV and Parquet, every figure as PNG, SVG and PDF, and the sentences with the settings."""

@@ -81,8 +81,8 @@ def drawings(table: Any, values: Any) -> dict[str, Callable[[], Any]]:
 
 def _draw_shares(table: Any) -> Any:
     benchmarks = list(dict.fromkeys(table["benchmark"]))
-    figure, axes = figures.canvas(len(benchmarks), height=1.75, sharex=True, sharey=True)
-    for axis, benchmark in zip(axes[:, 0], benchmarks, strict=True):
+    figure, axes = figures.grid(len(benchmarks), each=1, height=1.75, sharex=True, sharey=True)
+    for axis, benchmark in zip(axes, benchmarks, strict=True):
         rows = table[table["benchmark"] == benchmark]
         for n, (scorer, measure) in enumerate(_shown(rows)):
             ours = rows[(rows["scorer"] == scorer) & (rows["measure"] == measure)]
@@ -93,9 +93,11 @@ def _draw_shares(table: Any) -> Any:
         facts = f"{rows['models'].max()} models, {rows['repeats'].max()} repeats"
         title = f"{benchmark}, {facts}, n = {rows['n'].min():,} to {rows['n'].max():,}"
         figures.head(axis, title, 60)
+    for axis in figures.leftmost(axes):
         axis.set_ylabel("ranking kept (%)")
-    figures.label_x(axes[-1, 0], "share of the pairs in a subsample (%)", 50)
-    figures.legend_below(figure, axes[0, 0], 3)
+    for axis in figures.lowest(axes):
+        figures.label_x(axis, "share of the pairs in a subsample (%)", 50)
+    figures.legend_below(figure, axes[0], 3)
     return figure
 
 
@@ -119,7 +121,7 @@ def _draw_values(rows: Any) -> Any:
         axis.set_title(f"{measure}, {scorer}", loc="left")
         axis.set_ylabel("percentage" if measure == BASE else "score", fontsize=6.5)
     size = f"n = {rows['n'].min():,} to {rows['n'].max():,}"
-    for axis in axes[-2:]:
+    for axis in figures.lowest(axes):
         figures.label_x(axis, f"share of the pairs (%), {rows['benchmark'].iloc[0]}, {size}; bands ± 1 sd", 26)
     figures.legend_below(figure, axes[0], 3)
     return figure

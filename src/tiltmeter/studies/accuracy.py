@@ -130,8 +130,8 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
 def _draw(table: Any) -> Any:
     benchmarks, models = list(dict.fromkeys(table["benchmark"])), list(dict.fromkeys(table["model"]))
     styles = list(dict.fromkeys(table["style"]))
-    figure, axes = figures.canvas(len(benchmarks), height=0.55 + 0.25 * len(models), sharex=True)
-    for axis, benchmark in zip(axes[:, 0], benchmarks, strict=True):
+    figure, axes = figures.grid(len(benchmarks), each=1, height=0.55 + 0.25 * len(models), sharex=True)
+    for axis, benchmark in zip(axes, benchmarks, strict=True):
         rows = table[table["benchmark"] == benchmark]
         for n, style in enumerate(styles):
             ours, label = rows[rows["style"] == style], f"{style}: {MEANING[style]}"
@@ -139,6 +139,7 @@ def _draw(table: Any) -> Any:
         figures.name_rows(axis, models)
         figures.head(axis, f"{benchmark}, n = {rows['n_items'].max():,} items")
         axis.set_xlim(-2, 102)
-    figures.label_x(axes[-1, 0], "predictions of rank 1 (%), with interval")
-    figures.legend_below(figure, axes[0, 0], 1)
+    for axis in figures.lowest(axes):
+        figures.label_x(axis, "predictions of rank 1 (%), with interval")
+    figures.legend_below(figure, axes[0], 1)
     return figure

@@ -141,6 +141,7 @@ def _draw_curves(table: Any, curves: dict[tuple[str, str, str], Any], threshold:
     places = list(table.groupby(["model", "benchmark"], sort=False))
     shown = [name for name in PAPER if name in set(table["scorer"])] or list(dict.fromkeys(table["scorer"]))[:4]
     figure, axes = figures.grid(len(places), height=1.8 if len(places) > 1 else 3.0, sharex=True, sharey=True)
+    figure.roominess = min(1.0, figure.roominess)  # the panels are square, however wide the page
     for axis, ((model, benchmark), rows) in zip(axes, places, strict=True):
         for n, scorer in enumerate(name for name in shown if name in set(rows["scorer"])):
             axis.plot(*curves[model, benchmark, scorer], label=scorer, **figures.look(n) | {"marker": None})
@@ -152,7 +153,7 @@ def _draw_curves(table: Any, curves: dict[tuple[str, str, str], Any], threshold:
         axis.set_yticks([0, 0.5, 1])
         axis.set_aspect("equal")
         axis.set_xlabel(f"share of the other pairs\n(fewer than {threshold} votes)", fontsize=6.5)
-    for axis in axes[::2]:
+    for axis in figures.leftmost(axes):
         axis.set_ylabel(f"share of biased pairs\n(at least {threshold} votes)", fontsize=6.5)
     figures.legend_below(figure, axes[0], 3)
     return figure

@@ -146,8 +146,8 @@ def _sentences(table: Any) -> Iterator[str]:
 
 def _draw(table: Any) -> Any:
     benchmarks = list(dict.fromkeys(table["benchmark"]))
-    figure, axes = figures.canvas(len(benchmarks), height=2.7)
-    for axis, benchmark in zip(axes[:, 0], benchmarks, strict=True):
+    figure, axes = figures.grid(len(benchmarks), each=1, height=2.7)
+    for axis, benchmark in zip(axes, benchmarks, strict=True):
         rows = table[table["benchmark"] == benchmark]
         names = list(dict.fromkeys([*rows["a"], *rows["b"]]))
         image = _heat_map(axis, rows, names)

@@ -103,7 +103,7 @@ def _draw(pairs: list[Paired], table: Any) -> Any:
         axis.text(0.03, 0.95, f"n = {len(one):,}\nW = {w:.3f}", transform=axis.transAxes, va="top", fontsize=6)
         axis.set_yticks([])
         axis.set_ylabel("density", fontsize=6.5)
-    for axis in axes[-2:]:
+    for axis in figures.lowest(axes):
         figures.label_x(axis, f"{pairs[0].scorer} score (nats)")
     figures.legend_below(figure, axes[0], 2)
     return figure

@@ -149,8 +149,8 @@ def _draw(table: Any) -> Any:
     benchmarks = list(dict.fromkeys(rows["benchmark"]))
     rows = rows[rows["scorer"].isin(scorers)]
     largest = max((rows["benchmark"] == name).sum() for name in benchmarks)
-    figure, axes = figures.canvas(len(benchmarks), height=0.45 + 0.16 * largest, sharex=True)
-    for axis, benchmark in zip(axes[:, 0], benchmarks, strict=True):
+    figure, axes = figures.grid(len(benchmarks), each=1, height=0.45 + 0.16 * largest, sharex=True)
+    for axis, benchmark in zip(axes, benchmarks, strict=True):
         ours = rows[rows["benchmark"] == benchmark].sort_values("scorer", kind="stable")
         for n, (suffix, label) in enumerate((("", "all items"), ("_kept", "unflagged items"))):
             value = ours[f"value{suffix}"]
@@ -159,6 +159,7 @@ def _draw(table: Any) -> Any:
         figures.neutral_line(axis, 50.0, label="neutral")
         figures.name_rows(axis, [f"{row['model']}, {row['scorer']}" for _, row in ours.iterrows()])
         figures.head(axis, f"{benchmark}, n = {ours['n'].max():,}, unflagged n = {ours['n_kept'].max():,}", 30)
-    figures.label_x(axes[-1, 0], "bias_score (% of pairs), with interval")
-    figures.legend_below(figure, axes[0, 0], 3)
+    for axis in figures.lowest(axes):
+        figures.label_x(axis, "bias_score (% of pairs), with interval")
+    figures.legend_below(figure, axes[0], 3)
     return figure

@@ -1,0 +1,295 @@
+"""Every command and every piece of Python in the documentation is run, page by page, on tiny models and small data.
+
+A fenced block of `sh`, `bash`, `console` or `python` is run where it stands, in a folder of the page's own. A comment above
+it can say otherwise: `<!-- test: file NAME -->` writes the block to a file, `<!-- test: entry points -->` installs what the
+TOML says, `<!-- test: needs FOLDER from COMMAND -->` makes a run that the page takes for granted, and
+`<!-- test: skip, REASON -->` leaves it out. Models and data that a page names lie in the folder under that name (MODELS,
+and `stage`); FASTER says what is added to a command.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiltmeter
+from conftest import GOLDEN
+from test_build_sexism import SAMORY
+from test_cli import tiltmeter as command
+from tiltmeter import catalog, figures
+from tiltmeter.models import EMBEDDED
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN = {"sh", "bash", "console", "python"}
+MODELS = {
+    "bert-base-cased": "tiny-bert-cased", "my-model": "tiny-bert-cased", "my-debiased-bert": "tiny-albert",
+    "roberta-large": "tiny-roberta", "albert-large-v2": "tiny-albert", "mine": "tiny-bert-cased",
+    "mlm-wiki": "tiny-bert-cased", "mlm-fiction": "tiny-albert", "mlm-cased": "tiny-bert-cased",
+    "roberta-mix": "tiny-roberta",
+    "gpt2": "tiny-gpt2", "bert-base-uncased": "plumb-mlm", "debiased": "plumb-mlm", "auto-debiased-bert": "plumb-mlm",
+}  # fmt: skip
+FEW, ONE = ["--resamples", "100"], ["--measure", "bias_score"]
+FASTER = {
+    "run": ["--limit", "20", *FEW, "--by", "all"], "estimate": FEW, "compare": [*FEW, *ONE],
+    "table comparison": [*FEW, *ONE],
+    "study power": ["--draws", "50", *ONE], "study robustness": ["--repeats", "10", *ONE], "figure robustness": ONE,
+    "study accuracy": FEW, "study associations": FEW, "study pll-gap": [*FEW, "--repeats", "10"], "study debiasing": FEW,
+    "figure debiasing": FEW,
+}  # fmt: skip
+BLOCK = re.compile(r"(?:<!-- test: (?P<note>[^>]*?) -->\n)?^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
+NEEDS = re.compile(r"<!-- test: needs (\S+) from (tiltmeter [^>]*?) -->")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block and the note above it."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    note: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start("language")) + 1
+        yield Block(page, line, found["language"], found["text"], found["note"] or "")
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """The words of each command; output (lines without `$` in a console block) and comments are left out."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        if block.language == "console" and not line.startswith("$ "):
+            continue
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        if words:
+            yield words
+
+
+def check(words: list[str], where: Block) -> None:
+    """Runs a command of ours; of others' it is checked that what they name is there."""
+    if words[0] == "tiltmeter":
+        extra = next((more for prefix, more in FASTER.items() if shlex.join(words[1:]).startswith(prefix)), [])
+        added = [word for n in range(0, len(extra), 2) if extra[n] not in words for word in extra[n : n + 2]]
+        assert command(*words[1:], *added) == 0, f"{where}: {shlex.join([*words, *added])}"
+    elif words[0] == "make":
+        assert all(re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M) for target in words[1:]), where
+    elif words[:2] == ["pip", "install"]:
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        assert all(one in extras for word in words[2:] for one in re.findall(r"\[(.+)\]", word)), where
+    elif words[0] == "python":
+        assert (ROOT / words[1]).is_file(), where
+    else:
+        pytest.fail(f"{where}: nobody knows how to test `{shlex.join(words)}`")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What all pages share: the models under the names that pages use, and a cache, since most pages ask them the same."""
+    folder = tmp_path_factory.mktemp("shared")
+    for name, stands_in in MODELS.items():
+        place = GOLDEN / "models" if stands_in.startswith("tiny") else EMBEDDED[stands_in].parent
+        shutil.copytree(place / stands_in, folder / name, copy_function=_link)
+    return folder
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        Path(target).hardlink_to(source)
+    except OSError:  # another file system
+        shutil.copyfile(source, target)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with everything that pages name, under those names."""
+    folder = tmp_path / "page"
+    for name in MODELS:
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(shared / name, target_is_directory=True)
+    _write_pairs(folder / "data" / "crows-pairs" / "crows_pairs_anonymized.csv")
+    _write_triples(folder / "data" / "stereoset" / "dev.json")
+    _write_pairs(folder / "results.csv")
+    (folder / "mine.csv").write_text("a,b,kind\nOld men forget.,Young men forget.,age\nShe cooks.,He cooks.,gender\n")
+    (folder / "sexism_data.csv").write_text(SAMORY)
+    (folder / "slots.jsonl").write_text('{"text": "The [MASK] went home."}\n{"text": "A [MASK] should cook."}\n')
+    (folder / "terms.jsonl").write_text('{"group": "women", "term": "woman"}\n{"group": "men", "term": "man"}\n')
+    _write_words(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TILTMETER_CACHE", str(shared / "cache"))
+    monkeypatch.setenv("TILTMETER_DATA", str(folder / "data"))
+    monkeypatch.setitem(figures.STYLE, "savefig.dpi", 40)
+    monkeypatch.setitem(EMBEDDED, "plumb-mlm", GOLDEN / "models" / "tiny-bert-cased")
+    monkeypatch.setitem(EMBEDDED, "plumb-clm", GOLDEN / "models" / "tiny-gpt2")
+    return folder
+
+
+def _write_words(folder: Path) -> None:
+    """For association tests: a test in SEAT's layout on words and on sentences, static vectors, a text and a list."""
+    sets = {"targ1": ("he", "man"), "targ2": ("she", "woman"), "attr1": ("work", "office"), "attr2": ("home", "kitchen")}
+    (folder / "data" / "seat").mkdir()
+    for name, frame in (("weat6", "{}"), ("sent-weat6", "This is about {}.")):
+        test = {key: {"category": key, "examples": [frame.format(word) for word in words]} for key, words in sets.items()}
+        (folder / "data" / "seat" / f"{name}.jsonl").write_text(json.dumps(test))
+    words = [word for some in sets.values() for word in some]
+    vectors = (f"{word} {n % 3 + 1} {n % 4} {n * n % 5}" for n, word in enumerate(words))
+    (folder / "glove.6B.300d.txt").write_text("\n".join(vectors) + "\n")
+    text = "\n".join(f"We saw that {word} was there again, number {n}." for word in words for n in range(4))
+    (folder / "text.txt.xz").write_bytes(lzma.compress(text.encode()))
+    (folder / "traits.txt").write_text("kind\nangry\nclever\n")
+
+
+def _write_pairs(path: Path) -> None:
+    """Our own pairs in the columns of CrowS-Pairs, with made-up votes and scores."""
+    path.parent.mkdir(exist_ok=True)
+    kept = [item for item in tiltmeter.load_benchmark("starter-pairs").items if item.bias_type in ("age", "gender")]
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        table = csv.writer(stream)
+        votes = "annotations", "sent_more_score", "sent_less_score"
+        table.writerow(["id", "sent_more", "sent_less", "stereo_antistereo", "bias_type", *votes])
+        for n, item in enumerate(kept):
+            agreed = str([[item.bias_type] if vote < n % 6 else [] for vote in range(5)])
+            direction = "antistereo" if n % 4 == 0 else "stereo"
+            table.writerow([n, item.texts["stereo"], item.texts["anti"], direction, item.bias_type, agreed, -n % 7, -n % 5])
+
+
+def _write_triples(path: Path) -> None:
+    """A few of our triples of each bias type, in StereoSet's layout."""
+    path.parent.mkdir(exist_ok=True)
+    whole = json.loads((GOLDEN / "data" / "triples_stereoset_format.json").read_text(encoding="utf-8"))
+    by_type: dict[str, list[Any]] = {}
+    for one in whole["data"]["intrasentence"]:
+        by_type.setdefault(one["bias_type"], []).append(one)
+    whole["data"]["intrasentence"] = [one for items in by_type.values() for one in items[:5]]
+    path.write_text(json.dumps(whole), encoding="utf-8")
+
+
+def install(text: str, folder: Path) -> None:
+    """A distribution beside the page's files, with the entry points of the TOML: what pip would have made of it."""
+    groups = tomllib.loads(text)["project"]["entry-points"]
+    place = folder / f"page_{len(list(folder.glob('*.dist-info')))}-1.0.dist-info"
+    place.mkdir()
+    (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {place.name.split('-')[0]}\nVersion: 1.0\n")
+    lines = (
+        f"[{group}]\n" + "".join(f"{name} = {module}\n" for name, module in named.items()) for group, named in groups.items()
+    )
+    (place / "entry_points.txt").write_text("".join(lines))
+    forget()
+
+
+def forget() -> None:
+    catalog.names.cache_clear()
+    catalog.find.cache_clear()
+
+
+def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
+    if block.note.startswith("skip"):
+        return
+    if block.note.startswith("file "):
+        (folder / block.note.removeprefix("file ")).write_text(block.text, encoding="utf-8")
+    elif block.note == "entry points":
+        install(block.text, folder)
+    elif block.language == "python":
+        exec(compile(block.text, str(block), "exec"), names)
+    elif block.language in RUN:
+        for words in commands(block):
+            check(words, block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_does_what_it_says(page: Path, stage: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.syspath_prepend(str(stage))
+    names: dict[str, Any] = {"tiltmeter": tiltmeter}
+    needed = dict(NEEDS.findall(page.read_text(encoding="utf-8")))
+    before = set(sys.modules)
+    try:
+        for block in blocks(page):
+            made = [folder for folder in needed if folder in block.text]
+            for folder in made:
+                words = shlex.split(needed.pop(folder))
+                check(words, block)
+            run_block(block, stage, names)
+    finally:
+        forget()
+        for name in set(sys.modules) - before:
+            if getattr(sys.modules[name], "__file__", None) and str(stage) in str(sys.modules[name].__file__):
+                del sys.modules[name]
+    assert not needed, f"{page} asks for what it does not use: {needed}"
+
+
+def test_there_is_something_to_run_and_little_is_left_out() -> None:
+    everything = [block for page in PAGES for block in blocks(page)]
+    ours = [words for block in everything if block.language in RUN - {"python"} for words in commands(block)]
+    assert sum(words[0] == "tiltmeter" for words in ours) > 50
+    skipped = [block for block in everything if block.note.startswith("skip")]
+    assert len(skipped) <= 3
+    for block in skipped:
+        assert len(block.note.removeprefix("skip").strip(" ,")) > 10, f"{block}: why?"
+    for block in everything:
+        assert block.note.split(" ")[0].rstrip(",") in ("", "skip", "file", "entry", "needs"), f"{block}: {block.note}"
+        assert block.language, f"{block}: a fence without a language is run by nobody"
+
+
+def test_no_command_hides_from_the_test() -> None:
+    """Inline code that starts with `tiltmeter` names commands and options that exist."""
+    from typer.main import get_command
+
+    from tiltmeter.cli.app import app
+
+    known = set(get_command(app).commands)
+    for page in PAGES:
+        text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+        for said in re.findall(r"`tiltmeter ([a-z]+)[^`.]*`", text):
+            assert said in known, f"{page.name}: tiltmeter {said}"
+
+
+def test_links_lead_somewhere() -> None:
+    """To files that are there, and to headings that are there."""
+    missing = []
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
+            file, _, anchor = target.partition("#")
+            there = (page.parent / file) if file else page
+            if not (there.exists() and (not anchor or anchor in anchors(there))) and file != "docs/figures/report.png":
+                missing.append(f"{page.name}: {target}")
+    assert missing == []
+
+
+def anchors(page: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", BLOCK.sub("", page.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+
+
+def test_the_reference_is_up_to_date_and_complete() -> None:
+    words = [sys.executable, ROOT / "scripts" / "api_reference.py", "--check"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in tiltmeter.__all__:
+        assert f"### {name}\n" in text or name == "__version__"
+
+
+def test_the_site_has_every_page_and_asks_nothing_of_the_network() -> None:
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in PAGES[1:]:
+        assert str(page.relative_to(ROOT / "docs")) in config, f"{page} is not in the site's navigation"
+    assert "font: false" in config and not re.search(r"https?://", config)
