@@ -1,0 +1,92 @@
+"""Models side by side: the paired differences of what says which way a model leans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tiltmeter.comparing import compare
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.report.html.drawing import Scale, axis, bar, tone
+from tiltmeter.report.html.gathering import Material
+from tiltmeter.report.html.tabulating import LEANING, SCORERS, in_order, p_cell
+from tiltmeter.report.words import too_close
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One row of the table."""
+
+    benchmark: str
+    scorer: str
+    measure: str
+    model: str
+    value: str
+    baseline: str
+    difference: str
+    interval: str
+    n: str
+    p: str
+    bar: Markup
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What can be said about every other model against the first; or why nothing can."""
+
+    baseline: str
+    rows: tuple[Difference, ...]
+    axis: Markup
+    warnings: tuple[str, ...]
+    refusal: str = ""
+
+
+def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
+    """The measures that say which way, overall, for every score that two models share."""
+    try:
+        table = compare(material.scores, measures=_measures(material), **vars(material.settings))
+    except TiltmeterError as refusal:
+        return None, Comparison("", (), Markup(""), (), str(refusal))
+    shown = _in_order(table)
+    values = shown[["difference", "low", "high"]].to_numpy(dtype=np.float64).ravel()
+    scale = Scale.around(values, 0.0)
+    rows = tuple(_row(row, scale) for _, row in shown.iterrows())
+    baseline = str(table["baseline"].iloc[0])
+    return table, Comparison(baseline, rows, axis(scale), tuple(too_close(table, material.settings.confidence)))
+
+
+def _measures(material: Material) -> list[str]:
+    """Those that say which way; a run of others is compared by what it has."""
+    there = set(material.estimates["measure"])
+    return [name for name in LEANING if name in there] or sorted(there & {"kls", "jss", "jss_liu"})
+
+
+def _in_order(table: pd.DataFrame) -> pd.DataFrame:
+    place = {name: n for n, name in enumerate(in_order(sorted(set(table["scorer"])), SCORERS))}
+    order = table.assign(_place=table["scorer"].map(place)).sort_values("_place", kind="stable")
+    return order.sort_values(["benchmark", "measure"], kind="stable")
+
+
+def _row(row: Any, scale: Scale) -> Difference:
+    drawn = {"value": row["difference"], "low": row["low"], "high": row["high"], "neutral": 0.0}
+    colour = tone(drawn, leaning=row["measure"] in LEANING)
+    return Difference(
+        **{name: str(row[name]) for name in ("benchmark", "scorer", "measure", "model")},
+        value=_number(row["value"]),
+        baseline=_number(row["baseline_value"]),
+        difference=_number(row["difference"], "+"),
+        interval=f"{_number(row['low'], '+')} to {_number(row['high'], '+')}" if np.isfinite(row["low"]) else "–",
+        n=f"{row['n']:,}",
+        p=p_cell(row["p"]),
+        bar=bar(drawn, scale, colour),
+    )
+
+
+def _number(value: float, sign: str = "") -> str:
+    return f"{value:{sign}.1f}".replace("-", "−") if np.isfinite(value) else "missing"

@@ -1,0 +1,316 @@
+// The explorer: every item, found, filtered and sorted here; a page of cards at a time is drawn.
+
+const PAGE = 20, MISSING = -128, UNKNOWN = -32768, STRONGEST = 3;
+const [SHARED, CHANGED] = [0, 1];
+const $ = (id) => document.getElementById(id);
+let packed = null, benchmark = null, found = [], pageNumber = 0;
+
+const SORTS = {
+  pairs: [["strong", "strongest preference first"], ["stereo", "most for the stereotype first"], ["anti", "most against it first"], ["weak", "closest first"], ["order", "as in the benchmark"]],
+  slots: [["strong", "largest gap first"], ["stereo", "first group ahead first"], ["anti", "second group ahead first"], ["weak", "closest first"], ["order", "as in the benchmark"]],
+};
+
+/** Everything about a benchmark that filters read, made once. */
+function prepare(one) {
+  const texts = ["stereo", "anti", "unrelated", "slot"].filter((role) => one.items[role]);
+  one.size = one.items.id.length;
+  one.search = one.items.id.map((id, n) => [id, ...texts.map((role) => one.items[role][n] ?? ""), name(one, "target", n)].join("\n").toLowerCase());
+  for (const key of ["bias_type", "direction", "target"]) one.items[key].codes = packed.array(one.items[key].codes);
+  for (const score of one.scores ?? []) {
+    for (const role of ["stereo", "anti", "unrelated", "side"]) if (score[role]) score[role] = packed.array(score[role]);
+    score.gap = score.stereo.map((value, n) => value - score.anti[n]);
+  }
+  for (const tokens of one.tokens ?? []) {
+    for (const key of ["count", "skip", "length", "kind", "logprob"]) tokens[key] = packed.array(tokens[key]);
+    tokens.start = starts(tokens.count);
+  }
+  for (const fills of one.fills ?? []) prepareFills(one, fills);
+}
+
+function name(one, key, n) {
+  const codes = one.items[key].codes;
+  const array = Array.isArray(codes) ? packed.array(codes) : codes;
+  return array[n] < 0 ? "" : one.items[key].names[array[n]];
+}
+
+function starts(counts) {
+  let sum = 0;
+  return Int32Array.from(counts, (count) => (sum += count) - count);
+}
+
+/** For slots the side is the group whose best term ranks higher, and the gap is that of the log-probabilities. */
+function prepareFills(one, fills) {
+  for (const key of ["count", "group", "term", "rank", "probability"]) fills[key] = packed.array(fills[key]);
+  fills.start = starts(fills.count);
+  fills.side = new Int8Array(one.size).fill(MISSING);
+  fills.gap = new Float32Array(one.size).fill(NaN);
+  for (let n = 0; n < one.size; n++) {
+    const best = [null, null];
+    for (let k = fills.start[n]; k < fills.start[n] + fills.count[n]; k++) best[fills.group[k]] ??= k;
+    const [a, b] = best;
+    if (a === null || b === null) continue;
+    fills.side[n] = Math.sign(fills.rank[b] - fills.rank[a]);
+    fills.gap[n] = Math.log(fills.probability[a]) - Math.log(fills.probability[b]);
+  }
+}
+
+const chosenModel = () => Number($("f-model").value);
+const tables = () => (benchmark.kind === "pairs" ? benchmark.scores : benchmark.fills);
+
+/** The scores (or fills) that sorting and the preference are about. */
+function chosen() {
+  const ours = tables().filter((one) => one.model === chosenModel());
+  return benchmark.kind === "slots" ? ours[0] : ours.find((one) => one.scorer === $("f-scorer").value) ?? ours[0];
+}
+
+function options(id, pairs, keep = $(id).value) {
+  $(id).replaceChildren(...pairs.map(([value, text]) => make("option", { value }, text)));
+  if (pairs.some(([value]) => String(value) === keep)) $(id).value = keep;
+}
+
+function fillBenchmark() {
+  benchmark = packed.header.benchmarks[Number($("f-benchmark").value)];
+  if (benchmark.size === undefined) prepare(benchmark);
+  const models = [...new Set(tables().map((one) => one.model))];
+  options("f-model", models.map((n) => [n, packed.header.models[n]]));
+  for (const key of ["bias_type", "direction"]) {
+    const names = benchmark.items[key].names.map((text, n) => [n, text]).sort((a, b) => (a[1] < b[1] ? -1 : 1));
+    options(`f-${key}`, [["", "all"], ...names], "");
+    $(`f-${key}`).parentElement.hidden = names.length < 2;
+  }
+  options("f-sort", SORTS[benchmark.kind]);
+  fillModel();
+}
+
+function fillModel() {
+  const pairs = benchmark.kind === "pairs";
+  const scorers = pairs ? benchmark.scores.filter((one) => one.model === chosenModel()).map((one) => [one.scorer, one.scorer]) : [];
+  options("f-scorer", scorers);
+  $("f-scorer").parentElement.hidden = !pairs;
+  const [one, other] = pairs ? ["the stereotypical sentence", "the other sentence"] : benchmark.groups.slice(0, 2).map((text) => `${text} ranks higher`);
+  const sides = [["", "all"], ["1", one], ["-1", other], ["0", pairs ? "tie" : "same rank"], ["missing", "missing"]];
+  options("f-side", new Set(tables().map((each) => each.model)).size > 1 ? [...sides, ["split", "models disagree"]] : sides);
+  const coloured = pairs && benchmark.tokens.some((each) => each.model === chosenModel());
+  $("f-numbers").parentElement.hidden = !coloured;
+  legend(coloured);
+}
+
+/** Whether the models decide an item differently, each by the chosen scorer or, if it lacks that one, by its first. */
+function split(n) {
+  const sides = packed.header.models.map((_, model) => {
+    const ours = tables().filter((one) => one.model === model);
+    return (ours.find((one) => one.scorer === $("f-scorer").value) ?? ours[0])?.side[n];
+  });
+  const decided = sides.filter((side) => side !== undefined && side !== MISSING);
+  return new Set(decided).size > 1;
+}
+
+function filter() {
+  const words = $("f-search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const type = $("f-bias_type").value, direction = $("f-direction").value, side = $("f-side").value;
+  const score = chosen(), { items, search } = benchmark;
+  found = [];
+  for (let n = 0; n < benchmark.size; n++) {
+    if (type && items.bias_type.codes[n] !== Number(type)) continue;
+    if (direction && items.direction.codes[n] !== Number(direction)) continue;
+    if (side === "missing" && score.side[n] !== MISSING) continue;
+    if (side === "split" && !split(n)) continue;
+    if (/^-?\d$/.test(side) && score.side[n] !== Number(side)) continue;
+    if (words.every((word) => search[n].includes(word))) found.push(n);
+  }
+  sort(score.gap);
+  pageNumber = 0;
+  draw();
+}
+
+function sort(gap) {
+  const key = { strong: (n) => -Math.abs(gap[n]), weak: (n) => Math.abs(gap[n]), stereo: (n) => -gap[n], anti: (n) => gap[n] }[$("f-sort").value];
+  if (!key) return;
+  const keys = new Map(found.map((n) => [n, Number.isNaN(gap[n]) ? Infinity : key(n)]));
+  found.sort((a, b) => (keys.get(a) === keys.get(b) ? a - b : keys.get(a) - keys.get(b)));
+}
+
+function draw() {
+  const pages = Math.max(1, Math.ceil(found.length / PAGE)), first = pageNumber * PAGE;
+  const shown = found.slice(first, first + PAGE);
+  const one = benchmark.kind === "pairs" ? "pairs" : "sentences";
+  const largest = Math.max(...[...chosen().gap].map(Math.abs).filter(Number.isFinite), 1e-9);
+  $("status").textContent = found.length === benchmark.size ? `All ${found.length.toLocaleString("en")} ${one}` : `${found.length.toLocaleString("en")} of ${benchmark.size.toLocaleString("en")} ${one}`;
+  $("list").start = first + 1;
+  $("list").replaceChildren(...shown.map((n) => (benchmark.kind === "pairs" ? pairCard(n, largest) : slotCard(n))));
+  $("place").textContent = `Page ${pageNumber + 1} of ${pages.toLocaleString("en")}`;
+  $("previous").disabled = pageNumber === 0;
+  $("next").disabled = pageNumber >= pages - 1;
+}
+
+function turn(by) {
+  pageNumber += by;
+  draw();
+  $("status").scrollIntoView({ block: "start" });
+}
+
+function head(n) {
+  const tags = [name(benchmark, "bias_type", n), name(benchmark, "direction", n), name(benchmark, "target", n)].filter(Boolean);
+  const flags = benchmark.items.flags[n].map((at) => Object.entries(packed.header.flags)[at]);
+  return make("p", { class: "meta" }, make("code", {}, benchmark.items.id[n]),
+    ...[...new Set(tags)].map((text) => make("span", { class: "tag" }, text)),
+    ...flags.map(([flag, text]) => make("span", { class: "tag flag", title: text }, flag.replaceAll("_", " "))));
+}
+
+const signed = (value, digits = 2) => (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(digits);
+
+function pairCard(n, largest) {
+  const score = chosen(), roles = ["stereo", "anti", "unrelated"].filter((role) => benchmark.items[role]?.[n]);
+  const laid = tokensOf(n);
+  const preferred = { 1: "stereo", "-1": "anti" }[score.side[n]];
+  const sentences = roles.map((role) => make("p", { class: `sentence ${role}${preferred === role ? " preferred" : ""}` },
+    make("span", { class: "role" }, { stereo: "stereotypical", anti: "other", unrelated: "unrelated" }[role], preferred === role ? make("b", {}, " preferred") : null),
+    sentence(n, role, laid)));
+  return make("li", {}, head(n), ...sentences, preference(n, score, largest), allScores(n));
+}
+
+/** How strongly the chosen score prefers a side, as a bar around zero and in words. */
+function preference(n, score, largest) {
+  if (score.side[n] === MISSING) return make("p", { class: "preference" }, `${score.scorer}: missing, ${score.reasons[n] ?? "no reason given"}`);
+  const side = { 1: "towards", "-1": "away", 0: "unsure" }[score.side[n]];
+  const gap = score.gap[n], row = { value: gap, low: Math.min(gap, 0), high: Math.max(gap, 0) };
+  const scale = { neutral: 0, at: (value) => Math.round(5000 + (4800 * value) / largest) / 100 };
+  const words = { 1: "prefers the stereotypical sentence", "-1": "prefers the other sentence", 0: "prefers neither" }[score.side[n]];
+  return make("p", { class: "preference" }, drawBar(row, scale, side), make("span", {}, `${score.scorer} ${words} (${signed(gap, 3)})`));
+}
+
+/** Tokens of both sentences with their difference; nothing where none were stored or they could not be laid on the text. */
+function tokensOf(n) {
+  const tokens = benchmark.tokens.find((one) => one.model === chosenModel());
+  if (!tokens || !tokens.count[2 * n]) return null;
+  const sides = [0, 1].map((place) => {
+    const first = tokens.start[2 * n + place], list = [];
+    let end = 0;
+    for (let k = first; k < first + tokens.count[2 * n + place]; k++) {
+      const start = end + tokens.skip[k];
+      end = start + tokens.length[k];
+      list.push({ start, end, kind: tokens.kind[k], logprob: tokens.logprob[k] === UNKNOWN ? NaN : tokens.logprob[k] / 100 });
+    }
+    return list;
+  });
+  const shared = sides.map((list) => list.filter((one) => one.kind === SHARED));
+  shared[0].forEach((one, k) => { one.gap = shared[1][k].gap = one.logprob - shared[1][k].logprob; });
+  const sums = sides.map((list) => list.filter((one) => one.kind === CHANGED).reduce((sum, one) => sum + one.logprob, 0));
+  for (const one of sides.flat()) if (one.kind === CHANGED) one.gap = sums[0] - sums[1];
+  return { stereo: sides[0], anti: sides[1], changed: sums[0] - sums[1], shared: shared[0].reduce((sum, one) => sum + one.gap, 0) };
+}
+
+const shade = (gap) => (Number.isFinite(gap) ? Math.max(-4, Math.min(4, Math.round((4 * gap) / STRONGEST))) : 0);
+
+function sentence(n, role, laid) {
+  const text = benchmark.items[role][n], signs = [...text];
+  const box = make("span", { class: "text", dir: "auto" });
+  if (!laid?.[role]) {
+    box.append(...marked(text, role === "unrelated" ? text : benchmark.items[role === "stereo" ? "anti" : "stereo"][n]));
+    return box;
+  }
+  let end = 0;
+  for (const one of laid[role]) {
+    if (one.end === one.start) continue;
+    box.append(signs.slice(end, one.start).join(""));
+    const about = one.kind === CHANGED ? `changed words together: ${signed(one.gap)}` : Number.isFinite(one.gap) ? signed(one.gap) : "no counterpart";
+    const mark = one.kind === CHANGED ? "mark" : "span";
+    box.append(make(mark, { class: `token t${shade(one.gap)}`, title: `log P = ${one.logprob.toFixed(2).replace("-", "−")}; ${about}`, "data-gap": Number.isFinite(one.gap) ? signed(one.gap, 1) : "" }, signs.slice(one.start, one.end).join("")));
+    end = one.end;
+  }
+  box.append(signs.slice(end).join(""));
+  return box;
+}
+
+/** Without tokens: the words that the other sentence does not have in the same order are marked. */
+function marked(text, other) {
+  const words = text.split(/(\s+)/), others = other.split(/(\s+)/);
+  const longest = Array.from({ length: words.length + 1 }, () => new Uint16Array(others.length + 1));
+  for (let i = words.length - 1; i >= 0; i--) for (let j = others.length - 1; j >= 0; j--) {
+    longest[i][j] = words[i] === others[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+  }
+  const parts = [];
+  for (let i = 0, j = 0; i < words.length; i++) {
+    while (j < others.length && words[i] !== others[j] && longest[i][j + 1] >= longest[i + 1][j] && longest[i][j + 1] === longest[i][j]) j++;
+    const same = words[i] === others[j];
+    parts.push(same || !words[i].trim() ? words[i] : make("mark", {}, words[i]));
+    if (same) j++;
+  }
+  return parts;
+}
+
+/** Every score by every model; drawn when it is opened. */
+function allScores(n) {
+  const details = make("details", { class: "inner" }, make("summary", {}, "Every score"));
+  details.addEventListener("toggle", () => {
+    if (!details.open || details.querySelector("table")) return;
+    const number = (array) => (array && Number.isFinite(array[n]) ? array[n].toPrecision(5).replace("-", "−") : "–");
+    const third = benchmark.scores.some((one) => one.unrelated);
+    const heads = ["Model", "Scorer", "Stereotypical", "Other", ...(third ? ["Unrelated"] : []), "Difference", "Prefers"];
+    const rows = benchmark.scores.map((one) => make("tr", {},
+      make("td", { dir: "auto" }, packed.header.models[one.model]), make("th", { scope: "row" }, one.scorer),
+      ...[one.stereo, one.anti, ...(third ? [one.unrelated] : []), one.gap].map((array) => make("td", { class: "num" }, number(array))),
+      make("td", {}, { 1: "stereotypical", "-1": "other", 0: "tie", [MISSING]: one.reasons[n] ?? "missing" }[one.side[n]])));
+    const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((text, k) => make("th", { scope: "col", class: k > 1 && k < heads.length - 1 ? "num" : null }, text)))), make("tbody", {}, ...rows));
+    details.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Every score of this item" }, table));
+  });
+  return details;
+}
+
+const MASK = /\[MASK\]|<mask>|\bBLANK\b|_{2,}/;
+
+function slotCard(n) {
+  const fills = chosen(), text = benchmark.items.slot[n], at = text.match(MASK);
+  const shown = at ? [text.slice(0, at.index), make("mark", { class: "slot" }, "\u2002?\u2002"), text.slice(at.index + at[0].length)] : [text];
+  const list = [];
+  for (let k = fills.start[n]; k < fills.start[n] + fills.count[n]; k++) {
+    const share = fills.probability[k], percent = share >= 0.001 ? `${(100 * share).toFixed(1)} %` : `${(100 * share).toExponential(0)} %`;
+    list.push(make("li", { class: `term g${fills.group[k] % 4}` }, make("b", { dir: "auto" }, benchmark.terms[fills.term[k]]),
+      make("span", { class: "group" }, benchmark.groups[fills.group[k]]), make("span", { class: "rank" }, `rank ${fills.rank[k].toLocaleString("en")}, ${percent}`)));
+  }
+  const body = list.length ? make("ul", { class: "terms" }, ...list) : make("p", { class: "preference" }, `Missing: ${fills.reasons[n] ?? "no term could be ranked"}`);
+  return make("li", {}, head(n), make("p", { class: "sentence" }, make("span", { class: "text", dir: "auto" }, ...shown)), body);
+}
+
+function legend(coloured) {
+  if (benchmark.kind === "slots") {
+    const among = chosen().among === "candidates" ? "the listed terms" : "the whole vocabulary";
+    return $("legend").replaceChildren(make("p", {}, `The listed terms that this model ranks highest at the mask, among ${among}; colour and label name their group.`));
+  }
+  if (!coloured) return $("legend").replaceChildren(make("p", {}, make("mark", {}, "Marked"), " words differ between the two sentences. Words are not coloured: the token table of this model is not here."));
+  const view = benchmark.tokens.find((one) => one.model === chosenModel()).view;
+  const asked = { each: "each word masked in turn", causal: "reading from left to right", causal_nobos: "reading from left to right", everything: "all words masked" }[view] ?? "nothing masked";
+  const scale = make("span", { class: "ramp", "aria-hidden": "true" }, ...[-4, -3, -2, -1, 0, 1, 2, 3, 4].map((n) => make("span", { class: `token t${n}` }, "\u2003")));
+  $("legend").replaceChildren(make("p", {}, make("span", {}, "speaks for the other "), scale, make("span", {}, " speaks for the stereotypical sentence. ")),
+    make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums."));
+}
+
+async function showItems() {
+  $("show-items").disabled = true;
+  try {
+    packed = await unpack("items");
+  } catch (error) {
+    $("warning").append(make("p", {}, `This browser cannot unpack the sentences (${error.message}). A current Firefox, Chrome, Edge or Safari can.`));
+    return;
+  }
+  options("f-benchmark", packed.header.benchmarks.map((one, n) => [n, one.name]));
+  $("f-benchmark").parentElement.hidden = packed.header.benchmarks.length < 2;
+  fillBenchmark();
+  filter();
+  $("warning").hidden = true;
+  $("browser").hidden = false;
+  $("f-search").focus({ preventScroll: true });
+}
+
+if ($("explorer")) {
+  $("show-items").addEventListener("click", showItems);
+  $("filters").addEventListener("submit", (event) => event.preventDefault());
+  $("filters").addEventListener("reset", () => setTimeout(() => { fillBenchmark(); $("list").classList.remove("numbers"); filter(); }));
+  $("f-search").addEventListener("input", filter);
+  $("f-benchmark").addEventListener("change", () => { fillBenchmark(); filter(); });
+  $("f-model").addEventListener("change", () => { fillModel(); filter(); });
+  for (const id of ["f-scorer", "f-bias_type", "f-direction", "f-side", "f-sort"]) $(id).addEventListener("change", filter);
+  $("f-numbers").addEventListener("change", (event) => $("list").classList.toggle("numbers", event.target.checked));
+  $("previous").addEventListener("click", () => turn(-1));
+  $("next").addEventListener("click", () => turn(1));
+}

@@ -1,0 +1,127 @@
+"""The headline of each model: what leans, how sure that is, and how it compares. Computed, never written by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tiltmeter.report.html.drawing import Scale, axis, bar, tone
+from tiltmeter.report.html.gathering import Material
+from tiltmeter.report.html.tabulating import SLOTS, pair_rows
+from tiltmeter.report.slots import slot_sentences
+from tiltmeter.report.words import SIGNIFICANT, headline, sentences
+from tiltmeter.significance import p_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICTS = {
+    "towards": "leans towards the stereotypes",
+    "away": "leans away from the stereotypes",
+    "unsure": "no lean that these pairs can show",
+}
+PERCENT_SCALE = Scale(0.0, 100.0, 50.0)
+
+
+@dataclass(frozen=True)
+class Story:
+    """One model on one benchmark."""
+
+    benchmark: str
+    verdict: str
+    tone: str
+    number: str
+    unit: str
+    text: str
+    compared: str
+    gauge: Markup
+    gauge_text: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One model."""
+
+    model: str
+    facts: str
+    stories: tuple[Story, ...]
+
+
+def cards(material: Material, comparison: pd.DataFrame | None) -> list[Card]:
+    """One per model, in the order in which they were run."""
+    return [
+        Card(model, _facts(material, model), tuple(_stories(material, model, comparison))) for model in material.models
+    ]
+
+
+def _stories(material: Material, model: str, comparison: pd.DataFrame | None) -> Iterator[Story]:
+    ours = material.estimates[material.estimates["model"] == model]
+    scored = pair_rows(material)
+    for benchmark in dict.fromkeys(ours["benchmark"]):
+        pairs = scored[(scored["model"] == model) & (scored["benchmark"] == benchmark)]
+        if len(pairs):
+            (said,) = sentences(pairs)
+            yield _of_pairs(headline(pairs), str(benchmark), said.removeprefix(f"{model} on {benchmark}: "), comparison)
+        slots = ours[(ours["scorer"] == SLOTS) & (ours["benchmark"] == benchmark)]
+        for said in slot_sentences(slots, _top_k(material)):
+            text = said.removeprefix(f"{model} on {benchmark}: ")
+            yield Story(str(benchmark), "what fills the slots", "plain", "", "", text, "", Markup(""), "")
+
+
+def _of_pairs(head: Any | None, benchmark: str, text: str, comparison: pd.DataFrame | None) -> Story:
+    text = text[:1].upper() + text[1:]
+    if head is None:
+        return Story(benchmark, "no overall lean was computed", "plain", "", "", text, "", Markup(""), "")
+    # The verdict follows the test that the sentence reports; the interval is drawn beside it.
+    colour = "unsure" if not head["p"] < SIGNIFICANT else "towards" if head["value"] > head["neutral"] else "away"
+    interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
+    said = f"{head['value']:.1f} on a scale from 0 to 100, neutral {head['neutral']:g}{interval}"
+    unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
+    drawn = bar(head, PERCENT_SCALE, tone(head, leaning=True)) + axis(PERCENT_SCALE)
+    number = f"{head['value']:.1f} %"
+    return Story(benchmark, VERDICTS[colour], colour, number, unit, text, _compared(head, comparison), drawn, said)
+
+
+def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
+    """The paired difference to the baseline, by the same score and measure."""
+    if comparison is None:
+        return ""
+    keys = ("model", "benchmark", "scorer", "measure")
+    rows = comparison[(comparison["by"] == "all") & np.all([comparison[key] == head[key] for key in keys], axis=0)]
+    if not len(rows) or not np.isfinite(rows["difference"].iloc[0]):
+        return ""
+    row = rows.iloc[0]
+    more = "more" if row["difference"] >= 0 else "less"
+    size = f"{abs(row['difference']):.1f} points {more} than {row['baseline']} on the same {row['n']:,} pairs"
+    interval = f", interval {row['low']:+.1f} to {row['high']:+.1f}".replace("-", "−") if np.isfinite(row["low"]) else ""
+    sure = "a difference that can be told from none" if row["p"] < SIGNIFICANT else "which cannot be told from no difference"
+    return f"{size}{interval}: {sure} (p {p_text(row['p'])})."
+
+
+def _facts(material: Material, model: str) -> str:
+    """What kind of model it is, as the manifest says."""
+    for source in material.sources:
+        for one in source.evaluations():
+            facts = one["model"]
+            if source.models.get(facts.get("shown_as", "")) == model:
+                size = facts.get("parameters")
+                parts = (facts.get("kind"), facts.get("architecture"), f"{_size(size)} parameters" if size else None)
+                return " · ".join(str(part) for part in parts if part)
+    return "scores from elsewhere"
+
+
+def _size(parameters: int) -> str:
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if parameters >= unit:
+            return f"{parameters / unit:.3g} {name}"
+    return f"{parameters:,}"
+
+
+def _top_k(material: Material) -> int:
+    frame = None if material.slots is None else material.slots.frame
+    return int(frame["top_k"].iloc[0]) if frame is not None and len(frame) else 0

@@ -1,0 +1,200 @@
+"""Estimates as tables with bars: one per measure, overall and taken apart. Whatever a probe measured finds a place."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tiltmeter import catalog
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.report.html.drawing import Scale, axis, bar, tone
+from tiltmeter.report.html.gathering import Material
+from tiltmeter.report.words import headline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu")
+SCORERS = (
+    "cps", "aul", "aula", "sss", "pll", "all_masked", "causal", "causal_mean", "stereoset_masked", "stereoset_causal",
+)  # fmt: skip
+LEANING = ("bias_score", "ss")
+"""Measures that say which way: above the neutral point towards the stereotypes."""
+PERCENT = ("bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu")
+SLOTS = "slots"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One estimate in words, with its bar."""
+
+    model: str
+    scorer: str
+    group: str
+    value: str
+    interval: str
+    n: str
+    missing: str
+    ties: str
+    p: str
+    bar: Markup
+    tone: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table of lines on one axis. `where` finds its rows again among the embedded estimates, for download."""
+
+    title: str
+    about: str
+    neutral: str
+    lines: Sequence[Line]
+    axis: Markup
+    where: dict[str, Any] = field(default_factory=dict)
+    columns: Sequence[str] = ("scorer", "model")
+
+    @property
+    def where_json(self) -> str:
+        """For the button that downloads."""
+        return json.dumps(self.where, ensure_ascii=False)
+
+
+def overall(material: Material, benchmark: str) -> list[Block]:
+    """The scores of pairs of one benchmark, a table per measure."""
+    rows = pair_rows(material)
+    rows = rows[(rows["benchmark"] == benchmark) & (rows["by"] == "all")]
+    first = LEANING if not benchmark.startswith("stereoset") else LEANING[::-1]
+    names = in_order(dict.fromkeys(rows["measure"]), (*first, *MEASURES))
+    return [_block(rows[rows["measure"] == name], name, {"benchmark": benchmark, "by": "all"}) for name in names]
+
+
+def by_group(material: Material, benchmark: str) -> Iterator[tuple[str, Block]]:
+    """The headline measure of every model, taken apart by bias type, direction, or what else was asked for."""
+    rows = pair_rows(material)
+    rows = rows[rows["benchmark"] == benchmark]
+    heads = [headline(ours) for _, ours in rows.groupby("model", sort=False)]
+    chosen = {(head["model"], head["scorer"], head["measure"]) for head in heads if head is not None}
+    keys = list(zip(rows["model"], rows["scorer"], rows["measure"], strict=True))
+    ours = rows[[key in chosen for key in keys]]
+    for by in dict.fromkeys(ours["by"]):
+        part = ours[ours["by"] == by]
+        if by != "all" and len(part):
+            measure = str(part["measure"].iloc[0])
+            yield str(by), _block(_grouped(part), measure, {"benchmark": benchmark, "by": by}, ("group", "model"))
+
+
+def _grouped(rows: pd.DataFrame) -> pd.DataFrame:
+    """Groups by their mean over models, the highest first; a difference between groups comes last."""
+    mean = rows.groupby("group")["value"].transform("mean").fillna(-math.inf)
+    return rows.assign(_last=rows["group"] == "|difference|", _mean=mean).sort_values(
+        ["_last", "_mean", "group"], ascending=[True, False, True], kind="stable"
+    )
+
+
+def of_slots(material: Material, benchmark: str) -> list[Block]:
+    """What fills the slots: a table per measure, groups of terms and gaps between them."""
+    rows = material.estimates[(material.estimates["scorer"] == SLOTS) & (material.estimates["benchmark"] == benchmark)]
+    rows = rows[rows["by"].isin(["group", "gap"])]
+    first = ("lean", "mnt_gap", "mps_gap", "coverage", "mps", "mnt")
+    names = in_order(dict.fromkeys(rows["measure"]), first)
+    return [
+        _block(rows[rows["measure"] == name], name, {"benchmark": benchmark, "scorer": SLOTS}, ("group", "model"))
+        for name in names
+    ]
+
+
+def of_others(material: Material) -> list[Block]:
+    """Estimates that are neither of pairs nor of slots: shown as they are."""
+    known = {*pair_scorers(material), SLOTS}
+    rows = material.estimates[~material.estimates["scorer"].isin(known)]
+    blocks = []
+    for (benchmark, scorer, measure), ours in rows.groupby(["benchmark", "scorer", "measure"], sort=False, dropna=False):
+        where = {"benchmark": benchmark, "scorer": scorer}
+        block = _block(ours, str(measure), where, ("group", "model"))
+        blocks.append(Block(f"{benchmark} · {scorer} · {measure}", *(vars(block)[name] for name in list(vars(block))[1:])))
+    return blocks
+
+
+def pair_scorers(material: Material) -> list[str]:
+    """The scorers of sentences in these runs."""
+    return list(dict.fromkeys(material.scores.frame["scorer"]))
+
+
+def pair_rows(material: Material) -> pd.DataFrame:
+    """The estimates of scores of pairs."""
+    return material.estimates[material.estimates["scorer"].isin(pair_scorers(material))]
+
+
+def in_order(names: Any, first: Sequence[str]) -> list[str]:
+    """Names in a given order, the others behind."""
+    return [name for name in dict.fromkeys(first) if name in names] + [name for name in names if name not in first]
+
+
+def _block(rows: pd.DataFrame, measure: str, where: dict[str, Any], columns: Sequence[str] = ("scorer", "model")) -> Block:
+    if columns[0] == "scorer":
+        place = {name: n for n, name in enumerate(in_order(sorted(set(rows["scorer"])), SCORERS))}
+        rows = rows.iloc[np.argsort(rows["scorer"].map(place).to_numpy(), kind="stable")]
+    scale = scale_of(rows, measure)
+    lines = [line(row, scale, leaning=measure in LEANING) for _, row in rows.iterrows()]
+    where = where | {"measure": measure}
+    return Block(measure, about(measure), neutral_text(measure, scale), lines, axis(scale), where, columns)
+
+
+def scale_of(rows: pd.DataFrame, measure: str) -> Scale:
+    """One axis for all rows; a gap of groups has a neutral point of its own and is left out of it."""
+    own = rows[rows["group"] != "|difference|"] if (rows["group"] != "|difference|").any() else rows
+    neutral = own["neutral"].dropna()
+    values = own[["value", "low", "high"]].to_numpy(dtype=np.float64).ravel()
+    return Scale.around(values, float(neutral.iloc[0]) if len(neutral) else math.nan, (0, 100) if measure in PERCENT else None)
+
+
+def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
+    """An estimate in words."""
+    gap = row["group"] == "|difference|"
+    colour = "plain" if gap else tone(row, leaning)
+    p = row["p"] if not np.isfinite(row["p_holm"]) else row["p_holm"]
+    interval = f"{scale.text(row['low'])} to {scale.text(row['high'])}" if np.isfinite(row["low"]) else "–"
+    note = row["note"] if isinstance(row["note"], str) else ""
+    return Line(
+        model=str(row["model"]),
+        scorer=str(row["scorer"]),
+        group="all" if row["by"] == "all" else str(row["group"]),
+        value=scale.text(row["value"]),
+        interval=interval,
+        **{name: _count(row[column]) for name, column in (("n", "n"), ("missing", "n_missing"), ("ties", "n_ties"))},
+        p=p_cell(p),
+        bar=Markup("") if gap else bar(row, scale, colour),
+        tone=colour,
+        note=note,
+    )
+
+
+def _count(value: Any) -> str:
+    return f"{int(value):,}" if np.isfinite(value) else "–"
+
+
+def p_cell(p: float) -> str:
+    """A p-value in a table."""
+    return "–" if not np.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def about(measure: str) -> str:
+    """What a measure is, in a line; nothing for one that this version does not know."""
+    try:
+        return catalog.find("measures", measure).summary.split(": ", 1)[-1]
+    except TiltmeterError:
+        return ""
+
+
+def neutral_text(measure: str, scale: Scale) -> str:
+    """Where no lean would be."""
+    if math.isfinite(scale.neutral):
+        return f"neutral {scale.neutral:g}"
+    return "ideal 100" if measure in ("lms", "icat") else "no neutral point"

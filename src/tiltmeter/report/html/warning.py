@@ -1,0 +1,104 @@
+"""Caveats: what is missing, what is doubtful about the items, and which leans would have gone unnoticed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.report.html.gathering import Material
+from tiltmeter.report.html.tabulating import pair_rows
+from tiltmeter.report.words import headline
+from tiltmeter.significance import smallest_difference
+from tiltmeter.studies._evidence import Evidence
+from tiltmeter.studies._flags import FLAGS, Limits, flags_of
+
+Flags = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why items have no estimate by one score."""
+
+    model: str
+    benchmark: str
+    scorer: str
+    count: int
+    of: int
+    why: str
+
+
+def missing(material: Material) -> list[Missing]:
+    """Per model, benchmark and score: how many items are missing from the overall rows, and why."""
+    rows = material.estimates
+    rows = rows[rows["by"].isin(["all", "group", "gap"]) & (rows["n_missing"] > 0)]
+    found = []
+    for (model, benchmark, scorer), ours in rows.groupby(["model", "benchmark", "scorer"], sort=False):
+        row = ours.loc[ours["n_missing"].idxmax()]
+        reasons = Counter(json.loads(row["missing"])) if isinstance(row["missing"], str) and row["missing"] else {}
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons.items())
+        found.append(Missing(str(model), str(benchmark), str(scorer), int(row["n_missing"]), _all(row), why or "no reason given"))
+    return found
+
+
+def _all(row: Any) -> int:
+    return int(row["n"] + row["n_missing"])
+
+
+def benchmark_remarks(material: Material) -> list[str]:
+    """What was noted when a benchmark was read, and items that have no score at all."""
+    said = []
+    for source in material.sources:
+        for one in source.evaluations():
+            name = source.benchmarks.get(one["benchmark"]["name"], one["benchmark"]["name"])
+            said += [f"{name}: {what} ({count:,})" for what, count in one["benchmark"].get("notes", {}).items()]
+            items, scored = one["benchmark"].get("items"), one["benchmark"].get("scored_items")
+            if items and scored and scored < items:
+                said.append(f"{name}: {items - scored:,} of {items:,} items are not scored (no pair of single sentences)")
+    return list(dict.fromkeys(said))
+
+
+def power(material: Material) -> Iterator[str]:
+    """The smallest lean that the pairs show with 80 % power, from the width of the interval."""
+    rows = pair_rows(material)
+    settings = material.settings
+    for (model, benchmark), ours in rows.groupby(["model", "benchmark"], sort=False):
+        head = headline(ours)
+        if head is None or not np.isfinite(head["low"]):
+            continue
+        # An interval reaches as far as a lean that is noticed half of the time.
+        error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, settings.confidence, power=0.5))
+        least = smallest_difference(error, settings.confidence)
+        yield (
+            f"{model} on {benchmark}: {head['n']:,} pairs show a lean of {least:.1f} points from neutral or more with 80 % "
+            f"power ({head['measure']} by {head['scorer']}); smaller leans may go unnoticed."
+        )
+
+
+def item_flags(material: Material) -> Flags:
+    """Benchmark → flag → which of its scored items have it (see the study `quality`)."""
+    evidence = Evidence(material.scores)
+    frame = material.scores.frame
+    found: Flags = {}
+    for benchmark in dict.fromkeys(frame["benchmark"]):
+        items = evidence.items(str(benchmark))
+        ours = frame[frame["benchmark"] == benchmark]
+        keys = zip(ours["model"], ours["scorer"], ours["item"], ours["role"], strict=True)
+        counts = dict(zip(keys, ours["n_tokens"], strict=True))
+        pairs = [one for one in evidence.pairs if one.benchmark == benchmark]
+        flags = flags_of(items, pairs, counts, Limits())
+        found[str(benchmark)] = {name: set(items["item"][at]) for name, at in flags.items()}
+    return found
+
+
+def flag_remarks(flags: Flags, sizes: dict[str, int]) -> Iterator[tuple[str, str, str, str]]:
+    """Benchmark, flag in words, how many, share."""
+    for benchmark, found in flags.items():
+        for name, items in found.items():
+            if items:
+                share = 100 * len(items) / max(1, sizes[benchmark])
+                yield benchmark, FLAGS.get(name, name), f"{len(items):,}", f"{share:.1f} %"
