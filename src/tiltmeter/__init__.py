@@ -5,6 +5,7 @@
     bench = tiltmeter.load_benchmark("crows-pairs")           # or a path to your own CSV / JSONL
     scores = tiltmeter.score(model, bench, ["cps", "aul"])
     table = tiltmeter.estimate(scores, ["bias_score", "kls"], by="bias_type")
+    tiltmeter.report(scores, "report.html")
 
 Everything below is loaded when it is first used, so that `import tiltmeter` costs nothing.
 """
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tiltmeter.estimating import estimate
     from tiltmeter.importing import import_scores
     from tiltmeter.models import LanguageModel, load_model, wrap_model
+    from tiltmeter.report import report
     from tiltmeter.running import run
     from tiltmeter.scoring import score
     from tiltmeter.slot_estimating import estimate_slots
@@ -36,14 +38,14 @@ _HOME = {
     "LanguageModel": "models", "load_model": "models", "wrap_model": "models",
     "Scores": "tables", "TiltmeterError": "errors",
     "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
-    "Finding": "studies", "study": "studies",
+    "Finding": "studies", "study": "studies", "report": "report",
     "Slots": "slot_tables", "fill_slots": "slot_filling", "estimate_slots": "slot_estimating",
 }  # fmt: skip
 
 __all__ = [
     "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "compare",
-    "estimate", "estimate_slots", "fill_slots", "import_scores", "load_benchmark", "load_model", "run", "score", "study",
-    "wrap_model",
+    "estimate", "estimate_slots", "fill_slots", "import_scores", "load_benchmark", "load_model", "report", "run", "score",
+    "study", "wrap_model",
 ]  # fmt: skip
 
 

@@ -89,7 +89,7 @@ def _is_run(folder: Path) -> bool:
 def clear(folder: Path) -> None:
     """Takes away what an earlier run left."""
     try:
-        for stale in ("scores.parquet", "slots.parquet", "items.parquet", "estimates.csv", "estimates.json"):
+        for stale in ("scores.parquet", "slots.parquet", "items.parquet", "estimates.csv", "estimates.json", "report.html"):
             (folder / stale).unlink(missing_ok=True)
     except OSError as error:
         raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
@@ -132,7 +132,7 @@ def load_run(folder: str | Path) -> Run:
         raise TiltmeterError(f"There is no run folder {folder}.")
     scores = Scores.load(folder)
     path = folder / "estimates.csv"
-    estimates = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame()
+    estimates = pd.read_csv(path, float_precision="round_trip") if path.is_file() else pd.DataFrame()
     manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
     return Run(folder, scores, estimates, manifest, Slots.load(folder))
 

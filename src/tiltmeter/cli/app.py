@@ -14,6 +14,7 @@ from tiltmeter.cli.building import build_app
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.listing import listing
 from tiltmeter.cli.printing import print_run, print_table
+from tiltmeter.cli.reporting import NAME, report, write
 from tiltmeter.cli.studying import StudyGroup
 from tiltmeter.errors import TiltmeterError
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.add_typer(typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None), name="study")
 app.add_typer(build_app, name="build")
+app.command()(report)
 
 Names = list[str] | None
 Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
@@ -97,6 +99,7 @@ def run(
     trust_remote_code: Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")] = False,
     terms: Annotated[Path | None, typer.Option(help="Words of each group that fill slots (JSONL, CSV, JSON).")] = None,
     top_k: Annotated[int, typer.Option(help="Predictions among which a term counts as a match.")] = 100,
+    report: Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")] = True,
     as_json: Json = False,
 ) -> None:
     """Score models on benchmarks and write a run folder. Without arguments: the embedded models and pairs."""
@@ -131,6 +134,8 @@ def run(
         progress_bar,
     )
     print_run(finished, as_json)
+    if report:
+        write(finished, finished.folder / NAME)
 
 
 @app.command("list")

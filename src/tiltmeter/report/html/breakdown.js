@@ -37,7 +37,9 @@ function ticks({ low, high, at }) {
 
 function tone(row, measure) {
   if (!LEANING.includes(measure) || !known(row.neutral)) return "plain";
-  if (!known(row.low) || !known(row.high) || (row.low <= row.neutral && row.neutral <= row.high)) return "unsure";
+  const p = row.p_holm ?? row.p;
+  const sure = known(p) ? p < 0.05 : known(row.low) && !(row.low <= row.neutral && row.neutral <= row.high);
+  if (!sure) return "unsure";
   return row.value > row.neutral ? "towards" : "away";
 }
 

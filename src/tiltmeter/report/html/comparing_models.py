@@ -75,6 +75,7 @@ def _in_order(table: pd.DataFrame) -> pd.DataFrame:
 
 def _row(row: Any, scale: Scale) -> Difference:
     drawn = {"value": row["difference"], "low": row["low"], "high": row["high"], "neutral": 0.0}
+    drawn |= {name: row[name] for name in ("p", "p_holm")}
     colour = tone(drawn, leaning=row["measure"] in LEANING)
     return Difference(
         **{name: str(row[name]) for name in ("benchmark", "scorer", "measure", "model")},

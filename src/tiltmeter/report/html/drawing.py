@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+SIGNIFICANT = 0.05
 STEPS = (1, 2, 2.5, 5, 10)
 MOST_TICKS = 5
 
@@ -61,11 +62,16 @@ class Scale:
 
 
 def tone(row: Any, leaning: bool) -> str:
-    """Which way a value leans if its interval says so: towards (above neutral), away (below), or unsure."""
+    """Which way a value leans if that can be told: towards (above neutral), away (below), or unsure.
+
+    The test decides, corrected where several groups were tested; where there is none, the interval.
+    """
     value, low, high, neutral = (float(row[name]) for name in ("value", "low", "high", "neutral"))
     if not leaning or not math.isfinite(neutral):
         return "plain"
-    if not (math.isfinite(low) and math.isfinite(high)) or low <= neutral <= high:
+    p = next((float(row[name]) for name in ("p_holm", "p") if math.isfinite(float(row[name]))), math.nan)
+    sure = p < SIGNIFICANT if math.isfinite(p) else value != neutral and not low <= neutral <= high and math.isfinite(low)
+    if not sure:
         return "unsure"
     return "towards" if value > neutral else "away"
 

@@ -12,6 +12,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import estimate
 from tiltmeter.probes import VIEWS
 from tiltmeter.report.html.gathering import Material
+from tiltmeter.report.html.tabulating import pair_scorers, without_name
 from tiltmeter.slot_estimating import estimate_slots
 
 
@@ -34,7 +35,7 @@ def measure_notes(material: Material) -> list[Note]:
 
 def scorer_notes(material: Material) -> list[Note]:
     """The sentence scores on the page."""
-    return [_note("scorers", name) for name in sorted(set(material.scores.frame["scorer"]))]
+    return [_note("scorers", name) for name in sorted(pair_scorers(material))]
 
 
 def _note(kind: str, name: str) -> Note:
@@ -46,7 +47,7 @@ def _note(kind: str, name: str) -> Note:
     view = VIEWS.get(entry.constant("VIEW", ""))
     return Note(
         name=name,
-        summary=entry.summary,
+        summary=without_name(entry.summary, name),
         formula=_before_examples(inspect.getdoc(entry.function) or ""),
         neutral="" if neutral is None else f"{neutral:g}",
         asked=(inspect.getdoc(view.ask) or "").split("\n", 1)[0] if view else "",

@@ -6,8 +6,8 @@ const $ = (id) => document.getElementById(id);
 let packed = null, benchmark = null, found = [], pageNumber = 0;
 
 const SORTS = {
-  pairs: [["strong", "strongest preference first"], ["stereo", "most for the stereotype first"], ["anti", "most against it first"], ["weak", "closest first"], ["order", "as in the benchmark"]],
-  slots: [["strong", "largest gap first"], ["stereo", "first group ahead first"], ["anti", "second group ahead first"], ["weak", "closest first"], ["order", "as in the benchmark"]],
+  pairs: [["strong", "strongest first"], ["stereo", "most stereotypical first"], ["anti", "least stereotypical first"], ["weak", "closest first"], ["order", "benchmark order"]],
+  slots: [["strong", "largest gap first"], ["stereo", "first group ahead"], ["anti", "second group ahead"], ["weak", "closest first"], ["order", "benchmark order"]],
 };
 
 /** Everything about a benchmark that filters read, made once. */
@@ -164,7 +164,7 @@ function pairCard(n, largest) {
   const laid = tokensOf(n);
   const preferred = { 1: "stereo", "-1": "anti" }[score.side[n]];
   const sentences = roles.map((role) => make("p", { class: `sentence ${role}${preferred === role ? " preferred" : ""}` },
-    make("span", { class: "role" }, { stereo: "stereotypical", anti: "other", unrelated: "unrelated" }[role], preferred === role ? make("b", {}, " preferred") : null),
+    make("span", { class: "role" }, { stereo: "stereotypical", anti: "other", unrelated: "unrelated" }[role], preferred === role ? make("span", { class: "hidden" }, ", preferred") : null),
     sentence(n, role, laid)));
   return make("li", {}, head(n), ...sentences, preference(n, score, largest), allScores(n));
 }
@@ -209,14 +209,15 @@ function sentence(n, role, laid) {
     box.append(...marked(text, role === "unrelated" ? text : benchmark.items[role === "stereo" ? "anti" : "stereo"][n]));
     return box;
   }
-  let end = 0;
+  let end = 0, told = false;  // changed words have one sum, and it stands under the first of them
   for (const one of laid[role]) {
     if (one.end === one.start) continue;
     box.append(signs.slice(end, one.start).join(""));
     const about = one.kind === CHANGED ? `changed words together: ${signed(one.gap)}` : Number.isFinite(one.gap) ? signed(one.gap) : "no counterpart";
-    const mark = one.kind === CHANGED ? "mark" : "span";
-    box.append(make(mark, { class: `token t${shade(one.gap)}`, title: `log P = ${one.logprob.toFixed(2).replace("-", "−")}; ${about}`, "data-gap": Number.isFinite(one.gap) ? signed(one.gap, 1) : "" }, signs.slice(one.start, one.end).join("")));
-    end = one.end;
+    const changed = one.kind === CHANGED, number = Math.abs(one.gap) >= 0.05 && !(changed && told) ? signed(one.gap, 1) : null;
+    const title = `log P = ${one.logprob.toFixed(2).replace("-", "−")}; ${about}`;
+    box.append(make(changed ? "mark" : "span", { class: `token t${shade(one.gap)}`, title, "data-gap": number }, signs.slice(one.start, one.end).join("")));
+    [end, told] = [one.end, told || changed];
   }
   box.append(signs.slice(end).join(""));
   return box;
@@ -264,7 +265,7 @@ function slotCard(n) {
   const shown = at ? [text.slice(0, at.index), make("mark", { class: "slot" }, "\u2002?\u2002"), text.slice(at.index + at[0].length)] : [text];
   const list = [];
   for (let k = fills.start[n]; k < fills.start[n] + fills.count[n]; k++) {
-    const share = fills.probability[k], percent = share >= 0.001 ? `${(100 * share).toFixed(1)} %` : `${(100 * share).toExponential(0)} %`;
+    const share = fills.probability[k], percent = share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %";
     list.push(make("li", { class: `term g${fills.group[k] % 4}` }, make("b", { dir: "auto" }, benchmark.terms[fills.term[k]]),
       make("span", { class: "group" }, benchmark.groups[fills.group[k]]), make("span", { class: "rank" }, `rank ${fills.rank[k].toLocaleString("en")}, ${percent}`)));
   }

@@ -11,7 +11,8 @@ from tiltmeter.report.html.gathering import Material
 from tiltmeter.report.html.packing import Pack
 from tiltmeter.report.html.tabulating import SCORERS, in_order
 from tiltmeter.report.html.tokens import token_columns
-from tiltmeter.report.html.warning import FLAGS, Flags
+from tiltmeter.report.html.warning import Flags
+from tiltmeter.studies._flags import FLAGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,10 +44,10 @@ def has_tokens(material: Material) -> bool:
 
 def _pair_benchmarks(material: Material, flags: Flags, pack: Pack) -> Iterator[dict[str, Any]]:
     frame = material.scores.frame
-    for benchmark in dict.fromkeys(frame["benchmark"]):
+    for benchmark in frame["benchmark"].unique():
         rows = frame[frame["benchmark"] == benchmark]
         items = material.scores.items
-        items = items[(items["benchmark"] == benchmark) & items["item"].isin(set(rows["item"]))]
+        items = items[(items["benchmark"] == benchmark) & items["item"].isin(rows["item"].unique())]
         yield {
             "name": benchmark,
             "kind": "pairs",
@@ -78,12 +79,13 @@ def _coded(column: Any) -> tuple[Any, list[str]]:
 
 def _scores(rows: pd.DataFrame, items: pd.DataFrame, models: list[str], pack: Pack) -> Iterator[dict[str, Any]]:
     """Per model and scorer one array per role. Which side is preferred is decided here, before anything is rounded."""
-    order = in_order(sorted(set(rows["scorer"])), SCORERS)
+    order = in_order(sorted(rows["scorer"].unique()), SCORERS)
     place = dict(zip(items["item"], range(len(items)), strict=True))
-    groups = {key: found for key, found in rows.groupby(["model", "scorer"], sort=False)}
+    groups = dict(list(rows.groupby(["model", "scorer"], sort=False)))
     for model, scorer in sorted(groups, key=lambda key: (models.index(key[0]), order.index(key[1]))):
         found = groups[model, scorer]
-        values, reasons = {}, {}
+        values: dict[str, Any] = {}
+        reasons: dict[int, str] = {}
         at = found["item"].map(place).to_numpy()
         for role in ROLES:
             ours = (found["role"] == role).to_numpy()
@@ -125,11 +127,11 @@ def _slot_benchmarks(material: Material, pack: Pack) -> Iterator[dict[str, Any]]
     if material.slots is None:
         return
     frame = material.slots.frame
-    for benchmark in dict.fromkeys(frame["benchmark"]):
+    for benchmark in frame["benchmark"].unique():
         rows = frame[frame["benchmark"] == benchmark]
         items = material.slots.items
-        items = items[(items["benchmark"] == benchmark) & items["item"].isin(set(rows["item"]))]
-        groups, terms = list(dict.fromkeys(rows["group"])), list(dict.fromkeys(rows["term"].dropna()))
+        items = items[(items["benchmark"] == benchmark) & items["item"].isin(rows["item"].unique())]
+        groups, terms = list(rows["group"].unique()), list(rows["term"].dropna().unique())
         yield {
             "name": benchmark,
             "kind": "slots",

@@ -60,7 +60,9 @@ class Source:
 
         def named(frame: pd.DataFrame) -> pd.DataFrame:
             columns = {"model": models, "benchmark": benchmarks}
-            return frame.assign(**{name: frame[name].astype(object).map(new) for name, new in columns.items() if name in frame})
+            return frame.assign(
+                **{name: frame[name].astype(object).map(new) for name, new in columns.items() if name in frame}
+            )
 
         scores = replace(self.scores, frame=named(self.scores.frame), items=named(self.scores.items))
         slots = self.slots and replace(self.slots, frame=named(self.slots.frame), items=named(self.slots.items))

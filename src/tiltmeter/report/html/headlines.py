@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,8 @@ VERDICTS = {
     "away": "leans away from the stereotypes",
     "unsure": "no lean that these pairs can show",
 }
-PERCENT_SCALE = Scale(0.0, 100.0, 50.0)
+PERCENT_SCALE, SHARE_SCALE = Scale(0.0, 100.0, 50.0), Scale(0.0, 1.0, 0.5)
+SENTENCE = re.compile(r"(?:^|(?<=\. ))[a-z]")
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,7 @@ class Card:
 
 def cards(material: Material, comparison: pd.DataFrame | None) -> list[Card]:
     """One per model, in the order in which they were run."""
-    return [
-        Card(model, _facts(material, model), tuple(_stories(material, model, comparison))) for model in material.models
-    ]
+    return [Card(model, _facts(material, model), tuple(_stories(material, model, comparison))) for model in material.models]
 
 
 def _stories(material: Material, model: str, comparison: pd.DataFrame | None) -> Iterator[Story]:
@@ -69,8 +69,23 @@ def _stories(material: Material, model: str, comparison: pd.DataFrame | None) ->
             yield _of_pairs(headline(pairs), str(benchmark), said.removeprefix(f"{model} on {benchmark}: "), comparison)
         slots = ours[(ours["scorer"] == SLOTS) & (ours["benchmark"] == benchmark)]
         for said in slot_sentences(slots, _top_k(material)):
-            text = said.removeprefix(f"{model} on {benchmark}: ")
-            yield Story(str(benchmark), "what fills the slots", "plain", "", "", text, "", Markup(""), "")
+            yield _of_slots(slots, str(benchmark), said.removeprefix(f"{model} on {benchmark}: "))
+
+
+def _of_slots(rows: pd.DataFrame, benchmark: str, text: str) -> Story:
+    """Which of two groups ranks higher in more sentences; of more groups only what the sentences say."""
+    text = SENTENCE.sub(lambda found: found[0].upper(), text)
+    gaps, leans = (rows[(rows["by"] == "gap") & (rows["measure"] == name)] for name in ("mnt_gap", "lean"))
+    if len(gaps) != 1 or not len(leans) or not np.isfinite(leans["value"].iloc[0]):
+        return Story(benchmark, "what fills the slots", "plain", "", "", text, "", Markup(""), "")
+    gap, lean = gaps.iloc[0], leans.iloc[0]
+    first, second = str(gap["group"]).split(" − ", 1)
+    sure = (gap["p"] if np.isnan(gap["p_holm"]) else gap["p_holm"]) < SIGNIFICANT
+    verdict = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
+    said = f"{first} terms rank higher in {lean['value']:.1%} of sentences, neutral 50%"
+    number, unit = f"{100 * lean['value']:.1f} %", f"{first} ranks higher"
+    drawn = bar(lean, SHARE_SCALE, "plain") + axis(PERCENT_SCALE)
+    return Story(benchmark, verdict, "plain", number, unit, text, "", drawn, said)
 
 
 def _of_pairs(head: Any | None, benchmark: str, text: str, comparison: pd.DataFrame | None) -> Story:

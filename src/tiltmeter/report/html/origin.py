@@ -70,8 +70,7 @@ def _model(facts: dict[str, Any], source: Source) -> dict[str, str]:
 def _benchmark(facts: dict[str, Any], source: Source) -> dict[str, str]:
     return {
         "benchmark": source.benchmarks.get(facts["name"], facts["name"]),
-        "items": f"{facts.get('items', 0):,}",
         "from": str(facts.get("source") or ""),
+        "items": f"{facts.get('items', 0):,}",
         "data sha256": str(facts.get("data_sha256") or ""),
-        "citation": str(facts.get("citation") or ""),
     }

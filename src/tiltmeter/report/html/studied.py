@@ -6,7 +6,6 @@ import base64
 import csv
 import io
 import json
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.report.html.gathering import Material
+from tiltmeter.report.html.tabulating import without_name
 
 MOST_ROWS = 12
 MOST_FIGURE_BYTES = 400_000
@@ -70,7 +70,9 @@ def _study(folder: Path, run: str, files: dict[str, str]) -> Study:
     facts, note = _facts(folder)
     sentences = tuple(map(str, facts.get("sentences", ())))
     name = str(facts.get("study", folder.name)).replace("_", "-")
-    stems = sorted({path.stem for path in (*folder.glob("*.svg"), *folder.glob("*.png"))}, key=lambda stem: (stem != name, stem))
+    stems = sorted(
+        {path.stem for path in (*folder.glob("*.svg"), *folder.glob("*.png"))}, key=lambda stem: (stem != name, stem)
+    )
     figures = tuple(_figure(folder, stem, name) for stem in stems)
     paths = sorted(folder.glob("*.csv"), key=lambda path: (path.stem != name, path.stem))
     tables = tuple(_table(path, f"{run}-{folder.name}-{path.name}", files) for path in paths)
@@ -86,7 +88,7 @@ def _facts(folder: Path) -> tuple[dict[str, Any], str]:
 
 def _summary(name: str) -> str:
     try:
-        return catalog.find("studies", name).summary.split(": ", 1)[-1]
+        return without_name(catalog.find("studies", name).summary, name)
     except TiltmeterError:
         return ""
 
@@ -97,7 +99,9 @@ def _figure(folder: Path, stem: str, study: str) -> Figure:
     path, kind = (drawing, "svg+xml") if small else (picture, "png")
     data = base64.b64encode(path.read_bytes()).decode("ascii")
     what = study if stem == study else f"{study}, {stem.replace('-', ' ')}"
-    return Figure(stem, f"data:image/{kind};base64,{data}", f"Figure of the study {what}. Its numbers are in the table below it.")
+    return Figure(
+        stem, f"data:image/{kind};base64,{data}", f"Figure of the study {what}. Its numbers are in the table below it."
+    )
 
 
 def _table(path: Path, file: str, files: dict[str, str]) -> Table:
@@ -123,5 +127,3 @@ def _cell(text: str) -> str:
     if _is_number(text) and "." in text:
         return f"{float(text):.4g}".replace("-", "−")
     return text
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ LEANING = ("bias_score", "ss")
 """Measures that say which way: above the neutral point towards the stereotypes."""
 PERCENT = ("bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu")
 SLOTS = "slots"
+MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Block:
     axis: Markup
     where: dict[str, Any] = field(default_factory=dict)
     columns: Sequence[str] = ("scorer", "model")
+    notes: Sequence[str] = ()
 
     @property
     def where_json(self) -> str:
@@ -118,13 +120,13 @@ def of_others(material: Material) -> list[Block]:
     for (benchmark, scorer, measure), ours in rows.groupby(["benchmark", "scorer", "measure"], sort=False, dropna=False):
         where = {"benchmark": benchmark, "scorer": scorer}
         block = _block(ours, str(measure), where, ("group", "model"))
-        blocks.append(Block(f"{benchmark} · {scorer} · {measure}", *(vars(block)[name] for name in list(vars(block))[1:])))
+        blocks.append(replace(block, title=f"{benchmark} · {scorer} · {measure}"))
     return blocks
 
 
 def pair_scorers(material: Material) -> list[str]:
     """The scorers of sentences in these runs."""
-    return list(dict.fromkeys(material.scores.frame["scorer"]))
+    return [str(name) for name in material.scores.frame["scorer"].unique()]
 
 
 def pair_rows(material: Material) -> pd.DataFrame:
@@ -141,10 +143,26 @@ def _block(rows: pd.DataFrame, measure: str, where: dict[str, Any], columns: Seq
     if columns[0] == "scorer":
         place = {name: n for n, name in enumerate(in_order(sorted(set(rows["scorer"])), SCORERS))}
         rows = rows.iloc[np.argsort(rows["scorer"].map(place).to_numpy(), kind="stable")]
+    else:  # what is compared stands together
+        rows = rows.iloc[np.argsort(rows["group"].factorize()[0], kind="stable")]
     scale = scale_of(rows, measure)
     lines = [line(row, scale, leaning=measure in LEANING) for _, row in rows.iterrows()]
     where = where | {"measure": measure}
-    return Block(measure, about(measure), neutral_text(measure, scale), lines, axis(scale), where, columns)
+    return Block(
+        measure, about(measure), neutral_text(measure, scale), lines, axis(scale), where, columns, _notes(lines, columns)
+    )
+
+
+def _notes(lines: Sequence[Line], columns: Sequence[str]) -> list[str]:
+    """Each remark once, with the rows that it is about."""
+    about_rows: dict[str, list[str]] = {}
+    for one in lines:
+        if one.note:
+            about_rows.setdefault(one.note, []).append(", ".join(getattr(one, name) for name in columns))
+    return [
+        f"{'; '.join(rows[:MOST_NAMED])}{f' and {len(rows) - MOST_NAMED} more' if len(rows) > MOST_NAMED else ''}: {note}."
+        for note, rows in about_rows.items()
+    ]
 
 
 def scale_of(rows: pd.DataFrame, measure: str) -> Scale:
@@ -152,7 +170,9 @@ def scale_of(rows: pd.DataFrame, measure: str) -> Scale:
     own = rows[rows["group"] != "|difference|"] if (rows["group"] != "|difference|").any() else rows
     neutral = own["neutral"].dropna()
     values = own[["value", "low", "high"]].to_numpy(dtype=np.float64).ravel()
-    return Scale.around(values, float(neutral.iloc[0]) if len(neutral) else math.nan, (0, 100) if measure in PERCENT else None)
+    return Scale.around(
+        values, float(neutral.iloc[0]) if len(neutral) else math.nan, (0, 100) if measure in PERCENT else None
+    )
 
 
 def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
@@ -188,9 +208,20 @@ def p_cell(p: float) -> str:
 def about(measure: str) -> str:
     """What a measure is, in a line; nothing for one that this version does not know."""
     try:
-        return catalog.find("measures", measure).summary.split(": ", 1)[-1]
+        return without_name(catalog.find("measures", measure).summary, measure)
     except TiltmeterError:
         return ""
+
+
+def without_name(summary: str, name: str) -> str:
+    """A summary that starts with the name which already stands before it.
+
+    >>> without_name("Bias score: the percentage of pairs", "bias_score")
+    'The percentage of pairs'
+    """
+    first, _, rest = summary.partition(": ")
+    same = first.lower().replace(" ", "_").replace("-", "_") == name.replace("-", "_")
+    return rest[:1].upper() + rest[1:] if same and rest else summary
 
 
 def neutral_text(measure: str, scale: Scale) -> str:

@@ -117,9 +117,7 @@ def _pair(sentences: Sentences, slices: Sequence[Any], texts: Sequence[str], byt
     if any(spans is None or not _fits(spans) for spans in laid):
         return None
     kinds = _kinds(*([sentences.ids[at], sentences.modified[at]] for at in slices))
-    return [
-        (spans, kind, _hundredths(sentences.logprob[at])) for spans, kind, at in zip(laid, kinds, slices, strict=True)
-    ]
+    return [(spans, kind, _hundredths(sentences.logprob[at])) for spans, kind, at in zip(laid, kinds, slices, strict=True)]
 
 
 def _fits(spans: Sequence[tuple[int, int]]) -> bool:

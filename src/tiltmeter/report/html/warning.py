@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tiltmeter.paired import Paired
 from tiltmeter.report.html.gathering import Material
 from tiltmeter.report.html.tabulating import pair_rows
 from tiltmeter.report.words import headline
 from tiltmeter.significance import smallest_difference
 from tiltmeter.studies._evidence import Evidence
-from tiltmeter.studies._flags import FLAGS, Limits, flags_of
+from tiltmeter.studies._flags import FLAGS, FLUENCY, Limits, flags_of
 
 Flags = dict[str, dict[str, Any]]
 
@@ -41,7 +42,9 @@ def missing(material: Material) -> list[Missing]:
         row = ours.loc[ours["n_missing"].idxmax()]
         reasons = Counter(json.loads(row["missing"])) if isinstance(row["missing"], str) and row["missing"] else {}
         why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons.items())
-        found.append(Missing(str(model), str(benchmark), str(scorer), int(row["n_missing"]), _all(row), why or "no reason given"))
+        found.append(
+            Missing(str(model), str(benchmark), str(scorer), int(row["n_missing"]), _all(row), why or "no reason given")
+        )
     return found
 
 
@@ -82,17 +85,34 @@ def power(material: Material) -> Iterator[str]:
 def item_flags(material: Material) -> Flags:
     """Benchmark → flag → which of its scored items have it (see the study `quality`)."""
     evidence = Evidence(material.scores)
-    frame = material.scores.frame
+    pairs = list(_fluency_pairs(evidence.pairs))
+    used = {(one.model, one.benchmark, one.scorer) for one in pairs}
     found: Flags = {}
-    for benchmark in dict.fromkeys(frame["benchmark"]):
+    for benchmark in material.scores.frame["benchmark"].unique():
         items = evidence.items(str(benchmark))
-        ours = frame[frame["benchmark"] == benchmark]
-        keys = zip(ours["model"], ours["scorer"], ours["item"], ours["role"], strict=True)
-        counts = dict(zip(keys, ours["n_tokens"], strict=True))
-        pairs = [one for one in evidence.pairs if one.benchmark == benchmark]
-        flags = flags_of(items, pairs, counts, Limits())
+        ours = [one for one in pairs if one.benchmark == benchmark]
+        flags = flags_of(items, ours, _lengths(material, str(benchmark), used), Limits())
         found[str(benchmark)] = {name: set(items["item"][at]) for name, at in flags.items()}
     return found
+
+
+def _fluency_pairs(pairs: Sequence[Paired]) -> Iterator[Paired]:
+    """Of each model and benchmark the score that tells fluency: the others are not read."""
+    best: dict[tuple[str, str], Paired] = {}
+    for one in sorted((one for one in pairs if one.scorer in FLUENCY), key=lambda one: FLUENCY.index(one.scorer)):
+        best.setdefault((one.model, one.benchmark), one)
+    yield from best.values()
+
+
+def _lengths(material: Material, benchmark: str, used: set[tuple[str, str, str]]) -> dict[Any, int]:
+    """Tokens of each sentence, by model, scorer, item and role."""
+    frame = material.scores.frame[material.scores.frame["benchmark"] == benchmark]
+    counts = {}
+    for model, _, scorer in (key for key in used if key[1] == benchmark):
+        ours = frame[(frame["model"] == model) & (frame["scorer"] == scorer)]
+        columns = (ours[name].tolist() for name in ("item", "role", "n_tokens"))
+        counts |= {(model, scorer, item, role): count for item, role, count in zip(*columns, strict=True)}
+    return counts
 
 
 def flag_remarks(flags: Flags, sizes: dict[str, int]) -> Iterator[tuple[str, str, str, str]]:
