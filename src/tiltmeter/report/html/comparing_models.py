@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +25,7 @@ if TYPE_CHECKING:
 class Difference:
     """One row of the table."""
 
-    benchmark: str
     scorer: str
-    measure: str
     model: str
     value: str
     baseline: str
@@ -37,12 +37,26 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Differences:
+    """One measure on one benchmark."""
+
+    benchmark: str
+    measure: str
+    rows: tuple[Difference, ...]
+    axis: Markup
+
+    @property
+    def where_json(self) -> str:
+        """For the button that downloads."""
+        return json.dumps({"benchmark": self.benchmark, "measure": self.measure}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What can be said about every other model against the first; or why nothing can."""
 
     baseline: str
-    rows: tuple[Difference, ...]
-    axis: Markup
+    tables: tuple[Differences, ...]
     warnings: tuple[str, ...]
     refusal: str = ""
 
@@ -52,13 +66,16 @@ def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
     try:
         table = compare(material.scores, measures=_measures(material), **vars(material.settings))
     except TiltmeterError as refusal:
-        return None, Comparison("", (), Markup(""), (), str(refusal))
-    shown = _in_order(table)
-    values = shown[["difference", "low", "high"]].to_numpy(dtype=np.float64).ravel()
-    scale = Scale.around(values, 0.0)
-    rows = tuple(_row(row, scale) for _, row in shown.iterrows())
-    baseline = str(table["baseline"].iloc[0])
-    return table, Comparison(baseline, rows, axis(scale), tuple(too_close(table, material.settings.confidence)))
+        return None, Comparison("", (), (), str(refusal))
+    warnings = tuple(too_close(table, material.settings.confidence))
+    return table, Comparison(str(table["baseline"].iloc[0]), tuple(_tables(table)), warnings)
+
+
+def _tables(table: pd.DataFrame) -> Iterator[Differences]:
+    scale = Scale.around(table[["difference", "low", "high"]].to_numpy(dtype=np.float64).ravel(), 0.0)
+    for (benchmark, measure), rows in table.groupby(["benchmark", "measure"], sort=False):
+        shown = tuple(_row(row, scale) for _, row in _in_order(rows).iterrows())
+        yield Differences(str(benchmark), str(measure), shown, axis(scale))
 
 
 def _measures(material: Material) -> list[str]:
@@ -69,8 +86,7 @@ def _measures(material: Material) -> list[str]:
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
     place = {name: n for n, name in enumerate(in_order(sorted(set(table["scorer"])), SCORERS))}
-    order = table.assign(_place=table["scorer"].map(place)).sort_values("_place", kind="stable")
-    return order.sort_values(["benchmark", "measure"], kind="stable")
+    return table.iloc[np.argsort(table["scorer"].map(place).to_numpy(), kind="stable")]
 
 
 def _row(row: Any, scale: Scale) -> Difference:
@@ -78,7 +94,7 @@ def _row(row: Any, scale: Scale) -> Difference:
     drawn |= {name: row[name] for name in ("p", "p_holm")}
     colour = tone(drawn, leaning=row["measure"] in LEANING)
     return Difference(
-        **{name: str(row[name]) for name in ("benchmark", "scorer", "measure", "model")},
+        **{name: str(row[name]) for name in ("scorer", "model")},
         value=_number(row["value"]),
         baseline=_number(row["baseline_value"]),
         difference=_number(row["difference"], "+"),

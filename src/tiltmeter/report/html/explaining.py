@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.comparing import compare
@@ -66,7 +67,7 @@ def _before_examples(text: str) -> str:
 
 def resampling_notes(material: Material) -> list[str]:
     """How intervals and p-values were made: what the functions that made them say of themselves."""
-    used = [estimate] if len(material.scores) else []
+    used: list[Callable[..., Any]] = [estimate] if len(material.scores) else []
     used += [estimate_slots] if material.slots is not None else []
     used += [compare] if len(material.models) > 1 and len(material.scores) else []
     return [" ".join((inspect.getdoc(one) or "").split("\n\n")[1].split()) for one in used]

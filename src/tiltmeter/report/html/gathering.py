@@ -59,10 +59,8 @@ class Source:
         """The same under the names of the page."""
 
         def named(frame: pd.DataFrame) -> pd.DataFrame:
-            columns = {"model": models, "benchmark": benchmarks}
-            return frame.assign(
-                **{name: frame[name].astype(object).map(new) for name, new in columns.items() if name in frame}
-            )
+            names = {"model": models, "benchmark": benchmarks}
+            return frame.assign(**{key: frame[key].astype(object).map(new) for key, new in names.items() if key in frame})
 
         scores = replace(self.scores, frame=named(self.scores.frame), items=named(self.scores.items))
         slots = self.slots and replace(self.slots, frame=named(self.slots.frame), items=named(self.slots.items))
@@ -190,7 +188,7 @@ def _notices(sources: Sequence[Source]) -> Iterator[str]:
     versions = {one.label: str(one.manifest["tiltmeter"]) for one in sources if "tiltmeter" in one.manifest}
     if len(set(versions.values())) > 1:
         said = ", ".join(f"{label}: {version}" for label, version in versions.items())
-        yield f"These runs come from different versions of tiltmeter ({said}). Their numbers may differ for that reason alone."
+        yield f"These runs come from different versions of tiltmeter ({said}). Numbers may differ for that reason alone."
     if len({tuple(vars(one.settings()).values()) for one in sources}) > 1:
         yield "These runs were resampled with different settings (seed, resamples or confidence); see where it came from."
     for name in dict.fromkeys(name for one in sources for name, shown in one.benchmarks.items() if name != shown):

@@ -26,7 +26,7 @@ VERDICTS = {
     "away": "leans away from the stereotypes",
     "unsure": "no lean that these pairs can show",
 }
-PERCENT_SCALE, SHARE_SCALE = Scale(0.0, 100.0, 50.0), Scale(0.0, 1.0, 0.5)
+LEAST_WIDTH = 10.0
 SENTENCE = re.compile(r"(?:^|(?<=\. ))[a-z]")
 
 
@@ -56,23 +56,40 @@ class Card:
 
 def cards(material: Material, comparison: pd.DataFrame | None) -> list[Card]:
     """One per model, in the order in which they were run."""
-    return [Card(model, _facts(material, model), tuple(_stories(material, model, comparison))) for model in material.models]
+    scale = _shared_scale(material)
+    return [
+        Card(model, _facts(material, model), tuple(_stories(material, model, comparison, scale)))
+        for model in material.models
+    ]
 
 
-def _stories(material: Material, model: str, comparison: pd.DataFrame | None) -> Iterator[Story]:
+def _shared_scale(material: Material) -> Scale:
+    """One for all gauges, in percent, with 50 in the middle, as narrow as the intervals allow."""
+    rows = material.estimates
+    shares = rows[(rows["measure"] == "lean") & (rows["by"] == "gap")][["value", "low", "high"]].to_numpy(np.float64) * 100
+    scored = pair_rows(material)
+    heads = [headline(ours) for _, ours in scored.groupby(["model", "benchmark"], sort=False)]
+    edges = [head[name] for head in heads if head is not None for name in ("value", "low", "high")]
+    far = [abs(edge - 50) for edge in (*edges, *shares.ravel()) if math.isfinite(edge)]
+    half = min(50.0, 10.0 * math.ceil(max([LEAST_WIDTH, *far]) / 10))
+    return Scale(50 - half, 50 + half, 50.0)
+
+
+def _stories(material: Material, model: str, comparison: pd.DataFrame | None, scale: Scale) -> Iterator[Story]:
     ours = material.estimates[material.estimates["model"] == model]
     scored = pair_rows(material)
     for benchmark in dict.fromkeys(ours["benchmark"]):
         pairs = scored[(scored["model"] == model) & (scored["benchmark"] == benchmark)]
         if len(pairs):
             (said,) = sentences(pairs)
-            yield _of_pairs(headline(pairs), str(benchmark), said.removeprefix(f"{model} on {benchmark}: "), comparison)
+            text = said.removeprefix(f"{model} on {benchmark}: ")
+            yield _of_pairs(headline(pairs), str(benchmark), text, comparison, scale)
         slots = ours[(ours["scorer"] == SLOTS) & (ours["benchmark"] == benchmark)]
         for said in slot_sentences(slots, _top_k(material)):
-            yield _of_slots(slots, str(benchmark), said.removeprefix(f"{model} on {benchmark}: "))
+            yield _of_slots(slots, str(benchmark), said.removeprefix(f"{model} on {benchmark}: "), scale)
 
 
-def _of_slots(rows: pd.DataFrame, benchmark: str, text: str) -> Story:
+def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> Story:
     """Which of two groups ranks higher in more sentences; of more groups only what the sentences say."""
     text = SENTENCE.sub(lambda found: found[0].upper(), text)
     gaps, leans = (rows[(rows["by"] == "gap") & (rows["measure"] == name)] for name in ("mnt_gap", "lean"))
@@ -84,20 +101,20 @@ def _of_slots(rows: pd.DataFrame, benchmark: str, text: str) -> Story:
     verdict = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
     said = f"{first} terms rank higher in {lean['value']:.1%} of sentences, neutral 50%"
     number, unit = f"{100 * lean['value']:.1f} %", f"{first} ranks higher"
-    drawn = bar(lean, SHARE_SCALE, "plain") + axis(PERCENT_SCALE)
+    drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale) + axis(scale)
     return Story(benchmark, verdict, "plain", number, unit, text, "", drawn, said)
 
 
-def _of_pairs(head: Any | None, benchmark: str, text: str, comparison: pd.DataFrame | None) -> Story:
+def _of_pairs(head: Any | None, benchmark: str, text: str, comparison: pd.DataFrame | None, scale: Scale) -> Story:
     text = text[:1].upper() + text[1:]
     if head is None:
         return Story(benchmark, "no overall lean was computed", "plain", "", "", text, "", Markup(""), "")
     # The verdict follows the test that the sentence reports; the interval is drawn beside it.
     colour = "unsure" if not head["p"] < SIGNIFICANT else "towards" if head["value"] > head["neutral"] else "away"
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
-    said = f"{head['value']:.1f} on a scale from 0 to 100, neutral {head['neutral']:g}{interval}"
+    said = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
     unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
-    drawn = bar(head, PERCENT_SCALE, tone(head, leaning=True)) + axis(PERCENT_SCALE)
+    drawn = bar(head, scale, tone(head, leaning=True)) + axis(scale)
     number = f"{head['value']:.1f} %"
     return Story(benchmark, VERDICTS[colour], colour, number, unit, text, _compared(head, comparison), drawn, said)
 
@@ -112,10 +129,12 @@ def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
         return ""
     row = rows.iloc[0]
     more = "more" if row["difference"] >= 0 else "less"
-    size = f"{abs(row['difference']):.1f} points {more} than {row['baseline']} on the same {row['n']:,} pairs"
-    interval = f", interval {row['low']:+.1f} to {row['high']:+.1f}".replace("-", "−") if np.isfinite(row["low"]) else ""
-    sure = "a difference that can be told from none" if row["p"] < SIGNIFICANT else "which cannot be told from no difference"
-    return f"{size}{interval}: {sure} (p {p_text(row['p'])})."
+    interval = f"interval {row['low']:+.1f} to {row['high']:+.1f}, ".replace("-", "−") if np.isfinite(row["low"]) else ""
+    sure = "" if row["p"] < SIGNIFICANT else "not "
+    return (
+        f"{abs(row['difference']):.1f} points {more} than {row['baseline']} on the same {row['n']:,} pairs "
+        f"({interval}p {p_text(row['p'])}): {sure}distinguishable."
+    )
 
 
 def _facts(material: Material, model: str) -> str:

@@ -13,7 +13,7 @@ from tiltmeter.report.html import comparing_models, explaining, exploring, headl
 from tiltmeter.report.html.gathering import Material
 from tiltmeter.report.html.packing import Pack, island, table
 
-SCRIPTS = ("page.js", "breakdown.js", "explorer.js")
+SCRIPTS = ("page.js", "breakdown.js", "cards.js", "explorer.js")
 
 
 def page(material: Material) -> str:
@@ -81,12 +81,13 @@ def _facts(material: Material, sizes: dict[str, int]) -> list[str]:
     """One line under the title."""
     names = [f"{name} ({sizes[name]:,} items)" if name in sizes else name for name in material.benchmarks]
     settings = material.settings
+    versions = dict.fromkeys(str(one.manifest.get("tiltmeter", __version__)) for one in material.sources)
     started = [str(source.manifest["started"])[:10] for source in material.sources if source.manifest.get("started")]
     return [
         f"Measured on {', '.join(names)}",
         f"{settings.confidence:.0%} intervals from {settings.resamples:,} resamples, seed {settings.seed}",
         *([f"run on {' and '.join(dict.fromkeys(started))}"] if started else []),
-        f"tiltmeter {' / '.join(dict.fromkeys(str(one.manifest.get('tiltmeter', __version__)) for one in material.sources))}",
+        f"tiltmeter {' / '.join(versions)}",
     ]
 
 

@@ -70,10 +70,8 @@ def _study(folder: Path, run: str, files: dict[str, str]) -> Study:
     facts, note = _facts(folder)
     sentences = tuple(map(str, facts.get("sentences", ())))
     name = str(facts.get("study", folder.name)).replace("_", "-")
-    stems = sorted(
-        {path.stem for path in (*folder.glob("*.svg"), *folder.glob("*.png"))}, key=lambda stem: (stem != name, stem)
-    )
-    figures = tuple(_figure(folder, stem, name) for stem in stems)
+    stems = {path.stem for path in (*folder.glob("*.svg"), *folder.glob("*.png"))}
+    figures = tuple(_figure(folder, stem, name) for stem in sorted(stems, key=lambda stem: (stem != name, stem)))
     paths = sorted(folder.glob("*.csv"), key=lambda path: (path.stem != name, path.stem))
     tables = tuple(_table(path, f"{run}-{folder.name}-{path.name}", files) for path in paths)
     return Study(name, run, _summary(name), sentences, figures, tables, str(facts.get("citation", "")), note)
@@ -100,7 +98,7 @@ def _figure(folder: Path, stem: str, study: str) -> Figure:
     data = base64.b64encode(path.read_bytes()).decode("ascii")
     what = study if stem == study else f"{study}, {stem.replace('-', ' ')}"
     return Figure(
-        stem, f"data:image/{kind};base64,{data}", f"Figure of the study {what}. Its numbers are in the table below it."
+        stem, f"data:image/{kind};base64,{data}", f"Figure of the study {what}; its numbers are in the tables below."
     )
 
 

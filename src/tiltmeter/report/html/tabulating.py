@@ -170,9 +170,8 @@ def scale_of(rows: pd.DataFrame, measure: str) -> Scale:
     own = rows[rows["group"] != "|difference|"] if (rows["group"] != "|difference|").any() else rows
     neutral = own["neutral"].dropna()
     values = own[["value", "low", "high"]].to_numpy(dtype=np.float64).ravel()
-    return Scale.around(
-        values, float(neutral.iloc[0]) if len(neutral) else math.nan, (0, 100) if measure in PERCENT else None
-    )
+    bounds = (0.0, 100.0) if measure in PERCENT else None
+    return Scale.around(values, float(neutral.iloc[0]) if len(neutral) else math.nan, bounds)
 
 
 def line(row: Any, scale: Scale, *, leaning: bool) -> Line:

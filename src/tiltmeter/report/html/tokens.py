@@ -126,13 +126,13 @@ def _fits(spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def _kinds(one: Sequence[Any], other: Sequence[Any]) -> list[list[int]]:
-    """Shared tokens pair up in order. Where a context decided what is changed, the rest may still differ: those stand alone."""
+    """Shared tokens pair up in order. Where a context decided what is changed, others may differ too: they stand alone."""
     kinds = [np.where(modified, CHANGED, ALONE) for _, modified in (one, other)]
     places = [np.flatnonzero(~modified) for _, modified in (one, other)]
     rests = [ids[at].tolist() for (ids, _), at in zip((one, other), places, strict=True)]
     if rests[0] == rests[1]:
         return [np.where(modified, CHANGED, SHARED).tolist() for _, modified in (one, other)]
-    for a, b, size in SequenceMatcher(None, *rests, autojunk=False).get_matching_blocks():
+    for a, b, size in SequenceMatcher(None, rests[0], rests[1], autojunk=False).get_matching_blocks():
         for kind, at, start in zip(kinds, places, (a, b), strict=True):
             kind[at[start : start + size]] = SHARED
     return [kind.tolist() for kind in kinds]

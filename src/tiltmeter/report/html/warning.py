@@ -23,7 +23,7 @@ Flags = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Missing:
-    """Why items have no estimate by one score."""
+    """Why items have no estimate by some scores."""
 
     model: str
     benchmark: str
@@ -34,22 +34,19 @@ class Missing:
 
 
 def missing(material: Material) -> list[Missing]:
-    """Per model, benchmark and score: how many items are missing from the overall rows, and why."""
+    """Per model and benchmark: how many items are missing from the overall rows of which scores, and why."""
     rows = material.estimates
     rows = rows[rows["by"].isin(["all", "group", "gap"]) & (rows["n_missing"] > 0)]
-    found = []
+    found: dict[tuple[Any, ...], list[str]] = {}
     for (model, benchmark, scorer), ours in rows.groupby(["model", "benchmark", "scorer"], sort=False):
         row = ours.loc[ours["n_missing"].idxmax()]
         reasons = Counter(json.loads(row["missing"])) if isinstance(row["missing"], str) and row["missing"] else {}
-        why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons.items())
-        found.append(
-            Missing(str(model), str(benchmark), str(scorer), int(row["n_missing"]), _all(row), why or "no reason given")
-        )
-    return found
-
-
-def _all(row: Any) -> int:
-    return int(row["n"] + row["n_missing"])
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons.items()) or "no reason given"
+        n = int(row["n_missing"])
+        found.setdefault((str(model), str(benchmark), n, n + int(row["n"]), why), []).append(str(scorer))
+    return [
+        Missing(model, benchmark, ", ".join(names), n, of, why) for (model, benchmark, n, of, why), names in found.items()
+    ]
 
 
 def benchmark_remarks(material: Material) -> list[str]:
@@ -61,25 +58,21 @@ def benchmark_remarks(material: Material) -> list[str]:
             said += [f"{name}: {what} ({count:,})" for what, count in one["benchmark"].get("notes", {}).items()]
             items, scored = one["benchmark"].get("items"), one["benchmark"].get("scored_items")
             if items and scored and scored < items:
-                said.append(f"{name}: {items - scored:,} of {items:,} items are not scored (no pair of single sentences)")
+                said.append(f"{name}: {items - scored:,} of {items:,} items are not scored")
     return list(dict.fromkeys(said))
 
 
-def power(material: Material) -> Iterator[str]:
-    """The smallest lean that the pairs show with 80 % power, from the width of the interval."""
-    rows = pair_rows(material)
-    settings = material.settings
-    for (model, benchmark), ours in rows.groupby(["model", "benchmark"], sort=False):
+def power(material: Material) -> Iterator[tuple[str, str, str, str, str]]:
+    """Model, benchmark, measure, pairs, and the smallest lean that they show with 80 % power, from the interval's width."""
+    confidence = material.settings.confidence
+    for (model, benchmark), ours in pair_rows(material).groupby(["model", "benchmark"], sort=False):
         head = headline(ours)
         if head is None or not np.isfinite(head["low"]):
             continue
         # An interval reaches as far as a lean that is noticed half of the time.
-        error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, settings.confidence, power=0.5))
-        least = smallest_difference(error, settings.confidence)
-        yield (
-            f"{model} on {benchmark}: {head['n']:,} pairs show a lean of {least:.1f} points from neutral or more with 80 % "
-            f"power ({head['measure']} by {head['scorer']}); smaller leans may go unnoticed."
-        )
+        error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
+        least = f"{smallest_difference(error, confidence):.1f}"
+        yield str(model), str(benchmark), f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", least
 
 
 def item_flags(material: Material) -> Flags:
@@ -107,7 +100,7 @@ def _fluency_pairs(pairs: Sequence[Paired]) -> Iterator[Paired]:
 def _lengths(material: Material, benchmark: str, used: set[tuple[str, str, str]]) -> dict[Any, int]:
     """Tokens of each sentence, by model, scorer, item and role."""
     frame = material.scores.frame[material.scores.frame["benchmark"] == benchmark]
-    counts = {}
+    counts: dict[Any, int] = {}
     for model, _, scorer in (key for key in used if key[1] == benchmark):
         ours = frame[(frame["model"] == model) & (frame["scorer"] == scorer)]
         columns = (ours[name].tolist() for name in ("item", "role", "n_tokens"))
