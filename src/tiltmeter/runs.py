@@ -22,6 +22,8 @@ from tiltmeter.tables import Scores
 if TYPE_CHECKING:
     import pandas as pd
 
+NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
+
 
 @dataclass(frozen=True)
 class Run:
@@ -132,9 +134,14 @@ def load_run(folder: str | Path) -> Run:
         raise TiltmeterError(f"There is no run folder {folder}.")
     scores = Scores.load(folder)
     path = folder / "estimates.csv"
-    estimates = pd.read_csv(path, float_precision="round_trip") if path.is_file() else pd.DataFrame()
+    estimates = pd.read_csv(path, converters=dict.fromkeys(NUMBERS, _number)) if path.is_file() else pd.DataFrame()
     manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
     return Run(folder, scores, estimates, manifest, Slots.load(folder))
+
+
+def _number(text: str) -> float:
+    """Exactly what was written; older readers of tables are off in the last digit."""
+    return float(text or "nan")
 
 
 def load_slots(folders: Sequence[str | Path]) -> Slots | None:
