@@ -74,8 +74,8 @@ def test_the_public_names_are_there_and_stay_functions() -> None:
     for name in tiltmeter.__all__:
         assert getattr(tiltmeter, name) is not None
     code = (
-        "import tiltmeter, tiltmeter.cli.app, tiltmeter.running, tiltmeter.comparing;"
-        "print(all(callable(getattr(tiltmeter, n)) for n in ('score', 'estimate', 'compare', 'run', 'load_model')))"
+        "import tiltmeter, tiltmeter.cli.app, tiltmeter.running, tiltmeter.comparing, tiltmeter.report.words;"
+        "print(all(callable(getattr(tiltmeter, n)) for n in ('score', 'estimate', 'compare', 'report', 'run', 'load_model')))"
     )
     assert python(code).strip() == "True"
     with pytest.raises(AttributeError):

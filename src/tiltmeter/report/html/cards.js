@@ -25,7 +25,7 @@ function preference(n, score, largest) {
   if (score.side[n] === MISSING) return make("p", { class: "preference" }, `${score.scorer}: missing, ${score.reasons[n] ?? "no reason given"}`);
   const side = { 1: "towards", "-1": "away", 0: "unsure" }[score.side[n]];
   const gap = score.gap[n], row = { value: gap, low: Math.min(gap, 0), high: Math.max(gap, 0) };
-  const scale = { neutral: 0, at: (value) => Math.round(5000 + (4800 * value) / largest) / 100 };
+  const scale = { neutral: 0, at: (value) => Math.round(5000 + 4800 * Math.max(-1, Math.min(1, value / largest))) / 100 };
   const words = { 1: "prefers the stereotypical sentence", "-1": "prefers the other sentence", 0: "prefers neither" }[score.side[n]];
   return make("p", { class: "preference" }, drawBar(row, scale, side), make("span", {}, `${score.scorer} ${words} (${signed(gap, 3)})`));
 }
@@ -104,7 +104,7 @@ function allScores(n) {
       ...[one.stereo, one.anti, ...(third ? [one.unrelated] : []), one.gap].map((array) => make("td", { class: "num" }, number(array))),
       make("td", {}, { 1: "stereotypical", "-1": "other", 0: "tie", [MISSING]: one.reasons[n] ?? "missing" }[one.side[n]])));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((text, k) => make("th", { scope: "col", class: k > 1 && k < heads.length - 1 ? "num" : null }, text)))), make("tbody", {}, ...rows));
-    details.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Every score of this item" }, table));
+    details.append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Every score of item ${benchmark.items.id[n]}` }, table));
   });
   return details;
 }
@@ -134,5 +134,5 @@ function legend(coloured) {
   const asked = { each: "each word masked in turn", causal: "reading from left to right", causal_nobos: "reading from left to right", everything: "all words masked" }[view] ?? "nothing masked";
   const scale = make("span", { class: "ramp", "aria-hidden": "true" }, ...[-4, -3, -2, -1, 0, 1, 2, 3, 4].map((n) => make("span", { class: `token t${n}` }, "\u2003")));
   $("legend").replaceChildren(make("p", {}, make("span", {}, "speaks for the other "), scale, make("span", {}, " speaks for the stereotypical sentence. ")),
-    make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums."));
+    make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums. A word that the other sentence lacks has no colour."));
 }

@@ -92,7 +92,10 @@ def bar(row: Any, scale: Scale, colour: str = "plain") -> Markup:
     )
 
 
-def axis(scale: Scale) -> Markup:
-    """The numbers above a column of bars."""
-    labels = "".join(f'<span style="left:{at}%">{label}</span>' for at, label in scale.ticks)
+def axis(scale: Scale, parts: int = 0) -> Markup:
+    """The numbers above a column of bars: round ones, or so many equal parts with the neutral point in the middle."""
+    step = (scale.high - scale.low) / parts if parts else 0.0
+    even = [scale.low + step * n for n in range(parts + 1)] if parts else []
+    ticks = [(scale.at(value), f"{value:g}") for value in even] or scale.ticks
+    labels = "".join(f'<span style="left:{at}%">{label}</span>' for at, label in ticks)
     return Markup(f'<span class="axis" aria-hidden="true">{labels}</span>')

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 VERDICTS = {
     "towards": "leans towards the stereotypes",
     "away": "leans away from the stereotypes",
-    "unsure": "no lean that these pairs can show",
+    "unsure": "no distinguishable lean",
 }
 LEAST_WIDTH = 10.0
 SENTENCE = re.compile(r"(?:^|(?<=\. ))[a-z]")
@@ -101,7 +101,7 @@ def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> St
     verdict = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
     said = f"{first} terms rank higher in {lean['value']:.1%} of sentences, neutral 50%"
     number, unit = f"{100 * lean['value']:.1f} %", f"{first} ranks higher"
-    drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale) + axis(scale)
+    drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale) + axis(scale, 4)
     return Story(benchmark, verdict, "plain", number, unit, text, "", drawn, said)
 
 
@@ -114,7 +114,7 @@ def _of_pairs(head: Any | None, benchmark: str, text: str, comparison: pd.DataFr
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
     said = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
     unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
-    drawn = bar(head, scale, tone(head, leaning=True)) + axis(scale)
+    drawn = bar(head, scale, tone(head, leaning=True)) + axis(scale, 4)
     number = f"{head['value']:.1f} %"
     return Story(benchmark, VERDICTS[colour], colour, number, unit, text, _compared(head, comparison), drawn, said)
 

@@ -79,13 +79,15 @@ def _title(material: Material) -> str:
 
 def _facts(material: Material, sizes: dict[str, int]) -> list[str]:
     """One line under the title."""
+    masked = material.slots.frame.groupby("benchmark")["item"].nunique().to_dict() if material.slots is not None else {}
+    sizes = sizes | masked
     names = [f"{name} ({sizes[name]:,} items)" if name in sizes else name for name in material.benchmarks]
     settings = material.settings
     versions = dict.fromkeys(str(one.manifest.get("tiltmeter", __version__)) for one in material.sources)
     started = [str(source.manifest["started"])[:10] for source in material.sources if source.manifest.get("started")]
     return [
         f"Measured on {', '.join(names)}",
-        f"{settings.confidence:.0%} intervals from {settings.resamples:,} resamples, seed {settings.seed}",
+        f"{100 * settings.confidence:g} % intervals from {settings.resamples:,} resamples, seed {settings.seed}",
         *([f"run on {' and '.join(dict.fromkeys(started))}"] if started else []),
         f"tiltmeter {' / '.join(versions)}",
     ]
