@@ -75,7 +75,8 @@ def test_the_public_names_are_there_and_stay_functions() -> None:
         assert getattr(tiltmeter, name) is not None
     code = (
         "import tiltmeter, tiltmeter.cli.app, tiltmeter.running, tiltmeter.comparing, tiltmeter.report.words;"
-        "print(all(callable(getattr(tiltmeter, n)) for n in ('score', 'estimate', 'compare', 'report', 'run', 'load_model')))"
+        "names = ('score', 'estimate', 'compare', 'report', 'run', 'load_model');"
+        "print(all(callable(getattr(tiltmeter, n)) for n in names))"
     )
     assert python(code).strip() == "True"
     with pytest.raises(AttributeError):

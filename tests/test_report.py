@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,13 +20,13 @@ import tiltmeter
 from conftest import CAUSAL, GOLDEN, MASKED, golden_model
 from report_material import NASTY, element, embedded, explorer, made_up_run
 from test_cli import tiltmeter as command
-from tiltmeter import TiltmeterError
+from tiltmeter import Scores, TiltmeterError
 from tiltmeter.report.html import gather, page, write_report
 from tiltmeter.report.html.drawing import Scale, bar, tone
 from tiltmeter.report.html.packing import Pack, island, unpack
 from tiltmeter.report.html.spans import spans_of
 from tiltmeter.running import Options, Settings, run
-from tiltmeter.runs import write_estimates
+from tiltmeter.runs import import_run, load_run, write_estimates
 from tiltmeter.studies import Finding
 
 
@@ -297,6 +298,29 @@ def test_missing_scores_and_limits_are_caveats(tmp_path: Path) -> None:
     (made.folder / "manifest.json").write_text(json.dumps(manifest))
     text = page(gather(made.folder))
     assert "only the first 40 items" in text and "no modified tokens (6)" in text
+
+
+def test_a_run_of_slots_alone(real_run: Path) -> None:
+    whole = load_run(real_run)
+    alone = replace(
+        whole,
+        scores=Scores.none(whole.scores.items),
+        estimates=whole.estimates.query("scorer == 'slots'").reset_index(drop=True),
+    )
+    text = page(gather(alone))
+    assert "What fills the slots" in text and "Every measure, by every scorer" not in text
+    assert "No paired differences" in text and "words are not coloured" not in text
+    assert [one["kind"] for one in explorer(text)[0]["benchmarks"]] == ["slots"]
+
+
+def test_imported_scores(tmp_path: Path) -> None:
+    rows = [
+        {"sent_more": f"Old {k}.", "sent_less": f"New {k}.", "sent_more_score": -k, "sent_less_score": -5} for k in range(12)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "theirs.csv", index=False)
+    imported = import_run(tmp_path / "theirs.csv", tmp_path / "run", model="theirs", scorer="published")
+    text = page(gather(imported.folder))
+    assert "scores from elsewhere" in text and "published" in text and "words are not coloured" in text
 
 
 def test_studies_are_shown_with_figures_and_tables(tmp_path: Path) -> None:

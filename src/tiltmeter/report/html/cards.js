@@ -136,3 +136,6 @@ function legend(coloured) {
   $("legend").replaceChildren(make("p", {}, make("span", {}, "speaks for the other "), scale, make("span", {}, " speaks for the stereotypical sentence. ")),
     make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums. A word that the other sentence lacks has no colour."));
 }
+
+/** What draws an item of each kind of benchmark. */
+const CARDS = { pairs: pairCard, slots: slotCard };

@@ -138,7 +138,7 @@ function draw() {
   const largest = sizes[Math.floor(0.99 * (sizes.length - 1))] || 1;  // one extreme item must not flatten all others
   $("status").textContent = found.length === benchmark.size ? `All ${found.length.toLocaleString("en")} ${one}` : `${found.length.toLocaleString("en")} of ${benchmark.size.toLocaleString("en")} ${one}`;
   $("list").start = first + 1;
-  $("list").replaceChildren(...shown.map((n) => (benchmark.kind === "pairs" ? pairCard(n, largest) : slotCard(n))));
+  $("list").replaceChildren(...shown.map((n) => CARDS[benchmark.kind](n, largest)));
   $("place").textContent = `Page ${pageNumber + 1} of ${pages.toLocaleString("en")}`;
   $("previous").disabled = pageNumber === 0;
   $("next").disabled = pageNumber >= pages - 1;

@@ -22,24 +22,13 @@ TERMS_SHOWN = 12
 MISSING_SIDE = -128
 
 
-def explorer_data(material: Material, flags: Flags) -> str:
-    """Everything, as one packed word."""
+def explorer_data(material: Material, flags: Flags) -> tuple[str, bool]:
+    """Everything, as one packed word; and whether words can be coloured, because the token tables are still there."""
     pack = Pack()
-    models = material.models
-    header = {
-        "models": models,
-        "flags": FLAGS,
-        "benchmarks": [*_pair_benchmarks(material, flags, pack), *_slot_benchmarks(material, pack)],
-    }
-    return pack.text(header)
-
-
-def has_tokens(material: Material) -> bool:
-    """Whether any run still has the token tables."""
-    return any(
-        any((source.folder / "observations").glob("*/*/*/block-*.parquet")) if source.folder else True
-        for source in material.sources
-    )
+    pairs = list(_pair_benchmarks(material, flags, pack))
+    # Generations will come as a third kind, with samples per group, and a card of their own in cards.js.
+    header = {"models": material.models, "flags": FLAGS, "benchmarks": [*pairs, *_slot_benchmarks(material, pack)]}
+    return pack.text(header), not pairs or any(one["tokens"] for one in pairs)
 
 
 def _pair_benchmarks(material: Material, flags: Flags, pack: Pack) -> Iterator[dict[str, Any]]:

@@ -32,6 +32,7 @@ def _sections(material: Material) -> dict[str, Any]:
     flags = warning.item_flags(material)
     table_of_differences, comparison = comparing_models.compared(material)
     studies = studied.studies(material, files)
+    items, coloured = exploring.explorer_data(material, flags)
     pairs = list(dict.fromkeys(tabulating.pair_rows(material)["benchmark"]))
     sizes = material.scores.frame.drop_duplicates(["benchmark", "item"])["benchmark"].value_counts().to_dict()
     slots = [] if material.slots is None else list(dict.fromkeys(material.slots.frame["benchmark"]))
@@ -60,10 +61,10 @@ def _sections(material: Material) -> dict[str, Any]:
         "remarks": warning.benchmark_remarks(material),
         "power": list(warning.power(material)),
         "flags": list(warning.flag_remarks(flags, sizes)),
-        "has_tokens": exploring.has_tokens(material),
+        "has_tokens": coloured,
         "has_items": bool(len(material.scores)) or material.slots is not None,
         "data": island(data),
-        "items": exploring.explorer_data(material, flags),
+        "items": items,
         "files": Pack().text(files) if files else "",
     }
 
