@@ -4,13 +4,23 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test lint types docs check clean
+.PHONY: run test browser lint types docs check clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
 
 test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# What the tests of the report need and pip does not bring: a browser, and the accessibility checker. Without them they skip.
+AXE := 4.14.0
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver; \
+	} >/dev/null 2>&1 || echo "No chromium, and it could not be installed: the browser tests will be skipped."
+	@test -f .browser/node_modules/axe-core/axe.min.js || { \
+	  mkdir -p .browser && npm install --prefix .browser --no-save --no-audit --no-fund axe-core@$(AXE); \
+	} >/dev/null 2>&1 || echo "No axe-core, and npm could not install it: the accessibility test will be skipped."
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -41,4 +51,4 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build site dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build site dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .browser

@@ -19,7 +19,7 @@ ROOMS = (
     "errors", "packed", "catalog", "benchmarks", "builders", "store", "corpora", "models", "probes", "scorers", "provenance",
     "tables", "scoring", "slot_tables", "slot_filling", "measures", "paired", "importing", "resampling", "significance",
     "estimating", "slot_estimating", "associating", "evaluating", "comparing", "runs", "running", "figures",
-    "studies", "report", "cli", "__main__",
+    "studies", "reporting", "cli", "__main__",
 )  # fmt: skip
 HEAVY = {"torch", "transformers"}
 
@@ -74,8 +74,9 @@ def test_the_public_names_are_there_and_stay_functions() -> None:
     for name in tiltmeter.__all__:
         assert getattr(tiltmeter, name) is not None
     code = (
-        "import tiltmeter, tiltmeter.cli.app, tiltmeter.running, tiltmeter.comparing;"
-        "print(all(callable(getattr(tiltmeter, n)) for n in ('score', 'estimate', 'compare', 'run', 'load_model')))"
+        "import tiltmeter, tiltmeter.cli.app, tiltmeter.running, tiltmeter.comparing, tiltmeter.reporting.words;"
+        "names = ('score', 'estimate', 'compare', 'report', 'run', 'load_model');"
+        "print(all(callable(getattr(tiltmeter, n)) for n in names))"
     )
     assert python(code).strip() == "True"
     with pytest.raises(AttributeError):

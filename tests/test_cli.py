@@ -68,7 +68,7 @@ def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert "distinguishable from neutral" in out
     (folder,) = (tmp_path / "runs").iterdir()
     assert {path.name for path in folder.iterdir()} == {
-        "manifest.json", "items.parquet", "scores.parquet", "estimates.csv", "estimates.json", "observations",
+        "manifest.json", "items.parquet", "scores.parquet", "estimates.csv", "estimates.json", "observations", "report.html",
     }  # fmt: skip
 
 

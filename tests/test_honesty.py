@@ -211,7 +211,7 @@ def test_saved_scores_say_where_they_came_from(tmp_path: Path) -> None:
 
 
 def test_no_direction_is_read_out_of_kls(tmp_path: Path) -> None:
-    from tiltmeter.report.words import sentences
+    from tiltmeter.reporting.words import sentences
 
     done = run(BERT, "starter-pairs", "aul", ["kls", "jss"], output=tmp_path / "r", options=QUICK)
     (line,) = sentences(done.estimates)

@@ -14,8 +14,8 @@ from study_material import options_of, small_run
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import TiltmeterError, catalog, figures
-from tiltmeter.report.papers import figure, names, parts_of, table
-from tiltmeter.report.typesetting import _escape_markdown, typeset
+from tiltmeter.reporting.papers import figure, names, parts_of, table
+from tiltmeter.reporting.typesetting import _escape_markdown, typeset
 from tiltmeter.runs import load_run
 
 NUMBER = re.compile(r"-?\d+\.\d+")

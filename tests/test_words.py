@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from tiltmeter.report.words import sentences
+from tiltmeter.reporting.words import sentences
 
 
 def rows(value: float, p: float, per_type: dict[str, tuple[float, float]]) -> pd.DataFrame:

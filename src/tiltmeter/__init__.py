@@ -5,6 +5,7 @@
     bench = tiltmeter.load_benchmark("crows-pairs")           # or a path to your own CSV / JSONL
     scores = tiltmeter.score(model, bench, ["cps", "aul"])
     table = tiltmeter.estimate(scores, ["bias_score", "kls"], by="bias_type")
+    tiltmeter.report(scores, "report.html")
 
 Everything below is loaded when it is first used, so that `import tiltmeter` costs nothing.
 """
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from tiltmeter.estimating import estimate
     from tiltmeter.importing import import_scores
     from tiltmeter.models import LanguageModel, load_model, wrap_model
-    from tiltmeter.report.notebook import as_html, show
-    from tiltmeter.report.papers import figure, table
-    from tiltmeter.report.typesetting import typeset
+    from tiltmeter.reporting import report
+    from tiltmeter.reporting.notebook import as_html, show
+    from tiltmeter.reporting.papers import figure, table
+    from tiltmeter.reporting.typesetting import typeset
     from tiltmeter.running import run
     from tiltmeter.scoring import score
     from tiltmeter.slot_estimating import estimate_slots
@@ -41,16 +43,16 @@ _HOME = {
     "Scores": "tables", "TiltmeterError": "errors",
     "associate": "associating",
     "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
-    "Finding": "studies", "study": "studies",
-    "as_html": "report.notebook", "show": "report.notebook",
-    "figure": "report.papers", "table": "report.papers", "typeset": "report.typesetting",
+    "Finding": "studies", "study": "studies", "report": "reporting",
+    "as_html": "reporting.notebook", "show": "reporting.notebook",
+    "figure": "reporting.papers", "table": "reporting.papers", "typeset": "reporting.typesetting",
     "Slots": "slot_tables", "fill_slots": "slot_filling", "estimate_slots": "slot_estimating",
 }  # fmt: skip
 
 __all__ = [
     "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "as_html",
     "associate", "compare", "estimate", "estimate_slots", "figure", "fill_slots", "import_scores", "load_benchmark",
-    "load_model", "run", "score", "show", "study", "table", "typeset", "wrap_model",
+    "load_model", "report", "run", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip
 
 

@@ -121,7 +121,7 @@ def clear(folder: Path) -> None:
     """Takes away what an earlier run left."""
     try:
         tables = ("scores.parquet", "slots.parquet", "associations.parquet", "items.parquet")
-        for stale in (*tables, "estimates.csv", "estimates.json"):
+        for stale in (*tables, "estimates.csv", "estimates.json", "report.html"):
             (folder / stale).unlink(missing_ok=True)
     except OSError as error:
         raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None

@@ -15,6 +15,7 @@ from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.listing import listing
 from tiltmeter.cli.papers import FigureGroup, TableGroup
 from tiltmeter.cli.printing import print_run, print_table
+from tiltmeter.cli.reporting import NAME, report, write
 from tiltmeter.cli.studying import StudyGroup
 from tiltmeter.errors import TiltmeterError
 
@@ -33,6 +34,7 @@ for _name, _group, _what in (
     ("table", TableGroup, "Write a table of stored runs."),
 ):
     app.add_typer(typer.Typer(cls=_group, no_args_is_help=True, rich_markup_mode=None, help=_what), name=_name)
+app.command()(report)
 
 Names = list[str] | None
 Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
@@ -115,6 +117,7 @@ def run(
     draws: Annotated[int, typer.Option(help="ceat: draws of contexts (10,000 as published).")] = 1000,
     words: Words = None,
     attributes: Attributes = None,
+    report: Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")] = True,
     as_json: Json = False,
 ) -> None:
     """Score models on benchmarks and write a run folder. Without arguments: the embedded models and pairs."""
@@ -152,6 +155,8 @@ def run(
         progress_bar,
     )
     print_run(finished, as_json)
+    if report:
+        write(finished, finished.folder / NAME)
 
 
 @app.command("list")
@@ -182,7 +187,7 @@ def estimate(
 ) -> None:
     """Measures of stored scores, grouped as you like. Needs no model."""
     from tiltmeter.estimating import DEFAULT_BY, Settings
-    from tiltmeter.report.terminal import long_table
+    from tiltmeter.reporting.terminal import long_table
     from tiltmeter.runs import estimate_all, load_slots
 
     settings = Settings(resamples, confidence, seed)
@@ -205,8 +210,8 @@ def compare(
 ) -> None:
     """Paired differences between models, with intervals and p. Needs no model."""
     from tiltmeter import compare as do_compare
-    from tiltmeter.report.terminal import comparison
-    from tiltmeter.report.words import too_close
+    from tiltmeter.reporting.terminal import comparison
+    from tiltmeter.reporting.words import too_close
 
     table = do_compare(
         _scores(runs, scorer),

@@ -37,13 +37,13 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Every name there is."""
-        from tiltmeter.report.papers import names
+        from tiltmeter.reporting.papers import names
 
         return list(names(self.kind))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of one name."""
-        from tiltmeter.report.papers import parts_of
+        from tiltmeter.reporting.papers import parts_of
 
         source, _ = parts_of(self.kind, cmd_name)
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -108,7 +108,7 @@ def _given(options: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any) -> None:
     from tiltmeter import figures
-    from tiltmeter.report.papers import figure
+    from tiltmeter.reporting.papers import figure
 
     figures.format_of(output)
     figures.write_figure(figure(name, runs, width=width, **_given(options, name)), output)
@@ -118,8 +118,8 @@ def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any)
 def _print(
     name: str, runs: list[Path], output: Path | None, form: str | None, caption: str, digits: int | None, **options: Any
 ) -> None:
-    from tiltmeter.report.papers import form_of, table, write
-    from tiltmeter.report.typesetting import typeset
+    from tiltmeter.reporting.papers import form_of, table, write
+    from tiltmeter.reporting.typesetting import typeset
 
     form = form_of(output, form)
     text = typeset(table(name, runs, **_given(options, name)), form, caption, digits)

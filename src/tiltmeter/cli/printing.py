@@ -9,9 +9,9 @@ from tiltmeter.cli.console import errors, results
 
 def print_run(finished: Any, as_json: bool) -> None:
     """A finished run: its tables, what they say, and where it lies; or its estimates as JSON."""
-    from tiltmeter.report.slots import slot_overview, slot_sentences
-    from tiltmeter.report.terminal import associations, missing_text, overview
-    from tiltmeter.report.words import sentences
+    from tiltmeter.reporting.slots import slot_overview, slot_sentences
+    from tiltmeter.reporting.terminal import associations, missing_text, overview
+    from tiltmeter.reporting.words import sentences
 
     for one in finished.manifest["evaluations"]:
         for what, count in one.get("benchmark", {}).get("notes", {}).items():

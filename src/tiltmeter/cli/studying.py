@@ -83,7 +83,7 @@ def _parameter(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> 
 
 
 def _print(finding: Any, as_json: bool) -> None:
-    from tiltmeter.report.terminal import plain_table
+    from tiltmeter.reporting.terminal import plain_table
 
     if as_json:
         results().print_json(finding.table.to_json(orient="records", force_ascii=False, double_precision=15))

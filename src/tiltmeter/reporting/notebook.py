@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings
-from tiltmeter.report.papers import draw
-from tiltmeter.report.slots import slot_sentences
-from tiltmeter.report.terminal import _cell, value_text
-from tiltmeter.report.words import HEADLINE, sentences
+from tiltmeter.reporting.papers import draw
+from tiltmeter.reporting.slots import slot_sentences
+from tiltmeter.reporting.terminal import _cell, value_text
+from tiltmeter.reporting.words import HEADLINE, sentences
 from tiltmeter.runs import Run, estimate_all
 from tiltmeter.slot_tables import Slots, best_matches
 from tiltmeter.studies import Finding

@@ -10,8 +10,8 @@ from tiltmeter import catalog, figures
 from tiltmeter.comparing import compare
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import Settings
-from tiltmeter.report.drawing import draw_estimates, draw_slots
-from tiltmeter.report.typesetting import FORMATS
+from tiltmeter.reporting.drawing import draw_estimates, draw_slots
+from tiltmeter.reporting.typesetting import FORMATS
 from tiltmeter.runs import estimate_all, load_run, load_scores, load_slots
 from tiltmeter.studies import study
 

@@ -59,7 +59,7 @@ def long_table(estimates: pd.DataFrame, title: str) -> Table:
 
 def associations(estimates: pd.DataFrame) -> list[Table]:
     """One table per model and benchmark that has no overall row: association tests, a row each."""
-    others = estimates[estimates["scorer"] != "slots"]  # report/slots.py has tables of their own
+    others = estimates[estimates["scorer"] != "slots"]  # reporting/slots.py has tables of their own
     return [
         long_table(rows, f"{model} × {benchmark}")
         for (model, benchmark), rows in others.groupby(["model", "benchmark"], sort=False)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SIGNIFICANT = 0.05
 MOST_WARNINGS = 6
+MOST_VARIANCES = 3
 HEADLINE = {
     "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
     "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
@@ -22,7 +23,7 @@ HEADLINE = {
 
 def sentences(estimates: pd.DataFrame) -> Iterator[str]:
     """One sentence per model and benchmark: what leans, which way, how sure."""
-    others = estimates[estimates["scorer"] != "slots"]  # report/slots.py has sentences of their own
+    others = estimates[estimates["scorer"] != "slots"]  # reporting/slots.py has sentences of their own
     for (model, benchmark), rows in others.groupby(["model", "benchmark"], sort=False):
         said = _verdict(rows) if (rows["by"] == "all").any() else _associations(rows)
         yield f"{model} on {benchmark}: {said}"
@@ -60,7 +61,8 @@ def _associations(rows: pd.DataFrame) -> str:
     strongest = [
         f"{row['group']} ({row['value']:+.2f})" for _, row in sure.sort_values("value", key=abs)[::-1][:4].iterrows()
     ]
-    named = f": {', '.join(strongest)}{' …' if len(sure) > 4 else ''}" if strongest else ""
+    more = f" and {len(sure) - 4} more" if len(sure) > 4 else ""
+    named = f": {', '.join(strongest)}{more}" if strongest else ""
     said = (
         [f"{len(sure)} of {len(tested)} associations can be told from 0 (after Holm's correction){named}."]
         if len(tested)
@@ -68,8 +70,11 @@ def _associations(rows: pd.DataFrame) -> str:
     )
     for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
         said.append(f"Mean |d| over {row['n']} {row['group']} tests: {row['value']:.3f}.")
-    for _, row in rows[(rows["measure"] == "group_variance") & rows["value"].notna()].iterrows():
+    spread = rows[(rows["measure"] == "group_variance") & rows["value"].notna()]
+    for _, row in spread.head(MOST_VARIANCES).iterrows():
         said.append(f"Variance over {row['n']} groups, {row['group']}, {row['scorer']}: {row['value']:.4g}.")
+    if len(spread) > MOST_VARIANCES:
+        said.append(f"{len(spread) - MOST_VARIANCES} more variances are in the table.")
     undefined = int(rows["value"].isna().sum())
     return " ".join(said + ([f"{undefined} undefined; the notes say why."] if undefined else []))
 

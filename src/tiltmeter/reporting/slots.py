@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.markup import escape
 
-from tiltmeter.report.terminal import _table, value_text
+from tiltmeter.reporting.terminal import _table, value_text
 from tiltmeter.significance import p_text
 from tiltmeter.slot_estimating import AMONG_CANDIDATES
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.report.words import headline
+from tiltmeter.reporting.words import headline
 from tiltmeter.slot_estimating import AMONG_CANDIDATES
 
 if TYPE_CHECKING:

@@ -1,0 +1,17 @@
+"""Reports: what a person reads. Tables and sentences of the terminal, and the HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiltmeter.reporting.html import Given
+
+
+def report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
+    """Writes one self-contained HTML page about runs (folders, finished runs, or scores in memory) and gives its path."""
+    from tiltmeter.reporting.html import write_report
+
+    return write_report(runs, output)

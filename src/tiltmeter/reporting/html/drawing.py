@@ -1,0 +1,101 @@
+"""Interval bars as inline SVG: coloured by the style sheet, so that they can be read in light, in dark and on paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+SIGNIFICANT = 0.05
+STEPS = (1, 2, 2.5, 5, 10)
+MOST_TICKS = 5
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis from low to high that shows the neutral point, if there is one."""
+
+    low: float
+    high: float
+    neutral: float = math.nan
+
+    @classmethod
+    def around(cls, values: Iterable[float], neutral: float, bounds: tuple[float, float] | None = None) -> Scale:
+        """Wide enough for all values and the neutral point, with a little room, within what the measure can be."""
+        known = [value for value in (*values, neutral) if math.isfinite(value)] or [0.0]
+        low, high = min(known), max(known)
+        room = 0.04 * (high - low) or 0.05 * abs(high) or 1.0
+        low, high = low - room, high + room
+        if bounds and bounds[0] <= min(known) and max(known) <= bounds[1]:
+            low, high = max(low, bounds[0]), min(high, bounds[1])
+        return cls(low, high, neutral)
+
+    def at(self, value: float) -> float:
+        """Where a value stands, in percent of the width.
+
+        >>> Scale(0, 50).at(10)
+        20.0
+        """
+        return round(100 * (value - self.low) / (self.high - self.low), 2)
+
+    @property
+    def decimals(self) -> int:
+        """As many as the width of the axis makes sensible."""
+        return max(0, min(4, 2 - math.floor(math.log10((self.high - self.low) or 1))))
+
+    def text(self, value: float) -> str:
+        """A value as it is written beside this axis."""
+        return f"{value:.{self.decimals}f}".replace("-", "−") if math.isfinite(value) else "missing"
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Round numbers along the axis, with their labels; the neutral point has a line of its own."""
+        rough = (self.high - self.low) / MOST_TICKS
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(step * power for step in STEPS if step * power >= rough)
+        first = math.ceil(self.low / step)
+        found = [(first + n) * step for n in range(MOST_TICKS + 2) if (first + n) * step <= self.high]
+        return [(self.at(value), f"{value:.10g}".replace("-", "−")) for value in found]
+
+
+def tone(row: Any, leaning: bool) -> str:
+    """Which way a value leans if that can be told: towards (above neutral), away (below), or unsure.
+
+    The test decides, corrected where several groups were tested; where there is none, the interval.
+    """
+    value, low, high, neutral = (float(row[name]) for name in ("value", "low", "high", "neutral"))
+    if not leaning or not math.isfinite(neutral):
+        return "plain"
+    p = next((float(row[name]) for name in ("p_holm", "p") if math.isfinite(float(row[name]))), math.nan)
+    sure = p < SIGNIFICANT if math.isfinite(p) else value != neutral and not low <= neutral <= high and math.isfinite(low)
+    if not sure:
+        return "unsure"
+    return "towards" if value > neutral else "away"
+
+
+def bar(row: Any, scale: Scale, colour: str = "plain") -> Markup:
+    """A value as a dot on its interval, with the neutral point as a line. The numbers beside it say the same."""
+    value, low, high = (float(row[name]) for name in ("value", "low", "high"))
+    parts = []
+    if math.isfinite(scale.neutral):
+        parts.append(f'<path class="neutral" d="M{scale.at(scale.neutral)} 0V20"/>')
+    if math.isfinite(low) and math.isfinite(high):
+        parts.append(f'<path class="interval" d="M{scale.at(low)} 10H{scale.at(high)}"/>')
+    if math.isfinite(value):
+        parts.append(f'<path class="dot" d="M{scale.at(value)} 10h0"/>')
+    return Markup(
+        f'<svg class="bar {colour}" viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def axis(scale: Scale, parts: int = 0) -> Markup:
+    """The numbers above a column of bars: round ones, or so many equal parts with the neutral point in the middle."""
+    step = (scale.high - scale.low) / parts if parts else 0.0
+    even = [scale.low + step * n for n in range(parts + 1)] if parts else []
+    ticks = [(scale.at(value), f"{value:g}") for value in even] or scale.ticks
+    labels = "".join(f'<span style="left:{at}%">{label}</span>' for at, label in ticks)
+    return Markup(f'<span class="axis" aria-hidden="true">{labels}</span>')

@@ -1,0 +1,76 @@
+"""Where the numbers came from: the manifests, as tables that can be read and as they are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.reporting.html.gathering import Material, Source
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One run."""
+
+    label: str
+    facts: tuple[tuple[str, str], ...]
+    models: tuple[dict[str, str], ...]
+    benchmarks: tuple[dict[str, str], ...]
+    manifest: str
+
+
+def origins(material: Material) -> list[Origin]:
+    """One per run."""
+    return [_origin(source) for source in material.sources]
+
+
+def _origin(source: Source) -> Origin:
+    manifest = source.manifest
+    asked, versions = manifest.get("asked", {}), manifest.get("versions", {})
+    settings = source.settings()
+    facts = {
+        "status": manifest.get("status"),
+        "tiltmeter": manifest.get("tiltmeter"),
+        "started": manifest.get("started"),
+        "seconds": manifest.get("seconds"),
+        "seed": settings.seed,
+        "resamples": f"{settings.resamples:,}",
+        "confidence": f"{settings.confidence:.0%}",
+        "items": "all" if asked.get("limit") is None else f"the first {asked['limit']:,}",
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "platform": manifest.get("platform"),
+        "command": " ".join(map(str, manifest.get("command", ()))),
+    }
+    ours = source.evaluations()
+    return Origin(
+        source.label,
+        tuple((name, str(value)) for name, value in facts.items() if value not in (None, "")),
+        _once(_model(one["model"], source) for one in ours),
+        _once(_benchmark(one["benchmark"], source) for one in ours),
+        json.dumps(manifest, indent=2, ensure_ascii=False, default=str),
+    )
+
+
+def _once(rows: Any) -> tuple[dict[str, str], ...]:
+    return tuple({tuple(row.items()): row for row in rows}.values())
+
+
+def _model(facts: dict[str, Any], source: Source) -> dict[str, str]:
+    tokenizer = facts.get("tokenizer") or {}
+    return {
+        "model": source.models.get(facts.get("shown_as", ""), str(facts.get("shown_as", ""))),
+        "from": str(facts.get("name", "")) + (f" @ {facts['revision']}" if facts.get("revision") else ""),
+        "computed in": " on ".join(str(facts[key]) for key in ("precision", "device") if facts.get(key)),
+        "weights sha256": str(facts.get("weights_sha256", "")),
+        "tokenizer sha256": str(tokenizer.get("sha256", "")),
+    }
+
+
+def _benchmark(facts: dict[str, Any], source: Source) -> dict[str, str]:
+    return {
+        "benchmark": source.benchmarks.get(facts["name"], facts["name"]),
+        "from": str(facts.get("source") or ""),
+        "items": f"{facts.get('items', 0):,}",
+        "data sha256": str(facts.get("data_sha256") or ""),
+    }

@@ -1,0 +1,366 @@
+"""The HTML report: its numbers are the run's, everything is escaped, and what is lacking is said."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tiltmeter
+from conftest import CAUSAL, GOLDEN, MASKED, golden_model
+from report_material import NASTY, element, embedded, explorer, made_up_run
+from test_cli import tiltmeter as command
+from tiltmeter import Scores, TiltmeterError
+from tiltmeter.estimating import Settings
+from tiltmeter.evaluating import Options
+from tiltmeter.reporting.html import gather, page, write_report
+from tiltmeter.reporting.html.drawing import Scale, bar, tone
+from tiltmeter.reporting.html.packing import Pack, island, unpack
+from tiltmeter.reporting.html.spans import spans_of
+from tiltmeter.running import run
+from tiltmeter.runs import import_run, load_run, write_estimates
+from tiltmeter.studies import Finding
+
+
+@pytest.fixture(scope="module")
+def real_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A masked and a causal tiny model on pairs, triples and slots."""
+    folder = tmp_path_factory.mktemp("report")
+    models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert", "tiny-gpt2")]
+    benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json", GOLDEN / "data" / "slots.jsonl"]
+    options = Options(settings=Settings(resamples=100), cache=folder / "cache", top_k=500)
+    run(models, benchmarks, ["cps", "aul", "causal"], output=folder / "run", options=options)
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def real_page(real_run: Path) -> str:
+    return page(gather(real_run))
+
+
+def test_the_numbers_of_the_page_are_those_of_the_run(real_run: Path, real_page: str) -> None:
+    """To the last digit, every row and every column, missing as missing."""
+    shown = json.loads(element(real_page, "data"))["estimates"]
+    stored = list(csv.reader((real_run / "estimates.csv").read_text(encoding="utf-8").splitlines()))
+    assert shown["columns"] == stored[0]
+    assert len(shown["rows"]) == len(stored) - 1 > 100
+    for ours, theirs in zip(shown["rows"], stored[1:], strict=True):
+        for value, text in zip(ours, theirs, strict=True):
+            if value is None:
+                assert text == ""
+            else:
+                assert (value == text) if isinstance(value, str) else (value == float(text))
+
+
+def test_the_page_is_one_file_that_asks_for_nothing(real_page: str) -> None:
+    assert "default-src 'none'" in real_page
+    for address in re.findall(r"(?:src|href|action|data)=\"([^\"]*)\"", real_page):
+        assert address.startswith(("#", "data:image/"))
+    assert not re.search(r"@import|url\(", real_page)
+    assert len(re.findall(r"<script", real_page)) == len(re.findall(r"</script>", real_page)) == 3
+
+
+def test_the_page_tells_the_story(real_page: str) -> None:
+    text = re.sub(r"<[^>]+>", " ", real_page)
+    for phrase in (
+        "In short", "Every measure, by every scorer", "By bias type", "What fills the slots", "Models side by side",
+        "Every item", "Caveats", "Methods", "Where these numbers came from", "tiny-gpt2", "bias_score by cps, neutral 50",
+        "Nangia, Vania, Bhalerao and Bowman (2020)", "Strictly greater: a tie counts in N", "weights sha256".capitalize(),
+        "tiny-bert-cased on the same", "each masked in turn", "percentile bootstraps", "80 % power", "harmful stereotypes",
+    ):  # fmt: skip
+        assert phrase in text, phrase
+
+
+def test_sides_and_scores_of_the_explorer_are_those_of_the_run(real_run: Path, real_page: str) -> None:
+    header, array = explorer(real_page)
+    scores = pd.read_parquet(real_run / "scores.parquet")
+    overall = embedded(real_page).query("by == 'all' and measure == 'bias_score'")
+    seen = 0
+    for benchmark in (one for one in header["benchmarks"] if one["kind"] == "pairs"):
+        for one in benchmark["scores"]:
+            model = header["models"][one["model"]]
+            where = {"model": model, "benchmark": benchmark["name"], "scorer": one["scorer"]}
+            row = overall[np.all([overall[key] == value for key, value in where.items()], axis=0)].iloc[0]
+            side = array(one["side"])
+            assert (side == 1).sum() == round(row["value"] * row["n"] / 100)
+            assert (side == -128).sum() == row["n_missing"] and (side == 0).sum() == row["n_ties"]
+            stored = scores[np.all([scores[key] == value for key, value in where.items()], axis=0)].query("role == 'stereo'")
+            by_item = dict(zip(stored["item"], stored["score"], strict=True))
+            expected = np.array([by_item[item] for item in benchmark["items"]["id"]], dtype=np.float32)
+            np.testing.assert_array_equal(array(one["stereo"]), expected)
+            seen += 1
+    assert seen == 10  # three models, two benchmarks, two scorers each or one
+
+
+def test_the_coloured_tokens_add_up_to_the_scores(real_page: str) -> None:
+    """cps sums the shared tokens of the view that is shown, causal sums them all: a check on order, kinds and rounding."""
+    header, array = explorer(real_page)
+    for benchmark in (one for one in header["benchmarks"] if one["name"] == "starter-pairs"):
+        scores = {(one["model"], one["scorer"]): one for one in benchmark["scores"]}
+        assert len(benchmark["tokens"]) == 3
+        for tokens in benchmark["tokens"]:
+            masked = tokens["view"] == "each"
+            score = scores[tokens["model"], "cps" if masked else "causal"]
+            count, kind, logprob = (array(tokens[name]) for name in ("count", "kind", "logprob"))
+            assert (count > 0).mean() > 0.95
+            sums = np.add.reduceat(np.where((kind == 0) | (not masked), logprob / 100, 0.0), np.cumsum([0, *count[:-1]]))
+            there = (count > 0) & np.isfinite(np.repeat(array(score["stereo"]), 2))
+            expected = np.stack([array(score["stereo"]), array(score["anti"])], axis=1).ravel()
+            np.testing.assert_allclose(sums[there], expected[there], atol=0.15)
+            shared = [np.add.reduceat(kind == 0, np.cumsum([0, *count[:-1]]))[n::2] for n in (0, 1)]
+            np.testing.assert_array_equal(shared[0][count[::2] > 0], shared[1][count[::2] > 0])
+
+
+def test_slots_show_the_terms_that_rank_highest(real_run: Path, real_page: str) -> None:
+    header, array = explorer(real_page)
+    slots = pd.read_parquet(real_run / "slots.parquet")
+    (benchmark,) = (one for one in header["benchmarks"] if one["kind"] == "slots")
+    for fills in benchmark["fills"]:
+        ours = slots[slots["model"] == header["models"][fills["model"]]]
+        start = np.cumsum([0, *array(fills["count"])])
+        for n, item in enumerate(benchmark["items"]["id"]):
+            ranked = ours[(ours["item"] == item) & (ours["rank"] > 0)]
+            ranks = array(fills["rank"])[start[n] : start[n + 1]]
+            assert list(ranks) == sorted(ranks)
+            if len(ranked):
+                assert ranks[0] == ranked["rank"].min()
+                groups = {benchmark["groups"][code] for code in array(fills["group"])[start[n] : start[n + 1]]}
+                assert groups == set(ranked["group"])
+
+
+@pytest.mark.parametrize("name", [*MASKED, *CAUSAL])
+def test_tokens_are_laid_on_the_text(name: str) -> None:
+    """Every tokenizer's tokens cover every letter of every sentence, in order."""
+    tokens = golden_model(name).tokens
+    rows = [json.loads(line) for line in (GOLDEN / "data" / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+    texts = [row[key] for row in rows for key in ("sent_more", "sent_less")]
+    laid = 0
+    for text, encoded in zip(texts, tokens.encode(texts, special=False), strict=True):
+        spans = spans_of(text, tokens.token_strings(list(encoded.ids)), bool(tokens.facts()["byte_level"]))
+        if spans is None:
+            continue
+        laid += 1
+        assert len(spans) == len(encoded.ids)
+        assert all(low <= high for low, high in spans) and all(a[1] <= b[0] for a, b in pairwise(spans))
+        covered = {place for low, high in spans for place in range(low, high)}
+        assert all(place in covered or sign.isspace() for place, sign in enumerate(text))
+    assert laid > 0.97 * len(texts)
+
+
+@given(st.text(min_size=1, max_size=30), st.lists(st.integers(1, 5), min_size=30, max_size=30))
+def test_byte_level_tokens_cover_any_text(text: str, cuts: list[int]) -> None:
+    """However the bytes are cut into tokens, also within a letter."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        return
+    from tiltmeter.reporting.html.spans import _byte_of
+
+    sign = {byte: letter for letter, byte in _byte_of().items()}
+    spelled = "".join(sign[byte] for byte in data)
+    tokens, at = [], 0
+    for size in [*cuts, len(spelled)]:
+        tokens += [spelled[at : at + size]] if at < len(spelled) else []
+        at += size
+    spans = spans_of(text, tokens, byte_level=True)
+    assert spans is not None and len(spans) == len(tokens)
+    covered = {place for low, high in spans for place in range(low, high)}
+    assert all(place in covered or letter.isspace() for place, letter in enumerate(text))
+
+
+def test_everything_is_escaped(tmp_path: Path) -> None:
+    folder = made_up_run(tmp_path / "<b>run", models=("<i>one", "two"), tokens=True).folder
+    text = page(gather(folder))
+    assert "window.hacked" not in text  # sentences are packed; nothing of them stands in the page as it is
+    assert "<i>one" not in text and "&lt;i&gt;one" in text
+    header, _ = explorer(text)
+    assert header["benchmarks"][0]["items"]["stereo"][: len(NASTY)] == [stereo for stereo, _ in NASTY]
+    assert header["models"] == ["<i>one", "two"]
+    assert json.loads(island({"a": "</script><!-- & \u2028"})) == {"a": "</script><!-- & \u2028"}
+    assert not set("<>&\u2028") & set(island({"a": "</script><!-- & \u2028"}))
+
+
+def test_a_pack_gives_back_what_was_put_in() -> None:
+    pack = Pack()
+    words = [pack.array([1, 2, 3], "uint8"), pack.array([-1.5, np.nan], "float32"), pack.array([], "int16")]
+    header, array = unpack(pack.text({"words": words, "text": "ä👩"}))
+    assert header["text"] == "ä👩"
+    assert array(header["words"][0]).tolist() == [1, 2, 3] and array(header["words"][2]).tolist() == []
+    np.testing.assert_array_equal(array(header["words"][1]), np.array([-1.5, np.nan], dtype=np.float32))
+
+
+def test_bars_and_tones() -> None:
+    row = {"value": 60.0, "low": 55.0, "high": 65.0, "neutral": 50.0, "p": 0.01, "p_holm": np.nan}
+    assert tone(row, leaning=True) == "towards" and tone(row, leaning=False) == "plain"
+    assert tone(row | {"p_holm": 0.2}, leaning=True) == "unsure"  # the corrected test decides
+    assert tone(row | {"value": 40.0}, leaning=True) == "away"
+    no_test = row | {"p": np.nan}
+    assert tone(no_test, leaning=True) == "towards" and tone(no_test | {"low": 45.0}, leaning=True) == "unsure"
+    assert 'd="M62.5 10H87.5"' in bar(row, Scale(30.0, 70.0, 50.0))
+    drawn = bar({"value": np.nan, "low": np.nan, "high": np.nan}, Scale(0, 1))
+    assert "path" not in drawn
+    assert Scale.around([np.nan], np.nan).ticks and Scale.around([5.0, 5.0], np.nan).decimals >= 0
+
+
+def test_measures_of_other_probes_find_a_place(tmp_path: Path) -> None:
+    """Neutral 0, no neutral point, no interval, nothing at all: shown, never a crash."""
+    made = made_up_run(tmp_path / "run")
+    strange = [
+        {"scorer": "seat", "measure": "effect_size", "by": "test", "group": "names × career", "value": 0.7, "low": 0.1,
+         "high": 1.2, "neutral": 0.0, "p": 0.01},
+        {"scorer": "ceat", "measure": "combined", "by": "all", "group": "all", "value": 0.2, "neutral": np.nan},
+        {"scorer": "ilps", "measure": "gap", "by": "test", "group": "x", "value": np.nan, "note": "no terms"},
+        {"scorer": "ilps", "measure": "far", "by": "test", "group": "x", "value": np.inf},
+    ]  # fmt: skip
+    base = {"model": "one", "benchmark": "words", "n": 8, "n_missing": 0, "n_ties": 0}
+    table = pd.concat([made.estimates, pd.DataFrame([base | row for row in strange])], ignore_index=True)
+    write_estimates(made.folder, table)
+    text = page(gather(made.folder))
+    assert "Associations" in text and "words · seat · effect_size" in text and "no neutral point" in text
+    assert "ilps" in text and "no terms" in text
+    assert embedded(text)["value"].iloc[-4] == 0.7
+
+
+def test_runs_in_memory(tmp_path: Path) -> None:
+    made = made_up_run(tmp_path / "run", n=20)
+    path = tiltmeter.report([made.scores, made], tmp_path / "both.html")
+    text = path.read_text(encoding="utf-8")
+    assert "one (scores 1)" in text and "one (run)" in text and "More than one run has a model called one" in text
+    alone = page(gather(made.scores))
+    assert "How far do one and two lean?" in alone and "More than one" not in alone
+
+
+def test_namesakes_versions_and_data_are_told_apart(tmp_path: Path) -> None:
+    first = made_up_run(tmp_path / "first", n=20, models=("one",))
+    second = made_up_run(tmp_path / "second", n=22, models=("one",), version="0.0.9", seed=1)
+    text = page(gather([first.folder, second.folder]))
+    assert "different versions of tiltmeter (first: 0.1.0, second: 0.0.9)" in text
+    assert "Different sentences are called made-up" in text
+    assert set(embedded(text)["benchmark"]) == {"made-up (first)", "made-up (second)"}
+    assert set(embedded(text)["model"]) == {"one (first)", "one (second)"}
+    numbers = [*first.estimates["value"], *second.estimates["value"]]
+    np.testing.assert_array_equal(embedded(text)["value"].to_numpy(dtype=float), numbers)
+    other = made_up_run(tmp_path / "other", n=20, models=("two",), seed=2)
+    apart = page(gather([first.folder, other.folder]))
+    assert "Before you read on" not in apart and set(embedded(apart)["model"]) == {"one", "two"}
+    assert len(embedded(apart, "comparison")) > 0
+
+
+def test_an_unfinished_run_is_reported_as_unfinished(tmp_path: Path) -> None:
+    folder = made_up_run(tmp_path / "run").folder
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"status": "unfinished"}))
+    assert "The run run is unfinished" in page(gather(folder))
+    (folder / "scores.parquet").unlink()
+    with pytest.raises(TiltmeterError, match=r"scores\.parquet missing\. The run is unfinished"):
+        gather(folder)
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "items.parquet", "estimates.csv", "manifest.json"])
+def test_a_missing_file_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made_up_run(tmp_path / "run").folder
+    (folder / name).unlink()
+    assert command("report", folder, "-o", tmp_path / "x.html") == 2
+    assert name in capsys.readouterr().err
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_other_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("report", tmp_path / "nowhere") == 2
+    assert "There is no run folder" in capsys.readouterr().err
+    folder = made_up_run(tmp_path / "run").folder
+    assert command("report", folder, "-o", tmp_path) == 2
+    assert "is a folder; the report is a file" in capsys.readouterr().err
+    with pytest.raises(TiltmeterError, match="at least one run"):
+        tiltmeter.report([])
+
+
+def test_without_token_tables_the_page_says_so(tmp_path: Path) -> None:
+    folder = made_up_run(tmp_path / "run").folder
+    assert "words are not coloured" not in page(gather(folder))
+    shutil.rmtree(folder / "observations")
+    text = page(gather(folder))
+    assert "words are not coloured" in text
+    assert explorer(text)[0]["benchmarks"][0]["tokens"] == []
+
+
+def test_missing_scores_and_limits_are_caveats(tmp_path: Path) -> None:
+    made = made_up_run(tmp_path / "run")
+    manifest = made.manifest | {"asked": made.manifest["asked"] | {"limit": 40}}
+    (made.folder / "manifest.json").write_text(json.dumps(manifest))
+    text = page(gather(made.folder))
+    assert "only the first 40 items" in text and "no modified tokens (6)" in text
+
+
+def test_a_run_of_slots_alone(real_run: Path) -> None:
+    whole = load_run(real_run)
+    alone = replace(
+        whole,
+        scores=Scores.none(whole.scores.items),
+        estimates=whole.estimates.query("scorer == 'slots'").reset_index(drop=True),
+    )
+    text = page(gather(alone))
+    assert "What fills the slots" in text and "Every measure, by every scorer" not in text
+    assert "No paired differences" in text and "words are not coloured" not in text
+    assert [one["kind"] for one in explorer(text)[0]["benchmarks"]] == ["slots"]
+
+
+def test_imported_scores(tmp_path: Path) -> None:
+    rows = [
+        {"sent_more": f"Old {k}.", "sent_less": f"New {k}.", "sent_more_score": -k, "sent_less_score": -5} for k in range(12)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "theirs.csv", index=False)
+    imported = import_run(tmp_path / "theirs.csv", tmp_path / "run", model="theirs", scorer="published")
+    text = page(gather(imported.folder))
+    assert "scores from elsewhere" in text and "published" in text and "words are not coloured" in text
+
+
+def test_studies_are_shown_with_figures_and_tables(tmp_path: Path) -> None:
+    from tiltmeter import figures
+
+    def draw() -> object:
+        figure, axes = figures.canvas()
+        axes[0, 0].plot([1, 2])
+        return figure
+
+    folder = made_up_run(tmp_path / "run").folder
+    table = pd.DataFrame({"word": ["<u>a", "b"] * 10, "share": np.linspace(0, 1, 20)})
+    found = Finding(
+        "robustness", {"robustness": table}, {"robustness": draw}, ["Kept in <all> cases."], {"citation": "Liu (2024)."}
+    )
+    found.save(folder / "studies" / "robustness")
+    text = page(gather(folder))
+    assert "Kept in &lt;all&gt; cases." in text and "data:image/svg+xml;base64," in text and "Liu (2024)." in text
+    assert "<u>a" not in text and "The first 12 rows" in text
+    files, _ = unpack(element(text, "files"))
+    assert files == {"run-robustness-robustness.csv": table.to_csv(index=False)}
+    (folder / "studies" / "robustness" / "finding.json").write_text("{")
+    assert "finding.json is missing or damaged" in page(gather(folder))
+
+
+def test_a_run_ends_with_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("run", "-m", GOLDEN / "models" / "tiny-bert-cased", "-b", "starter-pairs", "-s", "aul", "--resamples", 100)
+    assert command(*words, "-o", tmp_path / "run") == 0
+    assert f"Report: {tmp_path / 'run' / 'report.html'}" in capsys.readouterr().err
+    assert "How far does tiny-bert-cased lean?" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert command(*words, "-o", tmp_path / "run", "--no-report") == 0
+    assert not (tmp_path / "run" / "report.html").exists()  # that of the run that was replaced is gone too
+    assert command("report", tmp_path / "run") == 0
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_a_page_of_crows_pairs_size_is_small(tmp_path: Path) -> None:
+    """1,508 pairs, two models, nine scorers, with tokens: under 5 MB."""
+    scorers = ("cps", "aul", "aula", "sss", "pll", "all_masked", "cps_nyu", "cps_biasbench", "sss_kaneko")
+    made = made_up_run(tmp_path / "run", n=1508, scorers=scorers)
+    assert write_report(made, tmp_path / "x.html").stat().st_size < 5e6

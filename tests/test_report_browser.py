@@ -1,0 +1,293 @@
+"""The report in a real browser: it loads in silence, filters and sorts, shows text as text, and can be used by all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from report_material import NASTY, embedded, made_up_run
+from tiltmeter.reporting.html import write_report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+AXE = Path(os.environ.get("TILTMETER_AXE") or Path(__file__).parents[1] / ".browser/node_modules/axe-core/axe.min.js")
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--window-size=1200,900", "--lang=en",
+)  # fmt: skip
+SIZE = 1508
+SIGN = {"−": "-", "+": "", "±": ""}
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="no chromium with its driver here (apt-get install chromium chromium-driver)"
+)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As many pairs as CrowS-Pairs, two models, some of the sentences nasty."""
+    folder = tmp_path_factory.mktemp("browser")
+    return write_report(made_up_run(folder / "run", n=SIZE), folder / "report.html").absolute()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium here (pip install selenium)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def opened(browser: Any, report: Path) -> Any:
+    """The page, freshly loaded."""
+    browser.get_log("performance")
+    browser.get(report.as_uri())
+    return browser
+
+
+@pytest.fixture
+def items(opened: Any) -> Any:
+    """The page with its sentences shown."""
+    opened.find_element("id", "show-items").click()
+    _wait(opened, "return !document.getElementById('browser').hidden")
+    return opened
+
+
+def _wait(browser: Any, condition: str, seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    while not browser.execute_script(condition):
+        assert time.monotonic() < end, f"not within {seconds} s: {condition}"
+        time.sleep(0.02)
+
+
+def _choose(browser: Any, name: str, value: str) -> None:
+    """Sets a control as a user would, and lets the page know."""
+    browser.execute_script(
+        "const e = document.getElementById(arguments[0]); e.value = arguments[1];"
+        "e.dispatchEvent(new Event(e.type === 'search' ? 'input' : 'change', {bubbles: true}))",
+        f"f-{name}", value,
+    )  # fmt: skip
+
+
+def _texts(browser: Any, selector: str) -> list[str]:
+    return list(
+        browser.execute_script("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector)
+    )
+
+
+def _gaps(browser: Any) -> list[float]:
+    """The preferences of the items shown, as numbers."""
+    said = [text[text.rindex("(") + 1 : -1] for text in _texts(browser, "#list .preference span")]
+    return [float(text.translate(str.maketrans(SIGN))) for text in said]
+
+
+def test_the_page_loads_in_silence(items: Any, report: Path) -> None:
+    """No error, no warning, no request but for the page itself."""
+    assert items.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in items.get_log("performance")]
+    asked = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+    assert asked == {report.as_uri()}
+
+
+def test_sentences_come_after_a_warning(opened: Any) -> None:
+    assert not opened.find_element("id", "browser").is_displayed()
+    assert "harmful stereotypes" in opened.find_element("id", "warning").text
+    assert "people number" not in opened.find_element("tag name", "body").text
+    opened.find_element("id", "show-items").click()
+    _wait(opened, "return document.querySelectorAll('#list > li').length === 20")
+    assert f"All {SIZE:,} pairs" in opened.find_element("id", "status").text
+    assert not opened.find_element("id", "warning").is_displayed()
+
+
+def test_filters(items: Any) -> None:
+    _choose(items, "search", "number 5077 slow")
+    assert items.find_element("id", "status").text == f"1 of {SIZE:,} pairs"
+    assert _texts(items, "#list .stereo .text") == ["Old people number 5077 are slow to learn."]
+    _choose(items, "search", "")
+    for name, label in (("bias_type", "gender"), ("direction", "advantaged")):
+        value = items.execute_script(
+            "return [...document.getElementById(arguments[0]).options].find(o => o.text === arguments[1]).value",
+            f"f-{name}", label,
+        )  # fmt: skip
+        _choose(items, name, value)
+    assert items.find_element("id", "status").text.startswith(f"{sum(k % 3 == 1 and k % 2 == 1 for k in range(SIZE))} of")
+    _choose(items, "side", "1")
+    assert all(gap > 0 for gap in _gaps(items))
+    _choose(items, "scorer", "aul")
+    _choose(items, "side", "missing")
+    assert "missing, no modified tokens" in _texts(items, "#list .preference")[0]
+    items.execute_script("document.querySelector('#filters [type=reset]').click()")
+    _wait(items, f"return document.getElementById('status').textContent === 'All {SIZE:,} pairs'")
+
+
+def test_sorting_and_pages(items: Any) -> None:
+    assert _gaps(items) == sorted(_gaps(items), key=abs, reverse=True)
+    _choose(items, "sort", "stereo")
+    first = _gaps(items)
+    assert first == sorted(first, reverse=True) and first[0] > 0
+    items.execute_script("document.getElementById('next').click()")
+    assert _gaps(items)[0] <= first[-1]
+    assert items.find_element("id", "place").text.startswith("Page 2 of 76")
+    _choose(items, "sort", "anti")
+    assert _gaps(items) == sorted(_gaps(items)) and items.find_element("id", "place").text.startswith("Page 1 ")
+    _choose(items, "model", "1")
+    assert _gaps(items) == sorted(_gaps(items))
+    _choose(items, "side", "split")
+    assert 0 < int(items.find_element("id", "status").text.split(" ")[0].replace(",", "")) < SIZE
+
+
+def test_nasty_sentences_are_text(items: Any) -> None:
+    _choose(items, "sort", "order")
+    shown = list(zip(_texts(items, "#list .stereo .text"), _texts(items, "#list .anti .text"), strict=True))
+    assert shown[: len(NASTY)] == list(NASTY)
+    assert items.execute_script("return window.hacked ?? 'no'") == "no"
+    assert items.execute_script("return document.querySelectorAll('#list script, #list img').length") == 0
+    directions = items.execute_script(
+        "return [...document.querySelectorAll('#list .text')].map(e => getComputedStyle(e).direction)"
+    )
+    assert directions[4] == "rtl" and directions[0] == "ltr"
+
+
+def test_words_are_coloured_and_changed_words_marked(items: Any) -> None:
+    _choose(items, "search", "number 5077")
+    assert _texts(items, "#list .stereo mark") == ["Old"] and _texts(items, "#list .anti mark") == ["Young"]
+    shades = items.execute_script(
+        "return ['stereo', 'anti'].map(r => [...document.querySelectorAll(`#list .${r} .token`)].map(e => e.className))"
+    )
+    assert shades[0] == shades[1] and len(set(shades[0])) > 2  # the same difference, seen from either sentence
+    items.execute_script("document.querySelector('#list details summary').click()")
+    _wait(items, "return document.querySelectorAll('#list details tbody tr').length === 4")
+
+
+def test_a_filter_answers_within_200_ms(items: Any) -> None:
+    """From the change to the frame after it, at the size of CrowS-Pairs with two models; best of three."""
+    script = """
+        const done = arguments[arguments.length - 1], e = document.getElementById(arguments[0]), start = performance.now();
+        e.value = arguments[1];
+        e.dispatchEvent(new Event(e.type === 'search' ? 'input' : 'change', {bubbles: true}));
+        requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
+    """
+    for name, values in (
+        ("search", ("slow", "number 51", "learn")),
+        ("side", ("1", "-1", "split")),
+        ("sort", ("weak", "anti", "strong")),
+    ):
+        times = [items.execute_async_script(script, f"f-{name}", value) for value in values]
+        assert min(times) < 200, (name, times)
+        _choose(items, name, {"search": "", "side": "", "sort": "strong"}[name])
+
+
+BREAKDOWN = ".breakdown[data-by=bias_type]"
+ROWS = """
+    return [...document.querySelectorAll(arguments[0] + " tbody tr")].map((row) => [
+        row.textContent.replace(/\\s+/g, ""),
+        ...[...row.querySelectorAll("path")].map((path) => path.getAttribute("d").replace(/\\.0\\b/g, "")),
+    ])
+"""
+
+
+def _redraw(browser: Any, *measure_and_scorer: str) -> None:
+    script = "const s = document.querySelector(arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change'))"
+    value = json.dumps(measure_and_scorer, separators=(",", ":")) if measure_and_scorer else ""
+    browser.execute_script(script, f"{BREAKDOWN} select", value)
+
+
+def test_tables_are_redrawn_for_another_measure(opened: Any, report: Path) -> None:
+    estimates = embedded(report.read_text(encoding="utf-8")).query("by == 'bias_type'")
+    first = opened.execute_script(ROWS, BREAKDOWN)
+    for chosen, rows in (
+        (("kls", "aul"), estimates.query("measure == 'kls' and scorer == 'aul'")),
+        ((), estimates.query("measure == 'bias_score' and scorer == 'cps'")),
+    ):
+        _redraw(opened, *chosen)
+        shown = [float(text) for text in _texts(opened, f"{BREAKDOWN} td.value")]
+        assert sorted(shown) == pytest.approx(sorted(rows["value"]), abs=0.06) and len(shown) == 6
+    assert opened.execute_script(ROWS, BREAKDOWN) == first
+
+
+def test_python_and_the_page_draw_alike(opened: Any) -> None:
+    """The first table was drawn by the one, the next by the other: the same words, the same lines."""
+    first = opened.execute_script(ROWS, BREAKDOWN)
+    _redraw(opened, "bias_score", "cps")
+    assert opened.execute_script(ROWS, BREAKDOWN) == first
+
+
+def test_downloads_hold_the_exact_numbers(opened: Any, report: Path, tmp_path: Path) -> None:
+    import pandas as pd
+
+    opened.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    opened.execute_script("document.querySelector('footer button.csv').click()")
+    target = tmp_path / "tiltmeter-estimates.csv"
+    end = time.monotonic() + 10
+    while not target.is_file() and time.monotonic() < end:
+        time.sleep(0.05)
+    ours, theirs = pd.read_csv(target), embedded(report.read_text(encoding="utf-8"))
+    assert list(ours) == list(theirs) and len(ours) == len(theirs)
+    assert ours["value"].tolist() == pytest.approx(theirs["value"].tolist(), rel=1e-15)
+
+
+def test_light_dark_and_print(opened: Any) -> None:
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = opened.execute_script(ground)
+    button = opened.find_element("id", "theme")
+    names = []
+    for _ in range(3):
+        button.click()
+        names.append((button.text, opened.execute_script(ground) == light))
+    assert names == [("Theme: light", True), ("Theme: dark", False), ("Theme: system", True)]
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    assert opened.execute_script(ground) != light
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert opened.execute_script(ground) == "rgb(255, 255, 255)"
+    assert not opened.find_element("id", "warning").is_displayed()
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+def test_the_keyboard_reaches_the_sentences(opened: Any) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    press = lambda *keys: ActionChains(opened).send_keys(*keys).perform()  # noqa: E731
+    press(Keys.TAB)
+    assert opened.switch_to.active_element.text == "Skip to the report"
+    opened.execute_script("document.getElementById('show-items').focus()")
+    press(Keys.ENTER)
+    _wait(opened, "return document.activeElement.id === 'f-search'")
+    press("number 5077")
+    _wait(opened, f"return document.getElementById('status').textContent === '1 of {SIZE:,} pairs'")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(items: Any, scheme: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not here (make browser installs it with npm)")
+    items.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    items.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+    items.execute_script(AXE.read_text(encoding="utf-8"))
+    found = items.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])")
+    bad = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert not bad, [(one["id"], one["help"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in bad]
+    items.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_phone_needs_no_sideways_scrolling(items: Any) -> None:
+    items.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    )
+    try:
+        assert items.execute_script("return document.documentElement.scrollWidth") <= 390
+    finally:
+        items.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
