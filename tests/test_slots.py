@@ -25,7 +25,7 @@ from tiltmeter.measures.mnt_table import mnt_table
 from tiltmeter.measures.mps import mps
 from tiltmeter.measures.mps_all import mps_all
 from tiltmeter.measures.mps_gap import mps_gap
-from tiltmeter.models.filling import count_larger
+from tiltmeter.models.logits import count_larger_of_many
 from tiltmeter.probes import SlotsProbe
 from tiltmeter.probes.terms import term_list
 from tiltmeter.running import Options, Settings, run
@@ -131,7 +131,7 @@ def test_counting_gives_the_rank_that_sorting_would() -> None:
     logits[:, 100:110] = logits[:, :10]  # ties
     values = torch.cat([logits[:, :40], torch.tensor(rng.normal(size=(7, 5)).astype(np.float32))], 1)
     expected = (logits[:, None, :] > values[:, :, None]).sum(2)
-    assert torch.equal(count_larger(logits, values), expected)
+    assert torch.equal(count_larger_of_many(logits, values), expected)
 
 
 @pytest.mark.parametrize("name", MASKED)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.logits import count_larger_of_many
 
 if TYPE_CHECKING:
-    import torch
-
     from tiltmeter.models.language_model import Batch
 
 Ints = NDArray[np.int64]
@@ -61,7 +60,7 @@ def fill(parts: BodyAndHead, batch: Batch, ask: Ask) -> Filled:
         if masks > 1:
             found.append((picked - total,))
             continue
-        ranks = 1 + count_larger(logits, torch.cat([picked, values[first:last] + total], 1))
+        ranks = 1 + count_larger_of_many(logits, torch.cat([picked, values[first:last] + total], 1))
         top = logits.topk(ask.top, 1) if ask.top else (logits[:, :0], tokens[:, :0].expand(len(logits), 0))
         found.append((picked - total, ranks, top[1], top[0] - total))
     arrays = [torch.cat(part).cpu().numpy() for part in zip(*found, strict=True)]
@@ -71,22 +70,6 @@ def fill(parts: BodyAndHead, batch: Batch, ask: Ask) -> Filled:
         return Filled(logprob, nothing, nothing, nothing, nothing.astype(np.float32))
     terms = ask.tokens.shape[1]
     return Filled(logprob, arrays[1][:, :terms], arrays[1][:, terms:], arrays[2], arrays[3])
-
-
-def count_larger(logits: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """How many logits of its row each value is strictly below.
-
-    Every logit is looked up among the few sorted values of its row: the vocabulary itself is never sorted.
-    """
-    import torch
-
-    n, m = values.shape
-    ordered, order = values.sort(1)
-    exceeds = torch.searchsorted(ordered, logits.contiguous(), out_int32=True)
-    exceeds += torch.arange(n, dtype=torch.int32, device=logits.device)[:, None] * (m + 1)
-    counts = torch.bincount(exceeds.flatten(), minlength=n * (m + 1)).view(n, m + 1)
-    larger = counts.flip(1).cumsum(1).flip(1)[:, 1:]
-    return torch.empty_like(larger).scatter_(1, order, larger)
 
 
 def logprobs(parts: BodyAndHead, batch: Batch) -> Floats:
