@@ -19,6 +19,10 @@ class LogProbabilities:
         """Some of them; not a number in broken rows. Marking those here spares a pass over the vocabulary."""
         return self.all[rows, tokens].masked_fill_(~self.largest[rows].isfinite(), float("nan"))
 
+    def total(self) -> torch.Tensor:
+        """What a row's logits are above its log-probabilities."""
+        return self.largest - self.all.amax(1)
+
 
 def count_larger(
     logits: torch.Tensor, row: torch.Tensor, picked: torch.Tensor, first: torch.Tensor, again: torch.Tensor
