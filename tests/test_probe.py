@@ -398,10 +398,11 @@ def test_every_view_says_what_it_is_for() -> None:
 
 def test_an_infinite_logit_spoils_its_row_and_no_other() -> None:
     """With one infinite logit every other token would pass for impossible (−inf), and count as a score."""
-    from tiltmeter.models.language_model import _log_probabilities
+    from tiltmeter.models.logits import LogProbabilities
 
     inf, nan = float("inf"), float("nan")
-    found = _log_probabilities(torch.tensor([[0.0, 0.0], [inf, 0.0], [nan, 0.0], [-inf, -inf], [0.0, -inf]]))
+    rows = LogProbabilities(torch.tensor([[0.0, 0.0], [inf, 0.0], [nan, 0.0], [-inf, -inf], [0.0, -inf]]))
+    found = rows.at(torch.arange(5)[:, None], torch.arange(2))
     np.testing.assert_allclose(found[0].exp(), [0.5, 0.5])
     assert found[1:4].isnan().all()
     assert found[4].tolist() == [0.0, -inf]

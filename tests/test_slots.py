@@ -27,7 +27,7 @@ from tiltmeter.measures.mnt_table import mnt_table
 from tiltmeter.measures.mps import mps
 from tiltmeter.measures.mps_all import mps_all
 from tiltmeter.measures.mps_gap import mps_gap
-from tiltmeter.models.filling import count_larger
+from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
 from tiltmeter.probes import SlotsProbe
 from tiltmeter.probes.terms import term_list
 from tiltmeter.running import run
@@ -133,7 +133,25 @@ def test_counting_gives_the_rank_that_sorting_would() -> None:
     logits[:, 100:110] = logits[:, :10]  # ties
     values = torch.cat([logits[:, :40], torch.tensor(rng.normal(size=(7, 5)).astype(np.float32))], 1)
     expected = (logits[:, None, :] > values[:, :, None]).sum(2)
-    assert torch.equal(count_larger(logits, values), expected)
+    assert torch.equal(count_larger_of_many(logits, values), expected)
+
+
+def test_the_total_turns_log_probabilities_back_into_logits() -> None:
+    """With tokens that a model rules out, too (−inf)."""
+    logits = torch.tensor(np.random.default_rng(0).normal(size=(5, 50)).astype(np.float32)) * 20
+    logits[:, ::7] = -torch.inf
+    torch.testing.assert_close(LogProbabilities(logits).total(), logits.logsumexp(1))
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("tiny-bert-cased", 1), ("tiny-roberta", 2)])
+def test_slots_are_asked_together_where_terms_are_written_alike(name: str, kinds: int) -> None:
+    """A byte-level tokenizer writes a word otherwise at the beginning of a text."""
+    sentences = bench("[MASK] is here.", "And [MASK] is here.", terms={"female": ("she",), "male": ("he",)})
+    ours = probe(name)
+    ours.observe(sentences.slot_items, sentences.terms)
+    lists = set(ours._lists.values())
+    assert len(lists) == kinds
+    assert len(ours.work.computed) == sum(len({1, *terms.by_length}) for terms in lists)  # a pass for each number of pieces
 
 
 @pytest.mark.parametrize("name", MASKED)

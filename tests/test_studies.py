@@ -103,7 +103,7 @@ def test_figures_are_the_same_files_twice(findings: dict[str, tiltmeter.Finding]
         assert (tmp_path / "one" / f"figure.{kind}").read_bytes() == (tmp_path / "two" / f"figure.{kind}").read_bytes()
 
 
-@pytest.mark.parametrize("name", [name for name in STUDIES if name != "associations"])
+@pytest.mark.parametrize("name", STUDIES)
 def test_no_model_is_loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stored observations and scores are enough."""
     monkeypatch.setattr("tiltmeter.models.loading.load_model", None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from scipy.stats import binom, binomtest, norm
 from sklearn.metrics import roc_auc_score
 
 import tiltmeter
-from conftest import golden_model, golden_scores, reference
+from conftest import GOLDEN, golden_model, golden_scores, reference
 from study_material import made_up, noise, small_run
+from tiltmeter.benchmarks import Benchmark, Item
+from tiltmeter.evaluating import Options
 from tiltmeter.probes.views import VIEWS, find_view, shuffled
 from tiltmeter.scoring import observe
 from tiltmeter.studies._binomial_power import pairs_needed, power_of, smallest_lean
@@ -143,6 +147,34 @@ def test_shuffling_moves_tokens_and_follows_them() -> None:
         )
     assert not np.allclose(moved["logprob"], plain["logprob"]) and not np.allclose(moved["logprob"], other["logprob"])
     assert "shuffled" not in VIEWS and find_view("each") is VIEWS["each"]
+
+
+def test_asking_again_gives_what_a_run_has_stored(tmp_path: Path) -> None:
+    """A run by all scorers holds the shuffled sentences; for one by aul alone the model is asked, and the work is shown."""
+    model, shown = GOLDEN / "models" / "tiny-bert-cased", []
+
+    @contextmanager
+    def watch(title: str, total: int) -> Iterator[Callable[[float], None]]:
+        done: list[float] = []
+        yield done.append
+        shown.append((title, total, pytest.approx(sum(done))))
+
+    tables = []
+    for name, scorers in (("all", None), ("one", ["aul"])):
+        tiltmeter.run(
+            model, "starter-pairs", scorers, output=tmp_path / name, options=Options(limit=12, cache=tmp_path / name)
+        )
+        tables.append(tiltmeter.study("associations", tmp_path / name, resamples=100, watch=watch).table)
+    pd.testing.assert_frame_equal(*tables)
+    assert shown == [("tiny-bert-cased × starter-pairs, shuffled", 12, 12)]
+    assert set(tiltmeter.study("associations", tmp_path / "all", resamples=100, seed=1, watch=watch).table["change"])
+    assert len(shown) == 2  # another order has to be asked
+
+
+def test_unrelated_sentences_are_not_shuffled() -> None:
+    item = Item("i", {"stereo": "He cooks well.", "anti": "She cooks well.", "unrelated": "Moon cooks well."}, "gender")
+    table = observe(golden_model("tiny-bert-cased"), Benchmark("b", (item,)), "shuffled-0", cache=False).to_pandas()
+    assert set(table["role"]) == {"stereo", "anti"}
 
 
 def test_a_shuffled_query_is_a_permutation_of_the_sentence() -> None:

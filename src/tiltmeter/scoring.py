@@ -21,6 +21,9 @@ from tiltmeter.scorers import tokens_of
 from tiltmeter.store import ObservationCache
 from tiltmeter.tables import SCORE_COLUMNS, Scores, items_table
 
+STUDIED = {"masked": ("shuffled-0",), "causal": ()}
+"""Views that no scorer reads. A run by all scorers keeps them too, so that no study has to ask its models again."""
+
 
 def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
     """The scorers that this kind of model and this benchmark allow."""
@@ -51,8 +54,10 @@ def score(
     chosen = choose_scorers(model, benchmark, scorers)
     views = _views(chosen, model)
     store = _store(model, benchmark, cache, alignment)
+    more = STUDIED[model.kind] if store.folder and not scorers else ()  # without a cache there is nowhere to keep them
+    asked = sorted({*views.values(), *more})
     probe = LikelihoodProbe(model, store, batch_tokens=batch_tokens, alignment=alignment, advance=advance)
-    blocks = probe.observe(benchmark.scored_items, sorted(set(views.values())))
+    blocks = probe.observe(benchmark.scored_items, asked)
     frames = [_score_block(next(blocks), chosen, views)]
     items = items_table(benchmark)  # here, because a GPU is at work on the next block by now
     frames += [_score_block(block, chosen, views) for block in blocks]
@@ -61,16 +66,22 @@ def score(
         model=model.name,
         benchmark=benchmark.name,
         items=items,
-        manifest=_manifest(model, benchmark, chosen, probe, store, alignment),
+        manifest=_manifest(model, benchmark, chosen, asked, probe, store, alignment),
     )
 
 
 def observe(
-    model: LanguageModel, benchmark: Benchmark, view: str, *, cache: bool | str | Path = True, alignment: str = "auto"
+    model: LanguageModel,
+    benchmark: Benchmark,
+    view: str,
+    *,
+    cache: bool | str | Path = True,
+    alignment: str = "auto",
+    advance: Advance | None = None,
 ) -> pa.Table:
     """The token observations of one more view, from the cache where a run or an earlier call has left them."""
     store = _store(model, benchmark, cache, alignment)
-    blocks = LikelihoodProbe(model, store, alignment=alignment).observe(benchmark.scored_items, [view])
+    blocks = LikelihoodProbe(model, store, alignment=alignment, advance=advance).observe(benchmark.scored_items, [view])
     return pa.concat_tables(block.tables[view] for block in blocks)
 
 
@@ -121,7 +132,7 @@ def _score_block(block: Block, chosen: Sequence[Entry], views: dict[str, str]) -
     """Columns of the scores table for one block of items."""
     sentences = [(item, role) for item in block.items for role in item.texts]
     keys = [(item.id, role) for item, role in sentences]
-    tokens = {view: tokens_of(table, keys) for view, table in block.tables.items()}
+    tokens = {view: tokens_of(block.tables[view], keys) for view in set(views.values())}
     scored = [entry.function(tokens[views[entry.name]]) for entry in chosen]
     n = len(chosen)
     columns: dict[str, Any] = {
@@ -147,6 +158,7 @@ def _manifest(
     model: LanguageModel,
     benchmark: Benchmark,
     chosen: Sequence[Entry],
+    asked: Sequence[str],
     probe: LikelihoodProbe,
     store: ObservationCache,
     alignment: str,
@@ -155,7 +167,7 @@ def _manifest(
         "model": model_facts(model),
         "benchmark": benchmark_facts(benchmark, scored_items=len(benchmark.scored_items)),
         "scorers": [entry.name for entry in chosen],
-        "views": sorted(set(_views(chosen, model).values())),
+        "views": list(asked),
         "alignment": alignment,
         "observations": {"key": store.key, "folder": str(store.folder) if store.folder else None},
         **probe.work.counts(),

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from tiltmeter import catalog
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.errors import TiltmeterError
 
 Folders = Annotated[list[Path], typer.Argument(help="Run folders.")]
@@ -42,7 +42,7 @@ def _command(entry: catalog.Entry) -> Any:
         from tiltmeter import study
 
         given = {name: value for name, value in options.items() if value is not None}
-        finding = study(entry.name, runs, scorers=scorer, without=without or (), **given)
+        finding = study(entry.name, runs, scorers=scorer, without=without or (), watch=progress_bar, **given)
         folder = output or runs[0] / "studies" / catalog.public_name(entry.name)
         if folder.exists() and not folder.is_dir():
             raise TiltmeterError(f"{folder} is a file; -o names a folder.")

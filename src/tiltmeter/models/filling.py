@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
 
 if TYPE_CHECKING:
-    import torch
-
     from tiltmeter.models.language_model import Batch
 
 Ints = NDArray[np.int64]
@@ -55,38 +54,24 @@ def fill(parts: BodyAndHead, batch: Batch, ask: Ask) -> Filled:
     found: list[tuple[Any, ...]] = []
     for first, last in parts.chunks(len(rows)):
         logits = parts.head(hidden[first:last])
-        total = logits.logsumexp(1, keepdim=True)
-        total = total.masked_fill(~total.isfinite(), float("nan"))  # nothing odd must pass for a probability
-        picked = logits.gather(1, tokens[torch.arange(first, last, device=tokens.device) % masks])
+        known = LogProbabilities(logits)
+        here = torch.arange(first, last, device=tokens.device)
+        terms = tokens[here % masks]
+        logprob = known.at((here - first)[:, None], terms)
         if masks > 1:
-            found.append((picked - total,))
+            found.append((logprob,))
             continue
-        ranks = 1 + count_larger(logits, torch.cat([picked, values[first:last] + total], 1))
-        top = logits.topk(ask.top, 1) if ask.top else (logits[:, :0], tokens[:, :0].expand(len(logits), 0))
-        found.append((picked - total, ranks, top[1], top[0] - total))
+        wanted = torch.cat([logits.gather(1, terms), values[first:last] + known.total()[:, None]], 1)
+        ranks = 1 + count_larger_of_many(logits, wanted) if wanted.shape[1] else wanted.long()
+        top = logits.topk(ask.top, 1).indices if ask.top else terms[:, :0]
+        found.append((logprob, ranks, top, known.at((here - first)[:, None], top)))
     arrays = [torch.cat(part).cpu().numpy() for part in zip(*found, strict=True)]
     logprob = arrays[0].reshape(n, masks, -1).mean(1)
     if masks > 1:
         nothing = np.zeros((n, 0), dtype=np.int64)
         return Filled(logprob, nothing, nothing, nothing, nothing.astype(np.float32))
-    terms = ask.tokens.shape[1]
-    return Filled(logprob, arrays[1][:, :terms], arrays[1][:, terms:], arrays[2], arrays[3])
-
-
-def count_larger(logits: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """How many logits of its row each value is strictly below.
-
-    Every logit is looked up among the few sorted values of its row: the vocabulary itself is never sorted.
-    """
-    import torch
-
-    n, m = values.shape
-    ordered, order = values.sort(1)
-    exceeds = torch.searchsorted(ordered, logits.contiguous(), out_int32=True)
-    exceeds += torch.arange(n, dtype=torch.int32, device=logits.device)[:, None] * (m + 1)
-    counts = torch.bincount(exceeds.flatten(), minlength=n * (m + 1)).view(n, m + 1)
-    larger = counts.flip(1).cumsum(1).flip(1)[:, 1:]
-    return torch.empty_like(larger).scatter_(1, order, larger)
+    n_terms = ask.tokens.shape[1]
+    return Filled(logprob, arrays[1][:, :n_terms], arrays[1][:, n_terms:], arrays[2], arrays[3])
 
 
 def logprobs(parts: BodyAndHead, batch: Batch) -> Floats:
@@ -98,8 +83,7 @@ def logprobs(parts: BodyAndHead, batch: Batch) -> Floats:
     found = torch.empty(len(golds), device=hidden.device)
     for first, last in parts.chunks(len(rows)):
         low, high = (int(edge) for edge in np.searchsorted(batch.site_of_read, (first, last)))
-        logits = parts.head(hidden[first:last])
-        here = sites[low:high] - first
-        found[low:high] = logits[here, golds[low:high]] - logits.logsumexp(1)[here]
+        known = LogProbabilities(parts.head(hidden[first:last]))
+        found[low:high] = known.at(sites[low:high] - first, golds[low:high])
     found = found.masked_fill(~found.isfinite(), float("nan"))
     return np.asarray(found.cpu().numpy(), dtype=np.float32)

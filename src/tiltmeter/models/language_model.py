@@ -13,6 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.body_and_head import BodyAndHead
 from tiltmeter.models.filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.hashing import hash_state
+from tiltmeter.models.logits import LogProbabilities, count_larger
 from tiltmeter.models.passing import passing
 from tiltmeter.models.tokenization import Tokenization
 
@@ -130,16 +131,16 @@ class LanguageModel:
         for first, last in self._parts.chunks(len(rows)):
             low, high = _range(batch.site_of_read, first, last)
             logits = self._parts.head(hidden[first:last])
-            logprobs = _log_probabilities(logits)
+            logprobs = LogProbabilities(logits)
             here = sites[low:high] - first
             picked = logits[here, golds[low:high]]
-            logprob[low:high] = logprobs[here, golds[low:high]]
+            logprob[low:high] = logprobs.at(here, golds[low:high])
             counted = [part[slice(*_range(ours, low, high))] - low for part, ours in zip((once, twice), again, strict=True)]
-            rank[low:high] = 1 + _count_larger(logits, here, picked, *counted)
+            rank[low:high] = 1 + count_larger(logits, here, picked, *counted)
             a, b = _range(batch.read_of_block, low, high)
             if b > a:
                 where = sites[block_reads[a:b]] - first
-                block.index_add_(0, block_reads[a:b], logprobs[where, block_golds[a:b]])
+                block.index_add_(0, block_reads[a:b], logprobs.at(where, block_golds[a:b]))
         means = torch.full_like(block, torch.nan)
         if len(asked):
             counts = torch.zeros_like(block).index_add_(0, block_reads, torch.ones_like(block_reads, dtype=block.dtype))
@@ -166,41 +167,11 @@ class Pending:
         return Answer(logprob, rank, block, received)
 
 
-def _log_probabilities(logits: torch.Tensor) -> torch.Tensor:
-    """Not a number in rows where some logit is infinite or none, so that nothing odd passes for a probability."""
-    broken = ~logits.amax(1, keepdim=True).isfinite()
-    return logits.log_softmax(1).masked_fill_(broken, float("nan"))
-
-
 def _read_again(site_of_read: Ints) -> tuple[Ints, Ints]:
     """Reads that are the first at their site, and the others. Found here, since asking a GPU would mean waiting."""
     first = np.ones(len(site_of_read), dtype=bool)
     first[1:] = site_of_read[1:] != site_of_read[:-1]
     return np.flatnonzero(first), np.flatnonzero(~first)
-
-
-def _count_larger(
-    logits: torch.Tensor, row: torch.Tensor, picked: torch.Tensor, first: torch.Tensor, again: torch.Tensor
-) -> torch.Tensor:
-    """How many logits of its row each picked one is strictly below: its rank without sorting the vocabulary.
-
-    Every row is read at least once, most rows only once: copying the logits for those would cost as much as counting.
-    """
-    if not len(again):
-        return _larger(logits, picked)
-    counts = row.clone()
-    counts[first] = _larger(logits, picked[first])
-    counts[again] = _larger(logits[row[again]], picked[again])
-    return counts
-
-
-def _larger(logits: torch.Tensor, picked: torch.Tensor) -> torch.Tensor:
-    """Per row, how many are strictly larger. A CPU adds floats several times faster than it adds truth values."""
-    import torch
-
-    if logits.is_cuda:
-        return (logits > picked[:, None]).sum(1)
-    return torch.gt(logits, picked[:, None], out=torch.empty_like(logits)).sum(1).long()
 
 
 def _range(ascending: Ints, low: int, high: int) -> tuple[int, int]:

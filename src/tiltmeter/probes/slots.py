@@ -95,8 +95,11 @@ class SlotsProbe:
         for slot in slots:
             if isinstance(slot, Slot):
                 kinds.setdefault(slot.before, []).append(slot)
+        together: dict[TermList, list[Slot]] = {}  # most tokenizers write a term alike wherever it stands
         for before, alike in kinds.items():
-            yield from self._read(alike, self._terms(groups, before))
+            together.setdefault(self._terms(groups, before), []).extend(alike)
+        for terms, alike in together.items():
+            yield from self._read(alike, terms)
 
     def _slots(self, items: Sequence[Item]) -> Iterator[Slot | Asked]:
         """Each sentence with the model's own mask, or why it cannot be asked."""
@@ -180,7 +183,7 @@ class SlotsProbe:
         """The k likeliest tokens of each sentence and their log-probabilities, best first. Sorting is for this alone."""
         slots = [slot for slot in self._slots(items) if isinstance(slot, Slot)]
         plan = self._plan(slots, 1)
-        found = self._run(plan, np.zeros((1, 1), dtype=np.int64), None, top=k)
+        found = self._run(plan, np.empty((1, 0), dtype=np.int64), None, top=k)
         return [(found.top_token[n], found.top_logprob[n]) for n in _sequence_of(plan)]
 
 

@@ -145,8 +145,11 @@ def shuffled(sentences: Sequence[Sentence], tokens: Tokenization, seed: int = 0)
     """Nothing is masked, and the content tokens stand in another order; each is read at its new place, under its old one.
 
     The order depends on the seed and the sentence alone, so that equal sentences are shuffled alike in any company.
+    Unrelated sentences are nonsense of another kind, and left out.
     """
     for number, one in enumerate(sentences):
+        if one.role == "unrelated":
+            continue
         places = np.random.default_rng([seed, *one.ids]).permutation(one.content).tolist()
         ids = list(one.ids)
         for old, new in zip(one.content, places, strict=True):

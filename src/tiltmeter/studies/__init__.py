@@ -12,6 +12,7 @@ from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.evaluating import Watch, unwatched
 from tiltmeter.studies._evidence import Evidence, load_evidence, load_slot_evidence
 from tiltmeter.studies._finding import Finding
 from tiltmeter.tables import Scores
@@ -25,11 +26,13 @@ def study(
     *,
     scorers: Sequence[str] | str | None = None,
     without: Sequence[str] | str = (),
+    watch: Watch | None = None,
     **options: Any,
 ) -> Finding:
     """A study by name over one or several runs (folders, or scores in memory): `.table`, `.sentences`, `.draw()`, `.save()`.
 
-    `without` leaves out bias types. The other options are the study's own: `help(tiltmeter.studies.NAME)`.
+    `without` leaves out bias types; `watch` is as in `run`. The other options are the study's own:
+    `help(tiltmeter.studies.NAME)`.
     """
     entry = catalog.find("studies", name)
     unknown = sorted(set(options) - set(entry.parameters[1:]))
@@ -45,6 +48,6 @@ def study(
         evidence = load_slot_evidence(runs, without)
     else:
         evidence = load_evidence(runs, scorers, without)
-    finding: Finding = entry.function(evidence, **options)
+    finding: Finding = entry.function(replace(evidence, watch=watch or unwatched), **options)
     facts = {"runs": [str(folder) for folder in evidence.folders], "models": evidence.models, "without": list(without)}
     return replace(finding, facts={"citation": entry.constant("CITATION"), **facts, "options": options, **finding.facts})

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.evaluating import Watch, unwatched
 from tiltmeter.paired import Paired, pair_up
 from tiltmeter.runs import load_scores, load_slots
 from tiltmeter.slot_tables import Slots
@@ -27,12 +28,13 @@ HEADLINE = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """Runs, loaded. `named` are the scorers that the user asked for, if any."""
+    """Runs, loaded. `named` are the scorers that the user asked for, if any; `watch` shows how far long work has come."""
 
     scores: Scores
     folders: tuple[Path, ...] = ()
     named: tuple[str, ...] = ()
     slots: Slots | None = None
+    watch: Watch = unwatched
 
     @cached_property
     def pairs(self) -> list[Paired]:

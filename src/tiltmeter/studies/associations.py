@@ -6,7 +6,6 @@ A view that only copied its input would be right all the same. Table 4 of Kaneko
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated, Any
 
 from tiltmeter import figures
@@ -36,8 +35,9 @@ def associations(
 ) -> Finding:
     """Drop of the share of tokens of rank 1, nothing masked, when sentences are shuffled or their fill is unrelated.
 
-    Shuffling asks the models once more (kept in the cache). Each token is followed to its new place, so McNemar's test
-    applies; an unrelated fill has other tokens, so there the interval and p come from resampling items.
+    A run by all scorers holds its sentences shuffled with the seed 0; for another seed, or where scorers were named, the
+    models are asked once more (kept in the cache). Each token is followed to its new place, so McNemar's test applies; an
+    unrelated fill has other tokens, so there the interval and p come from resampling items.
     """
     import pandas as pd
 
@@ -58,7 +58,9 @@ def associations(
         before = tokens[tokens["role"] != "unrelated"]
         items = evidence.items(benchmark).index
         draws = item_draws(len(items), settings.resamples, generator(seed, "associations", benchmark))
-        changes = {"shuffled": _shuffled(evidence, name, benchmark, _model(name, facts, known), seed)}
+        stored = evidence.tokens(name, benchmark, [f"shuffled-{seed}"])
+        asked = stored if stored is not None else _ask(evidence, name, benchmark, _model(name, facts, known), seed)
+        changes = {"shuffled": asked}
         if (tokens["role"] == "unrelated").any():
             changes["unrelated"] = tokens[tokens["role"] == "unrelated"]
         for change, after in changes.items():
@@ -90,11 +92,12 @@ def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> Lang
     return found
 
 
-def _shuffled(evidence: Evidence, name: str, benchmark: str, model: LanguageModel, seed: int) -> Any:
+def _ask(evidence: Evidence, name: str, benchmark: str, model: LanguageModel, seed: int) -> Any:
+    """The shuffled sentences' tokens, from the model."""
     alignment = evidence.manifest(name, benchmark).get("alignment", "auto")
     whole = benchmark_of(benchmark, evidence.scores.items)
-    items = tuple(replace(item, texts={role: item.texts[role] for role in ("stereo", "anti")}) for item in whole.items)
-    return token_frame(observe(model, replace(whole, items=items), f"shuffled-{seed}", alignment=alignment))
+    with evidence.watch(f"{name} × {benchmark}, shuffled", len(whole.scored_items)) as advance:
+        return token_frame(observe(model, whole, f"shuffled-{seed}", alignment=alignment, advance=advance))
 
 
 def _drop(before: Any, after: Any, items: Any, draws: Any, confidence: float, *, paired: bool) -> dict[str, Any]:
