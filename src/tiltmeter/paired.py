@@ -90,7 +90,7 @@ def pair_up(scores: Scores, extra_columns: Sequence[str] = ()) -> Iterator[Paire
                 reasons[role] = np.full(len(ids), None, dtype=object)
                 reasons[role][item[at]] = rows["reason"].to_numpy(dtype=object)[at]
         first = rows.drop_duplicates("item").set_index("item").loc[ids]
-        groups = first[["bias_type", "direction", "target"]].reset_index()
+        groups = first[["bias_type", "direction", "target"]].rename_axis("item").reset_index()
         for column in extra_columns:
             groups[column] = _extra(scores, benchmark, ids, column)
         yield Paired(model, benchmark, scorer, values, reasons, groups)

@@ -79,15 +79,17 @@ def estimate_all(
     import pandas as pd
 
     of_slots = [entry.name for entry in slot_measures(measures)]
-    parts, of_pairs = [one.estimates for one in associated], None
+    tested, of_pairs = [one.estimates for one in associated], None
     if measures is not None:
         entries = [catalog.find("measures", name) for name in measures]
         of_pairs = [entry.name for entry in entries if entry.name not in of_slots and not of_associations(entry)]
-        parts = [part[part["measure"].isin([entry.name for entry in entries])] for part in parts]
+        tested = [part[part["measure"].isin([entry.name for entry in entries])] for part in tested]
+    parts = []
     if len(scores) and of_pairs != []:
         parts.append(estimate(scores, of_pairs, by, **vars(settings)))
     if slots is not None and of_slots:
         parts.append(estimate_slots(slots, of_slots, by, **vars(settings)))
+    parts += tested
     parts = [part for part in parts if len(part)]
     if not parts:
         raise TiltmeterError(
