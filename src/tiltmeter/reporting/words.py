@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 SIGNIFICANT = 0.05
 MOST_WARNINGS = 6
 MOST_VARIANCES = 3
+MOST_NAMED = 4
+DIFFERENCE = "|difference|"
 HEADLINE = {
     "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
     "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
@@ -50,24 +52,23 @@ def _verdict(rows: pd.DataFrame) -> str:
     head = headline(rows)
     if head is None:
         return "neither bias_score nor ss was computed; the other measures say how far, not which way."
-    groups = rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "bias_type")]
-    return f"{_overall(head)} {_per_type(groups)}".strip()
+    alike = rows[rows["measure"] == head["measure"]]
+    said = (_overall(head), _per_type(types_of(rows, head)), _per_direction(alike, head), _by_other_scorers(alike, head))
+    return " ".join(filter(None, said))
+
+
+def types_of(rows: pd.DataFrame, head: Any) -> pd.DataFrame:
+    """The bias types of what a headline is about."""
+    return rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "bias_type")]
 
 
 def _associations(rows: pd.DataFrame) -> str:
-    """Of association tests: how many differ from 0, the strongest, and the averages that papers print."""
+    """Of association tests: how many find something, the strongest, and the averages that papers print."""
     tested = rows[rows["p_holm"].notna()]
-    sure = tested[tested["p_holm"] < SIGNIFICANT]
-    strongest = [
-        f"{row['group']} ({row['value']:+.2f})" for _, row in sure.sort_values("value", key=abs)[::-1][:4].iterrows()
-    ]
-    more = f" and {len(sure) - 4} more" if len(sure) > 4 else ""
-    named = f": {', '.join(strongest)}{more}" if strongest else ""
-    said = (
-        [f"{len(sure)} of {len(tested)} associations can be told from 0 (after Holm's correction){named}."]
-        if len(tested)
-        else []
-    )
+    expecting = tested["by"] == "test"  # X against Y is asked one way only, as published
+    said = [*_found(tested[expecting], "tests find the association they look for (one-sided p,")]
+    said += _reversed(tested[expecting])
+    said += _found(tested[~expecting], "associations can be told from 0 (p")
     for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
         said.append(f"Mean |d| over {row['n']} {row['group']} tests: {row['value']:.3f}.")
     spread = rows[(rows["measure"] == "group_variance") & rows["value"].notna()]
@@ -77,6 +78,25 @@ def _associations(rows: pd.DataFrame) -> str:
         said.append(f"{len(spread) - MOST_VARIANCES} more variances are in the table.")
     undefined = int(rows["value"].isna().sum())
     return " ".join(said + ([f"{undefined} undefined; the notes say why."] if undefined else []))
+
+
+def _found(tested: pd.DataFrame, what: str) -> Iterator[str]:
+    if not len(tested):
+        return
+    sure = tested[tested["p_holm"] < SIGNIFICANT].sort_values("value", key=abs)[::-1]
+    strongest = [f"{row['group']} ({row['value']:+.2f})" for _, row in sure[:MOST_NAMED].iterrows()]
+    more = f" and {len(sure) - MOST_NAMED} more" if len(sure) > MOST_NAMED else ""
+    named = f": {', '.join(strongest)}{more}" if strongest else ""
+    yield f"{len(sure)} of {len(tested)} {what} after Holm's correction){named}."
+
+
+def _reversed(tested: pd.DataFrame) -> Iterator[str]:
+    """A one-sided p near 1 must not hide an association that is strong the other way round."""
+    below = tested[tested["high"] < 0]
+    if len(below):
+        named = ", ".join(f"{row['group']} ({row['value']:+.2f})" for _, row in below[:MOST_NAMED].iterrows())
+        more = f" and {len(below) - MOST_NAMED} more" if len(below) > MOST_NAMED else ""
+        yield f"The other way round, with an interval wholly below 0: {named}{more}."
 
 
 def headline(rows: pd.DataFrame) -> Any | None:
@@ -93,6 +113,7 @@ def headline(rows: pd.DataFrame) -> Any | None:
 
 def _overall(row: Any) -> str:
     share = f"the stereotypical sentence scores higher in {row['value']:.1f} % of {row['n']:,} pairs"
+    share += f" ({row['n_missing']:,} more are missing)" if row.get("n_missing", 0) > 0 else ""
     share += ", averaged over targets" if row["measure"] == "ss" else ""
     how = f"{row['measure']} by {row['scorer']}, neutral {row['neutral']:.0f}"
     interval = f", interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else ""
@@ -105,10 +126,44 @@ def _overall(row: Any) -> str:
 
 
 def _per_type(groups: pd.DataFrame) -> str:
+    """Which bias types lean, and which way: leans of opposite ways cancel in the overall number."""
     if len(groups) < 2:
         return ""
     sure = groups[groups["p_holm"] < SIGNIFICANT].sort_values("value", ascending=False)
     if not len(sure):
         return f"Taken alone, none of the {len(groups)} bias types can be told from neutral (after Holm's correction)."
-    named = [f"{row['group']} ({row['value']:.1f})" for _, row in sure.iterrows()]
-    return f"Taken alone, {len(sure)} of {len(groups)} bias types can (after Holm's correction): {', '.join(named)}."
+    above = sure["value"] > sure["neutral"]
+    ways = ((sure[above], "towards the stereotypes"), (sure[~above], "away from them"))
+    named = [f"{_listed(rows)} {way}" for rows, way in ways if len(rows)]
+    return (
+        f"Taken alone, {len(sure)} of {len(groups)} bias types can be told from neutral (after Holm's correction): "
+        f"{'; '.join(named)}."
+    )
+
+
+def _listed(rows: pd.DataFrame) -> str:
+    return ", ".join(f"{row['group']} ({row['value']:.1f})" for _, row in rows.iterrows())
+
+
+def _per_direction(alike: pd.DataFrame, head: Any) -> str:
+    """How differently stereotypes about advantaged and disadvantaged groups are preferred, where that can be told."""
+    ours = alike[(alike["scorer"] == head["scorer"]) & (alike["by"] == "direction")].set_index("group")
+    if DIFFERENCE not in ours.index or not ours.loc[DIFFERENCE, "p"] < SIGNIFICANT:
+        return ""
+    values = [f"{ours.loc[name, 'value']:.1f} % about {name} groups" for name in ("disadvantaged", "advantaged")]
+    gap = ours.loc[DIFFERENCE]
+    parted = f"difference {gap['value']:.1f}, p {p_text(gap['p'])}"
+    return f"It prefers the stereotype in {' and in '.join(values)}: not alike ({parted})."
+
+
+def _by_other_scorers(alike: pd.DataFrame, head: Any) -> str:
+    """How many of the other scorers say the same: one scorer is one way to ask."""
+    others = alike[(alike["by"] == "all") & (alike["scorer"] != head["scorer"]) & alike["p"].notna()]
+    if not len(others):
+        return ""
+    sure = others[others["p"] < SIGNIFICANT]
+    towards, away = int((sure["value"] > sure["neutral"]).sum()), int((sure["value"] < sure["neutral"]).sum())
+    return (
+        f"Of {len(others)} other scorer{'s' if len(others) > 1 else ''}, {towards} can be told to lean towards the "
+        f"stereotypes, {away} away from them, {len(others) - towards - away} neither (p < {SIGNIFICANT}, each taken alone)."
+    )
