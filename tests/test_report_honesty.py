@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from report_material import explorer, made_up_run
-from test_words import rows
+from test_words import rows, with_rows
 from tiltmeter import estimate
 from tiltmeter.reporting.html import gather, page
 from tiltmeter.reporting.html.drawing import Scale
@@ -42,6 +42,8 @@ def with_measures(made: Run, *measures: str) -> Path:
         (50.0, 1.0, {"a": (50.0, 0.9), "b": (50.0, 0.9)}, ("unsure", "No distinguishable lean")),
         (50.0, 1.0, {"a": (70.0, 0.01), "b": (30.0, 0.01), "c": (50.0, 0.9)},
          ("unsure", "No overall lean can be told, but 2 of 3 bias types lean")),
+        (50.0, 1.0, {"a": (70.0, 0.01), "b": (40.0, 0.8)},
+         ("unsure", "No overall lean can be told, but 1 of 2 bias types leans")),
     ],
 )  # fmt: skip
 def test_leans_that_cancel_are_not_called_no_lean(
@@ -49,6 +51,12 @@ def test_leans_that_cancel_are_not_called_no_lean(
 ) -> None:
     table = rows(value, p, types)
     assert _verdict(table, headline(table)) == said
+
+
+def test_directions_that_differ_are_not_called_no_lean() -> None:
+    table = with_rows({"by": "direction", "group": "|difference|", "value": 20.0, "p": 0.001, "neutral": 0.0})
+    assert _verdict(table, headline(table))[1] == "No overall lean can be told, but the directions differ"
+    assert _verdict(table.assign(p=0.3), headline(table))[1] == "No distinguishable lean"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_no_type_can_be_told() -> None:
 def test_leans_of_opposite_ways_are_named_with_their_way() -> None:
     (line,) = sentences(rows(50.0, 1.0, {"age": (71.5, 0.001), "gender": (36.0, 0.02), "race": (42.0, 0.03)}))
     assert "3 of 3 bias types" in line and "not distinguishable from neutral (p = 1.000)" in line
-    assert line.endswith("age (71.5) towards the stereotypes; race (42.0), gender (36.0) away from them.")
+    assert line.endswith("age (71.5) towards the stereotypes; race (42.0), gender (36.0) away from the stereotypes.")
 
 
 def test_what_is_missing_is_said_beside_the_share() -> None:
@@ -65,7 +65,8 @@ def test_other_scorers_are_heard() -> None:
             {"scorer": "pll", "value": 58.0, "p": 0.06}, {"scorer": "kept", "value": 58.0, "p": float("nan")},
         )
     )  # fmt: skip
-    assert "Of 3 other scorers, 1 can be told to lean towards the stereotypes, 1 away from them, 1 neither" in line
+    ways = "1 leans towards the stereotypes, 1 leans away from the stereotypes, 1 cannot be told from neutral"
+    assert line.endswith(f"Of 3 other scorers, {ways} (p < 0.05, each taken alone).")
     (line,) = sentences(with_rows({"scorer": "aul", "measure": "kls", "value": 61.0, "p": 0.001}))
     assert "other scorer" not in line  # another measure is another question, and kls never says which way
 
@@ -79,10 +80,8 @@ def test_directions_that_differ_are_told(p: float, said: bool) -> None:
             part | {"group": "|difference|", "value": 20.3, "p": p, "neutral": 0.0},
         )
     )  # fmt: skip
-    told = (
-        "in 44.1 % about disadvantaged groups and in 64.4 % about advantaged groups: not alike (difference 20.3, p = 0.001)"
-    )
-    assert (told in line) == said
+    told = "about disadvantaged groups are preferred in 44.1 % of pairs, about advantaged ones in 64.4 %: not alike"
+    assert (f"{told} (difference 20.3, p = 0.001)." in line) == said
 
 
 def association(group: str, value: float, p: float, by: str = "test") -> dict[str, object]:

@@ -53,7 +53,7 @@ def _verdict(rows: pd.DataFrame) -> str:
     if head is None:
         return "neither bias_score nor ss was computed; the other measures say how far, not which way."
     alike = rows[rows["measure"] == head["measure"]]
-    said = (_overall(head), _per_type(types_of(rows, head)), _per_direction(alike, head), _by_other_scorers(alike, head))
+    said = (_overall(head), _per_type(types_of(rows, head)), _per_direction(rows, head), _by_other_scorers(alike, head))
     return " ".join(filter(None, said))
 
 
@@ -84,7 +84,11 @@ def _found(tested: pd.DataFrame, what: str) -> Iterator[str]:
     if not len(tested):
         return
     sure = tested[tested["p_holm"] < SIGNIFICANT].sort_values("value", key=abs)[::-1]
-    strongest = [f"{row['group']} ({row['value']:+.2f})" for _, row in sure[:MOST_NAMED].iterrows()]
+    several = tested["scorer"].nunique() > 1
+    strongest = [
+        f"{row['group']}{' by ' + row['scorer'] if several else ''} ({row['value']:+.2f})"
+        for _, row in sure[:MOST_NAMED].iterrows()
+    ]
     more = f" and {len(sure) - MOST_NAMED} more" if len(sure) > MOST_NAMED else ""
     named = f": {', '.join(strongest)}{more}" if strongest else ""
     yield f"{len(sure)} of {len(tested)} {what} after Holm's correction){named}."
@@ -133,7 +137,7 @@ def _per_type(groups: pd.DataFrame) -> str:
     if not len(sure):
         return f"Taken alone, none of the {len(groups)} bias types can be told from neutral (after Holm's correction)."
     above = sure["value"] > sure["neutral"]
-    ways = ((sure[above], "towards the stereotypes"), (sure[~above], "away from them"))
+    ways = ((sure[above], "towards the stereotypes"), (sure[~above], "away from the stereotypes"))
     named = [f"{_listed(rows)} {way}" for rows, way in ways if len(rows)]
     return (
         f"Taken alone, {len(sure)} of {len(groups)} bias types can be told from neutral (after Holm's correction): "
@@ -145,25 +149,33 @@ def _listed(rows: pd.DataFrame) -> str:
     return ", ".join(f"{row['group']} ({row['value']:.1f})" for _, row in rows.iterrows())
 
 
-def _per_direction(alike: pd.DataFrame, head: Any) -> str:
-    """How differently stereotypes about advantaged and disadvantaged groups are preferred, where that can be told."""
-    ours = alike[(alike["scorer"] == head["scorer"]) & (alike["by"] == "direction")].set_index("group")
-    if DIFFERENCE not in ours.index or not ours.loc[DIFFERENCE, "p"] < SIGNIFICANT:
+def _per_direction(rows: pd.DataFrame, head: Any) -> str:
+    gap = direction_gap(rows, head)
+    if gap is None:
         return ""
-    values = [f"{ours.loc[name, 'value']:.1f} % about {name} groups" for name in ("disadvantaged", "advantaged")]
-    gap = ours.loc[DIFFERENCE]
-    parted = f"difference {gap['value']:.1f}, p {p_text(gap['p'])}"
-    return f"It prefers the stereotype in {' and in '.join(values)}: not alike ({parted})."
+    ours = rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "direction")]
+    value = dict(zip(ours["group"], ours["value"], strict=True))
+    return (
+        f"Stereotypes about disadvantaged groups are preferred in {value['disadvantaged']:.1f} % of pairs, about advantaged "
+        f"ones in {value['advantaged']:.1f} %: not alike (difference {gap['value']:.1f}, p {p_text(gap['p'])})."
+    )
+
+
+def direction_gap(rows: pd.DataFrame, head: Any) -> Any | None:
+    """The difference between stereotypes about advantaged and about disadvantaged groups, where one can be told."""
+    ours = rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == "direction")]
+    found = ours[(ours["group"] == DIFFERENCE) & (ours["p"] < SIGNIFICANT)]
+    return found.iloc[0] if len(found) else None
 
 
 def _by_other_scorers(alike: pd.DataFrame, head: Any) -> str:
     """How many of the other scorers say the same: one scorer is one way to ask."""
     others = alike[(alike["by"] == "all") & (alike["scorer"] != head["scorer"]) & alike["p"].notna()]
-    if not len(others):
-        return ""
     sure = others[others["p"] < SIGNIFICANT]
     towards, away = int((sure["value"] > sure["neutral"]).sum()), int((sure["value"] < sure["neutral"]).sum())
-    return (
-        f"Of {len(others)} other scorer{'s' if len(others) > 1 else ''}, {towards} can be told to lean towards the "
-        f"stereotypes, {away} away from them, {len(others) - towards - away} neither (p < {SIGNIFICANT}, each taken alone)."
-    )
+    ways = ((towards, "towards the stereotypes"), (away, "away from the stereotypes"))
+    told = [f"{n} lean{'s' * (n == 1)} {way}" for n, way in ways if n]
+    unsure = len(others) - towards - away
+    told += [f"{unsure} cannot be told from neutral"] if unsure else []
+    many = f"Of {len(others)} other scorer{'s' * (len(others) > 1)}, "
+    return f"{many}{', '.join(told)} (p < {SIGNIFICANT}, each taken alone)." if len(others) else ""

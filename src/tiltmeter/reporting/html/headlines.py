@@ -15,7 +15,7 @@ from tiltmeter.reporting.html.drawing import Scale, axis, bar, tone
 from tiltmeter.reporting.html.gathering import Material
 from tiltmeter.reporting.html.tabulating import SLOTS, pair_rows
 from tiltmeter.reporting.slots import slot_sentences
-from tiltmeter.reporting.words import SIGNIFICANT, headline, sentences, types_of
+from tiltmeter.reporting.words import SIGNIFICANT, direction_gap, headline, sentences, types_of
 from tiltmeter.significance import p_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ VERDICTS = {
     "towards": "leans towards the stereotypes",
     "away": "leans away from the stereotypes",
     "unsure": "no distinguishable lean",
-    "parts": "no overall lean can be told, but {} of {} bias types lean",
 }
 LEAST_WIDTH = 10.0
 SENTENCE = re.compile(r"(?:^|(?<=\. ))[a-z]")
@@ -139,7 +138,9 @@ def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, str]:
         return colour, capital(VERDICTS[colour])
     types = types_of(rows, head)
     sure = int((types["p_holm"] < SIGNIFICANT).sum())
-    return "unsure", capital(VERDICTS["parts" if sure else "unsure"].format(sure, len(types)))
+    parts = f"{sure} of {len(types)} bias types lean{'s' * (sure == 1)}" if sure else ""
+    parts = parts or ("the directions differ" if direction_gap(rows, head) is not None else "")
+    return "unsure", f"No overall lean can be told, but {parts}" if parts else capital(VERDICTS["unsure"])
 
 
 def capital(text: str) -> str:
