@@ -27,7 +27,7 @@ def sentences(estimates: pd.DataFrame) -> Iterator[str]:
     """One sentence per model and benchmark: what leans, which way, how sure."""
     others = estimates[estimates["scorer"] != "slots"]  # reporting/slots.py has sentences of their own
     for (model, benchmark), rows in others.groupby(["model", "benchmark"], sort=False):
-        said = _verdict(rows) if (rows["by"] == "all").any() else _associations(rows)
+        said = " ".join(verdict(rows)) if (rows["by"] == "all").any() else _associations(rows)
         yield f"{model} on {benchmark}: {said}"
 
 
@@ -48,13 +48,14 @@ def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[st
         yield f"{len(close) - MOST_WARNINGS} more of {len(comparison)} comparisons are too close as well."
 
 
-def _verdict(rows: pd.DataFrame) -> str:
+def verdict(rows: pd.DataFrame) -> list[str]:
+    """Of one model on one benchmark of pairs: the lean, then the parts, the directions and the other scorers."""
     head = headline(rows)
     if head is None:
-        return "neither bias_score nor ss was computed; the other measures say how far, not which way."
+        return ["neither bias_score nor ss was computed; the other measures say how far, not which way."]
     alike = rows[rows["measure"] == head["measure"]]
     said = (_overall(head), _per_type(types_of(rows, head)), _per_direction(rows, head), _by_other_scorers(alike, head))
-    return " ".join(filter(None, said))
+    return [one for one in said if one]
 
 
 def types_of(rows: pd.DataFrame, head: Any) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from tiltmeter.reporting.html.drawing import Scale, axis, bar, tone
 from tiltmeter.reporting.html.gathering import Material
 from tiltmeter.reporting.html.tabulating import SLOTS, pair_rows
 from tiltmeter.reporting.slots import slot_sentences
-from tiltmeter.reporting.words import SIGNIFICANT, direction_gap, headline, sentences, types_of
+from tiltmeter.reporting.words import SIGNIFICANT, direction_gap, headline, sentences, types_of, verdict
 from tiltmeter.significance import p_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Story:
     tone: str
     number: str
     unit: str
-    text: str
+    text: tuple[str, ...]
     compared: str
     gauge: Markup
     gauge_text: str
@@ -81,9 +81,7 @@ def _stories(material: Material, model: str, comparison: pd.DataFrame | None, sc
     for benchmark in dict.fromkeys(ours["benchmark"]):
         pairs = scored[(scored["model"] == model) & (scored["benchmark"] == benchmark)]
         if len(pairs):
-            (said,) = sentences(pairs)
-            text = said.removeprefix(f"{model} on {benchmark}: ")
-            yield _of_pairs(pairs, str(benchmark), text, comparison, scale)
+            yield _of_pairs(pairs, str(benchmark), comparison, scale)
         slots = ours[(ours["scorer"] == SLOTS) & (ours["benchmark"] == benchmark)]
         for said in slot_sentences(slots, _top_k(material)):
             yield _of_slots(slots, str(benchmark), said.removeprefix(f"{model} on {benchmark}: "), scale)
@@ -97,9 +95,9 @@ def _of_associations(rows: pd.DataFrame, benchmark: str) -> Story:
     text = said.removeprefix(f"{rows['model'].iloc[0]} on {benchmark}: ")
     tested = rows[rows["p_holm"].notna()]
     sure = int((tested["p_holm"] < SIGNIFICANT).sum())
-    verdict = "Associations beyond chance" if sure else "No association beyond chance was found"
+    short = "Associations beyond chance" if sure else "No association beyond chance was found"
     number = f"{sure} of {len(tested)}" if len(tested) else ""
-    return Story(benchmark, verdict, "plain", number, "tests" if number else "", text, "", Markup(""), "")
+    return Story(benchmark, short, "plain", number, "tests" if number else "", (text,), "", Markup(""), "")
 
 
 def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> Story:
@@ -107,28 +105,28 @@ def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> St
     text = SENTENCE.sub(lambda found: found[0].upper(), text)
     gaps, leans = (rows[(rows["by"] == "gap") & (rows["measure"] == name)] for name in ("mnt_gap", "lean"))
     if len(gaps) != 1 or not len(leans) or not np.isfinite(leans["value"].iloc[0]):
-        return Story(benchmark, "What fills the slots", "plain", "", "", text, "", Markup(""), "")
+        return Story(benchmark, "What fills the slots", "plain", "", "", (text,), "", Markup(""), "")
     gap, lean = gaps.iloc[0], leans.iloc[0]
     first, second = str(gap["group"]).split(" − ", 1)
     sure = (gap["p"] if np.isnan(gap["p_holm"]) else gap["p_holm"]) < SIGNIFICANT
-    verdict = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
+    short = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
     said = f"{first} terms rank higher in {lean['value']:.1%} of the sentences that match both, neutral 50%"
     number, unit = f"{100 * lean['value']:.1f} %", f"{first} ranks higher"
     drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale) + axis(scale, 4)
-    return Story(benchmark, capital(verdict), "plain", number, unit, text, "", drawn, said)
+    return Story(benchmark, capital(short), "plain", number, unit, (text,), "", drawn, said)
 
 
-def _of_pairs(rows: pd.DataFrame, benchmark: str, text: str, comparison: pd.DataFrame | None, scale: Scale) -> Story:
-    head, text = headline(rows), capital(text)
+def _of_pairs(rows: pd.DataFrame, benchmark: str, comparison: pd.DataFrame | None, scale: Scale) -> Story:
+    head, text = headline(rows), tuple(map(capital, verdict(rows)))
     if head is None:
         return Story(benchmark, "No overall lean was computed", "plain", "", "", text, "", Markup(""), "")
-    colour, verdict = _verdict(rows, head)
+    colour, short = _verdict(rows, head)
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
     said = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
     unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
     drawn = bar(head, scale, tone(head, leaning=True)) + axis(scale, 4)
     number = f"{head['value']:.1f} %"
-    return Story(benchmark, verdict, colour, number, unit, text, _compared(head, comparison), drawn, said)
+    return Story(benchmark, short, colour, number, unit, text, _compared(head, comparison), drawn, said)
 
 
 def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, str]:
