@@ -182,7 +182,10 @@ def test_comparisons_and_studies_as_tables(tmp_path: Path, capsys: pytest.Captur
 def test_names_are_escaped() -> None:
     frame = pd.DataFrame({"model": ["a_b & 50% {x} \\ | <b> $y$ #1 ~^ `c` *d*\nnext"], "value": [-1.5]})
     latex = typeset(frame, "latex")
-    assert r"a\_b \& 50\% \{x\} \textbackslash{} | \textless{}b\textgreater{} \$y\$ \#1" in latex and "$-$1.500" in latex
+    assert (
+        r"a\_b \& 50\% \{x\} \textbackslash{} \textbar{} \textless{}b\textgreater{} \$y\$ \#1" in latex
+        and "$-$1.500" in latex
+    )
     (_, row) = latex_cells(latex)
     assert len(row) == 2
     (_, (name, value)) = cells(typeset(frame, "markdown"))
@@ -190,6 +193,11 @@ def test_names_are_escaped() -> None:
     assert _escape_markdown("bias_score 5 [4, 6] _x_ [link](y)") == r"bias_score 5 [4, 6] \_x\_ \[link](y)"
     with pytest.raises(TiltmeterError, match="empty"):
         typeset(frame.head(0))
+
+
+def test_a_row_that_starts_with_a_bracket_is_no_argument_of_the_break_before_it() -> None:
+    text = typeset(pd.DataFrame({"token": ["[UNK]", "a|b"], "n": [1, 2]}), "latex")
+    assert "\n{}[UNK] & 1" in text and r"a\textbar{}b" in text
 
 
 def test_what_is_shared_by_all_rows_goes_into_the_caption() -> None:

@@ -141,6 +141,7 @@ def test_sorting_and_pages(items: Any) -> None:
     items.execute_script("document.getElementById('next').click()")
     assert _gaps(items)[0] <= first[-1]
     assert items.find_element("id", "place").text.startswith("Page 2 of 76")
+    assert items.find_element("id", "place").get_attribute("aria-live") == "polite"  # the status stays what it was
     _choose(items, "sort", "anti")
     assert _gaps(items) == sorted(_gaps(items)) and items.find_element("id", "place").text.startswith("Page 1 ")
     _choose(items, "model", "1")
@@ -170,6 +171,17 @@ def test_words_are_coloured_and_changed_words_marked(items: Any) -> None:
     assert shades[0] == shades[1] and len(set(shades[0])) > 2  # the same difference, seen from either sentence
     items.execute_script("document.querySelector('#list details summary').click()")
     _wait(items, "return document.querySelectorAll('#list details tbody tr').length === 4")
+
+
+def test_the_legend_says_what_the_scorer_makes_of_the_colours(items: Any) -> None:
+    assert "cps is the sum over the words that are not underlined." in items.find_element("id", "legend").text
+    _choose(items, "scorer", "aul")
+    assert "aul asks the model in another way" in items.find_element("id", "legend").text
+
+
+def test_small_differences_are_not_shown_as_none(items: Any) -> None:
+    shown = items.execute_script("return [12.3456, -0.0451, 0.0000312, -0.0023, 0].map(strength)")
+    assert shown == ["+12.346", "−0.045", "+0.000031", "−0.0023", "±0.000"]
 
 
 def test_a_filter_answers_within_200_ms(items: Any) -> None:

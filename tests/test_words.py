@@ -31,9 +31,69 @@ def rows(value: float, p: float, per_type: dict[str, tuple[float, float]]) -> pd
 def test_the_verdict(value: float, p: float, said: str) -> None:
     (line,) = sentences(rows(value, p, {"age": (70.0, 0.01), "gender": (50.0, 0.9)}))
     assert said in line and f"{value} % of 200 pairs" in line
-    assert "1 of 2 bias types can" in line and "age (70.0)" in line and "gender" not in line
+    assert "1 of 2 bias types can be told from neutral" in line and "gender" not in line
+    assert line.endswith("age (70.0) towards the stereotypes.")
 
 
 def test_no_type_can_be_told() -> None:
     (line,) = sentences(rows(53.0, 0.4, {"age": (55.0, 1.0), "gender": (50.0, 0.9)}))
     assert "none of the 2 bias types can be told from neutral" in line
+
+
+def test_leans_of_opposite_ways_are_named_with_their_way() -> None:
+    (line,) = sentences(rows(50.0, 1.0, {"age": (71.5, 0.001), "gender": (36.0, 0.02), "race": (42.0, 0.03)}))
+    assert "3 of 3 bias types" in line and "not distinguishable from neutral (p = 1.000)" in line
+    assert line.endswith("age (71.5) towards the stereotypes; race (42.0), gender (36.0) away from the stereotypes.")
+
+
+def test_what_is_missing_is_said_beside_the_share() -> None:
+    (line,) = sentences(rows(53.0, 0.4, {}).assign(n_missing=7))
+    assert "53.0 % of 200 pairs (7 more are missing)" in line
+    (line,) = sentences(rows(53.0, 0.4, {}).assign(n_missing=0))
+    assert "missing" not in line
+
+
+def with_rows(*others: dict[str, object]) -> pd.DataFrame:
+    table = rows(52.0, 0.3, {})
+    return pd.concat([table, *(pd.DataFrame([table.iloc[0].to_dict() | one]) for one in others)], ignore_index=True)
+
+
+def test_other_scorers_are_heard() -> None:
+    (line,) = sentences(
+        with_rows(
+            {"scorer": "aul", "value": 61.0, "p": 0.001}, {"scorer": "sss", "value": 41.0, "p": 0.01},
+            {"scorer": "pll", "value": 58.0, "p": 0.06}, {"scorer": "kept", "value": 58.0, "p": float("nan")},
+        )
+    )  # fmt: skip
+    ways = "1 leans towards the stereotypes, 1 leans away from the stereotypes, 1 cannot be told from neutral"
+    assert line.endswith(f"Of 3 other scorers, {ways} (p < 0.05, each taken alone).")
+    (line,) = sentences(with_rows({"scorer": "aul", "measure": "kls", "value": 61.0, "p": 0.001}))
+    assert "other scorer" not in line  # another measure is another question, and kls never says which way
+
+
+@pytest.mark.parametrize(("p", "said"), [(0.001, True), (0.2, False)])
+def test_directions_that_differ_are_told(p: float, said: bool) -> None:
+    part = {"by": "direction", "p_holm": 0.01}
+    (line,) = sentences(
+        with_rows(
+            part | {"group": "advantaged", "value": 64.4}, part | {"group": "disadvantaged", "value": 44.1},
+            part | {"group": "|difference|", "value": 20.3, "p": p, "neutral": 0.0},
+        )
+    )  # fmt: skip
+    told = "about disadvantaged groups are preferred in 44.1 % of pairs, about advantaged ones in 64.4 %: not alike"
+    assert (f"{told} (difference 20.3, p = 0.001)." in line) == said
+
+
+def association(group: str, value: float, p: float, by: str = "test") -> dict[str, object]:
+    return {
+        "model": "m", "benchmark": "seat", "scorer": "mean", "measure": "effect_size", "by": by, "group": group, "n": 16,
+        "value": value, "low": value - 0.2, "high": value + 0.2, "neutral": 0.0, "p": p, "p_holm": p,
+    }  # fmt: skip
+
+
+def test_a_one_sided_p_does_not_hide_what_lies_the_other_way() -> None:
+    (line,) = sentences(pd.DataFrame([association("weat7", 1.2, 0.001), association("weat9", -1.5, 1.0)]))
+    assert "1 of 2 tests find the association they look for (one-sided p, after Holm's correction): weat7 (+1.20)." in line
+    assert "The other way round, with an interval wholly below 0: weat9 (-1.50)." in line
+    (line,) = sentences(pd.DataFrame([association("man", -0.7, 0.01, by="group")]))
+    assert "1 of 1 associations can be told from 0 (p after Holm's correction): man (-0.70)." in line

@@ -11,7 +11,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import MINIMUM_RESAMPLES, Settings, check_measures, choose_measures
 from tiltmeter.paired import Paired, pair_up
-from tiltmeter.resampling import Sample, bootstrap, generator, percentile_interval, statistic, stratum_of
+from tiltmeter.resampling import Sample, bootstrap_alike, generator, percentile_interval, statistic, stratum_of
 from tiltmeter.significance import binomial_p, bootstrap_p, holm
 from tiltmeter.tables import Scores
 
@@ -104,8 +104,7 @@ def _difference(one: Paired, base: Paired, measure: Entry, by: str, group: str, 
     samples = [Sample.of(paired, stratum_of(measure)) for paired in (one, base)]
     values = [float(statistic(measure, sample.columns(), sample.bias_type)) for sample in samples]
     label = ("bootstrap", one.benchmark, by, group, measure.name)
-    # Two streams of the same seed draw the same items for both models.
-    draws = [bootstrap(measure, sample, generator(settings.seed, *label), settings.resamples) for sample in samples]
+    draws = bootstrap_alike(measure, samples, generator(settings.seed, *label), settings.resamples)
     difference = values[0] - values[1]
     row |= {"value": values[0], "baseline_value": values[1], "difference": difference}
     if measure.name == "bias_score":

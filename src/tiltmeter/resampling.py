@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -84,16 +84,17 @@ def statistic(measure: Entry, columns: dict[str, Any], bias_type: Ints) -> Float
 
 def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resamples: int) -> Floats:
     """The measure on resampled items."""
-    roles = sample.paired.roles_of(measure)
-    found = [
-        statistic(
-            measure,
-            {role: sample.paired.scores[role][index] for role in roles} | {"target": sample.target},
-            sample.bias_type,
-        )
-        for index in sample.draws(rng, resamples)
-    ]
-    return np.concatenate(found)
+    return bootstrap_alike(measure, [sample], rng, resamples)[0]
+
+
+def bootstrap_alike(measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, resamples: int) -> list[Floats]:
+    """The measure on resampled items for samples of the same items by different models: each draw is one for all."""
+    found: list[list[Floats]] = [[] for _ in samples]
+    for index in samples[0].draws(rng, resamples):
+        for values, sample in zip(found, samples, strict=True):
+            columns = {role: sample.paired.scores[role][index] for role in sample.paired.roles_of(measure)}
+            values.append(statistic(measure, columns | {"target": sample.target}, sample.bias_type))
+    return [np.concatenate(values) for values in found]
 
 
 def swapped(measure: Entry, sample: Sample, rng: np.random.Generator, repeats: int) -> Floats:

@@ -82,7 +82,12 @@ def associate(
     batch_tokens: int | str = "auto",
     watch: Watch | None = None,
 ) -> Associated:
-    """Runs the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file) on one model: `.estimates`, `.facts`."""
+    """Runs the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file) on one model: `.estimates`, `.facts`.
+
+    SEAT: the targets are drawn anew for the interval; p is one-sided, from splits of X ∪ Y. CEAT: the interval and p come
+    from the random-effects model; p is one-sided for X against Y, two-sided for a group. ILPS: the attributes are drawn
+    anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
+    """
     import pandas as pd
 
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)

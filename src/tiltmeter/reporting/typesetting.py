@@ -20,7 +20,7 @@ FORMATS = {"latex": ".tex", "markdown": ".md"}
 TO_LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$",
-    "Δ": r"$\Delta$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "…": r"\ldots{}",
+    "Δ": r"$\Delta$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "…": r"\ldots{}", "|": r"\textbar{}",
 }  # fmt: skip
 PLACE = ("benchmark", "model", "scorer", "by", "group")
 
@@ -85,6 +85,7 @@ def _estimates_sheet(table: pd.DataFrame, caption: str, digits: int | None) -> S
     heads = [*keys, *(_head(measure, table) for measure in measures), "n", "missing"]
     said = ". ".join(filter(None, [caption, ", ".join(fixed)]))
     note = "Intervals in brackets; in parentheses the neutral point of a measure."
+    note += " |difference| is neutral at 0." if (table["group"] == "|difference|").any() else ""
     return Sheet(f"{said}. {note}" if said else note, heads, rows, [False] * len(keys) + [True] * (len(measures) + 2))
 
 
@@ -139,7 +140,9 @@ def _span(counts: Any) -> str:
 
 def _latex(sheet: Sheet) -> str:
     columns = "".join("r" if number else "l" for number in sheet.numbers)
-    lines = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (sheet.heads, *sheet.rows)]
+    # A bracket at the start of a row would be read as the space that the break before it asks for.
+    cells = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (sheet.heads, *sheet.rows)]
+    lines = ["{}" * row.startswith("[") + row for row in cells]
     caption = [rf"\caption{{{_escape_latex(sheet.caption)}}}"] if sheet.caption else []
     whole = [
         r"% \usepackage{booktabs}", r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule",

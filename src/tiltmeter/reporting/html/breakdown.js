@@ -22,7 +22,7 @@ function scaleOf(rows, measure) {
   let low = least - room, high = most + room;
   if (PERCENT.includes(measure) && least >= 0 && most <= 100) [low, high] = [Math.max(low, 0), Math.min(high, 100)];
   const at = (value) => Math.round((10000 * (value - low)) / (high - low)) / 100;
-  const decimals = Math.max(0, Math.min(4, 2 - Math.floor(Math.log10(high - low || 1))));
+  const decimals = Math.max(1, Math.min(4, 2 - Math.floor(Math.log10(high - low || 1))));
   const text = (value) => (known(value) ? value.toFixed(decimals).replace("-", "−") : "missing");
   return { low, high, neutral, at, text };
 }

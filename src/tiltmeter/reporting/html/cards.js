@@ -10,6 +10,9 @@ function head(n) {
 
 const signed = (value, digits = 2) => (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(digits);
 
+/** Sums of log-probabilities need few digits; some scores are probabilities, and far smaller. */
+const strength = (gap) => (Math.abs(gap) >= 0.01 || !gap ? signed(gap, 3) : (gap > 0 ? "+" : "−") + Math.abs(gap).toPrecision(2));
+
 function pairCard(n, largest) {
   const score = chosen(), roles = ["stereo", "anti", "unrelated"].filter((role) => benchmark.items[role]?.[n]);
   const laid = tokensOf(n);
@@ -27,7 +30,7 @@ function preference(n, score, largest) {
   const gap = score.gap[n], row = { value: gap, low: Math.min(gap, 0), high: Math.max(gap, 0) };
   const scale = { neutral: 0, at: (value) => Math.round(5000 + 4800 * Math.max(-1, Math.min(1, value / largest))) / 100 };
   const words = { 1: "prefers the stereotypical sentence", "-1": "prefers the other sentence", 0: "prefers neither" }[score.side[n]];
-  return make("p", { class: "preference" }, drawBar(row, scale, side), make("span", {}, `${score.scorer} ${words} (${signed(gap, 3)})`));
+  return make("p", { class: "preference" }, drawBar(row, scale, side), make("span", {}, `${score.scorer} ${words} (${strength(gap)})`));
 }
 
 /** Tokens of both sentences with their difference; nothing where none were stored or they could not be laid on the text. */
@@ -124,17 +127,29 @@ function slotCard(n) {
   return make("li", {}, head(n), make("p", { class: "sentence" }, make("span", { class: "text", dir: "auto" }, ...shown)), body);
 }
 
-function legend(coloured) {
+/** What a scorer makes of the words that are coloured, by the view they were read in. */
+const EACH_SENTENCE = "is the mean over the words of each sentence";
+const MADE_OF = {
+  each: { pll: "is the sum over all words", cps: "is the sum over the words that are not underlined", cps_nyu: "is the rounded sum over the words that are not underlined", cps_biasbench: "is the mean over the underlined words of each sentence, rounded" },
+  causal: { causal: "is the sum over all words", causal_mean: EACH_SENTENCE },
+  unmasked: { aul: EACH_SENTENCE },
+  unmasked_attention: { aul: EACH_SENTENCE, aula: `${EACH_SENTENCE}, weighted by the attention they receive` },
+  everything: { all_masked: EACH_SENTENCE },
+};
+
+function legend() {
   if (benchmark.kind === "slots") {
     const among = chosen().among === "candidates" ? "the listed terms" : "the whole vocabulary";
     return $("legend").replaceChildren(make("p", {}, `The listed terms that this model ranks highest at the mask, among ${among}; colour and label name their group.`));
   }
-  if (!coloured) return $("legend").replaceChildren(make("p", {}, make("mark", {}, "Marked"), " words differ between the two sentences. Words are not coloured: the token table of this model is not here."));
-  const view = benchmark.tokens.find((one) => one.model === chosenModel()).view;
+  const tokens = benchmark.tokens.find((one) => one.model === chosenModel());
+  if (!tokens) return $("legend").replaceChildren(make("p", {}, make("mark", {}, "Marked"), " words differ between the two sentences. Words are not coloured: the token table of this model is not here."));
+  const { view } = tokens, { scorer } = chosen();
   const asked = { each: "each word masked in turn", causal: "reading from left to right", causal_nobos: "reading from left to right", everything: "all words masked" }[view] ?? "nothing masked";
   const scale = make("span", { class: "ramp", "aria-hidden": "true" }, ...[-4, -3, -2, -1, 0, 1, 2, 3, 4].map((n) => make("span", { class: `token t${n}` }, "\u2003")));
   $("legend").replaceChildren(make("p", {}, make("span", {}, "speaks for the other "), scale, make("span", {}, " speaks for the stereotypical sentence. ")),
-    make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums. A word that the other sentence lacks has no colour."));
+    make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums. A word that the other sentence lacks has no colour. ",
+      make("strong", {}, `${scorer} ${MADE_OF[view]?.[scorer] ?? "asks the model in another way: it does not follow from these colours"}.`)));
 }
 
 /** What draws an item of each kind of benchmark. */

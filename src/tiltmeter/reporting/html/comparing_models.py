@@ -14,7 +14,7 @@ from tiltmeter.comparing import compare
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.html.drawing import Scale, axis, bar, tone
 from tiltmeter.reporting.html.gathering import Material
-from tiltmeter.reporting.html.tabulating import LEANING, SCORERS, in_order, p_cell
+from tiltmeter.reporting.html.tabulating import LEANING, MEASURES, SCORERS, in_order, p_cell, pair_rows
 from tiltmeter.reporting.words import too_close
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class Comparison:
     tables: tuple[Differences, ...]
     warnings: tuple[str, ...]
     refusal: str = ""
+    leaning: bool = True
+    """Whether a difference says which way a model leans further."""
 
 
 def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
@@ -66,9 +68,10 @@ def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
     try:
         table = compare(material.scores, measures=_measures(material), **vars(material.settings))
     except TiltmeterError as refusal:
-        return None, Comparison("", (), (), str(refusal))
+        return None, Comparison("", (), (), str(refusal).replace("`", ""))
     warnings = tuple(too_close(table, material.settings.confidence))
-    return table, Comparison(str(table["baseline"].iloc[0]), tuple(_tables(table)), warnings)
+    leaning = bool(table["measure"].isin(LEANING).all())
+    return table, Comparison(str(table["baseline"].iloc[0]), tuple(_tables(table)), warnings, leaning=leaning)
 
 
 def _tables(table: pd.DataFrame) -> Iterator[Differences]:
@@ -80,8 +83,8 @@ def _tables(table: pd.DataFrame) -> Iterator[Differences]:
 
 def _measures(material: Material) -> list[str]:
     """Those that say which way; a run of others is compared by what it has."""
-    there = set(material.estimates["measure"])
-    return [name for name in LEANING if name in there] or sorted(there & {"kls", "jss", "jss_liu"})
+    there = set(pair_rows(material)["measure"])
+    return [name for name in LEANING if name in there] or in_order(sorted(there), MEASURES)
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:

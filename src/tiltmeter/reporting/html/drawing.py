@@ -43,8 +43,8 @@ class Scale:
 
     @property
     def decimals(self) -> int:
-        """As many as the width of the axis makes sensible."""
-        return max(0, min(4, 2 - math.floor(math.log10((self.high - self.low) or 1))))
+        """As many as the width of the axis makes sensible; one at least, as in the headlines."""
+        return max(1, min(4, 2 - math.floor(math.log10((self.high - self.low) or 1))))
 
     def text(self, value: float) -> str:
         """A value as it is written beside this axis."""

@@ -17,8 +17,7 @@ function prepare(one) {
   one.search = one.items.id.map((id, n) => [id, ...texts.map((role) => one.items[role][n] ?? ""), name(one, "target", n)].join("\n").toLowerCase());
   for (const key of ["bias_type", "direction", "target"]) one.items[key].codes = packed.array(one.items[key].codes);
   for (const score of one.scores ?? []) {
-    for (const role of ["stereo", "anti", "unrelated", "side"]) if (score[role]) score[role] = packed.array(score[role]);
-    score.gap = score.stereo.map((value, n) => value - score.anti[n]);
+    for (const key of ["stereo", "anti", "unrelated", "gap", "side"]) if (score[key]) score[key] = packed.array(score[key]);
   }
   for (const tokens of one.tokens ?? []) {
     for (const key of ["count", "skip", "length", "kind", "logprob"]) tokens[key] = packed.array(tokens[key]);
@@ -92,7 +91,6 @@ function fillModel() {
   options("f-side", new Set(tables().map((each) => each.model)).size > 1 ? [...sides, ["split", "models disagree"]] : sides);
   const coloured = pairs && benchmark.tokens.some((each) => each.model === chosenModel());
   $("f-numbers").parentElement.hidden = !coloured;
-  legend(coloured);
 }
 
 /** Whether the models decide an item differently, each by the chosen scorer or, if it lacks that one, by its first. */
@@ -109,6 +107,7 @@ function filter() {
   const words = $("f-search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const type = $("f-bias_type").value, direction = $("f-direction").value, side = $("f-side").value;
   const score = chosen(), { items, search } = benchmark;
+  legend();
   found = [];
   for (let n = 0; n < benchmark.size; n++) {
     if (type && items.bias_type.codes[n] !== Number(type)) continue;

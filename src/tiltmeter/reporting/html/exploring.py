@@ -67,7 +67,7 @@ def _coded(column: Any) -> tuple[Any, list[str]]:
 
 
 def _scores(rows: pd.DataFrame, items: pd.DataFrame, models: list[str], pack: Pack) -> Iterator[dict[str, Any]]:
-    """Per model and scorer one array per role. Which side is preferred is decided here, before anything is rounded."""
+    """Per model and scorer one array per role. Which side is preferred, and by how much, is decided before rounding."""
     order = in_order(sorted(rows["scorer"].unique()), SCORERS)
     place = dict(zip(items["item"], range(len(items)), strict=True))
     groups = dict(list(rows.groupby(["model", "scorer"], sort=False)))
@@ -88,6 +88,7 @@ def _scores(rows: pd.DataFrame, items: pd.DataFrame, models: list[str], pack: Pa
             "model": models.index(model),
             "scorer": scorer,
             **{role: pack.array(one, "float32") for role, one in values.items()},
+            "gap": pack.array(values["stereo"] - values["anti"], "float32"),
             "side": pack.array(_side(values["stereo"], values["anti"]), "int8"),
             "reasons": reasons,
         }

@@ -15,7 +15,7 @@ from tiltmeter.reporting.html.drawing import Scale, axis, bar, tone
 from tiltmeter.reporting.html.gathering import Material
 from tiltmeter.reporting.html.tabulating import SLOTS, pair_rows
 from tiltmeter.reporting.slots import slot_sentences
-from tiltmeter.reporting.words import SIGNIFICANT, headline, sentences
+from tiltmeter.reporting.words import SIGNIFICANT, direction_gap, headline, sentences, types_of, verdict
 from tiltmeter.significance import p_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Story:
     tone: str
     number: str
     unit: str
-    text: str
+    text: tuple[str, ...]
     compared: str
     gauge: Markup
     gauge_text: str
@@ -81,9 +81,7 @@ def _stories(material: Material, model: str, comparison: pd.DataFrame | None, sc
     for benchmark in dict.fromkeys(ours["benchmark"]):
         pairs = scored[(scored["model"] == model) & (scored["benchmark"] == benchmark)]
         if len(pairs):
-            (said,) = sentences(pairs)
-            text = said.removeprefix(f"{model} on {benchmark}: ")
-            yield _of_pairs(headline(pairs), str(benchmark), text, comparison, scale)
+            yield _of_pairs(pairs, str(benchmark), comparison, scale)
         slots = ours[(ours["scorer"] == SLOTS) & (ours["benchmark"] == benchmark)]
         for said in slot_sentences(slots, _top_k(material)):
             yield _of_slots(slots, str(benchmark), said.removeprefix(f"{model} on {benchmark}: "), scale)
@@ -94,12 +92,12 @@ def _stories(material: Material, model: str, comparison: pd.DataFrame | None, sc
 def _of_associations(rows: pd.DataFrame, benchmark: str) -> Story:
     """How many tests, or groups, differ from 0, and what the sentences say of them."""
     (said,) = sentences(rows)
-    text = said.split(": ", 1)[1]
+    text = said.removeprefix(f"{rows['model'].iloc[0]} on {benchmark}: ")
     tested = rows[rows["p_holm"].notna()]
     sure = int((tested["p_holm"] < SIGNIFICANT).sum())
-    verdict = "associations that can be told from 0" if sure else "no distinguishable association"
+    short = "Associations beyond chance" if sure else "No association beyond chance was found"
     number = f"{sure} of {len(tested)}" if len(tested) else ""
-    return Story(benchmark, verdict, "plain", number, "tests" if number else "", text, "", Markup(""), "")
+    return Story(benchmark, short, "plain", number, "tests" if number else "", (text,), "", Markup(""), "")
 
 
 def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> Story:
@@ -107,29 +105,49 @@ def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> St
     text = SENTENCE.sub(lambda found: found[0].upper(), text)
     gaps, leans = (rows[(rows["by"] == "gap") & (rows["measure"] == name)] for name in ("mnt_gap", "lean"))
     if len(gaps) != 1 or not len(leans) or not np.isfinite(leans["value"].iloc[0]):
-        return Story(benchmark, "what fills the slots", "plain", "", "", text, "", Markup(""), "")
+        return Story(benchmark, "What fills the slots", "plain", "", "", (text,), "", Markup(""), "")
     gap, lean = gaps.iloc[0], leans.iloc[0]
     first, second = str(gap["group"]).split(" − ", 1)
     sure = (gap["p"] if np.isnan(gap["p_holm"]) else gap["p_holm"]) < SIGNIFICANT
-    verdict = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
-    said = f"{first} terms rank higher in {lean['value']:.1%} of sentences, neutral 50%"
+    short = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
+    said = f"{first} terms rank higher in {lean['value']:.1%} of the sentences that match both, neutral 50%"
     number, unit = f"{100 * lean['value']:.1f} %", f"{first} ranks higher"
     drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale) + axis(scale, 4)
-    return Story(benchmark, verdict, "plain", number, unit, text, "", drawn, said)
+    return Story(benchmark, capital(short), "plain", number, unit, (text,), "", drawn, said)
 
 
-def _of_pairs(head: Any | None, benchmark: str, text: str, comparison: pd.DataFrame | None, scale: Scale) -> Story:
-    text = text[:1].upper() + text[1:]
+def _of_pairs(rows: pd.DataFrame, benchmark: str, comparison: pd.DataFrame | None, scale: Scale) -> Story:
+    head, text = headline(rows), tuple(map(capital, verdict(rows)))
     if head is None:
-        return Story(benchmark, "no overall lean was computed", "plain", "", "", text, "", Markup(""), "")
-    # The verdict follows the test that the sentence reports; the interval is drawn beside it.
-    colour = "unsure" if not head["p"] < SIGNIFICANT else "towards" if head["value"] > head["neutral"] else "away"
+        return Story(benchmark, "No overall lean was computed", "plain", "", "", text, "", Markup(""), "")
+    colour, short = _verdict(rows, head)
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
     said = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
     unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
     drawn = bar(head, scale, tone(head, leaning=True)) + axis(scale, 4)
     number = f"{head['value']:.1f} %"
-    return Story(benchmark, VERDICTS[colour], colour, number, unit, text, _compared(head, comparison), drawn, said)
+    return Story(benchmark, short, colour, number, unit, text, _compared(head, comparison), drawn, said)
+
+
+def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, str]:
+    """Colour and words. They follow the test that the sentence reports; where leans of parts cancel, they say so."""
+    if head["p"] < SIGNIFICANT:
+        colour = "towards" if head["value"] > head["neutral"] else "away"
+        return colour, capital(VERDICTS[colour])
+    types = types_of(rows, head)
+    sure = int((types["p_holm"] < SIGNIFICANT).sum())
+    parts = f"{sure} of {len(types)} bias types lean{'s' * (sure == 1)}" if sure else ""
+    parts = parts or ("the directions differ" if direction_gap(rows, head) is not None else "")
+    return "unsure", f"No overall lean can be told, but {parts}" if parts else capital(VERDICTS["unsure"])
+
+
+def capital(text: str) -> str:
+    """A sentence starts with a capital; a name in it keeps its own.
+
+    >>> capital("white and Black terms")
+    'White and Black terms'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
@@ -141,12 +159,12 @@ def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
     if not len(rows) or not np.isfinite(rows["difference"].iloc[0]):
         return ""
     row = rows.iloc[0]
-    more = "more" if row["difference"] >= 0 else "less"
+    points = f"{abs(row['difference']):.1f} points"
+    than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
     interval = f"interval {row['low']:+.1f} to {row['high']:+.1f}, ".replace("-", "−") if np.isfinite(row["low"]) else ""
     sure = "" if row["p"] < SIGNIFICANT else "not "
     return (
-        f"{abs(row['difference']):.1f} points {more} than {row['baseline']} on the same {row['n']:,} pairs "
-        f"({interval}p {p_text(row['p'])}): {sure}distinguishable."
+        f"{than} {row['baseline']} on the same {row['n']:,} pairs ({interval}p {p_text(row['p'])}): {sure}distinguishable."
     )
 
 

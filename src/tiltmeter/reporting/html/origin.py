@@ -1,12 +1,22 @@
-"""Where the numbers came from: the manifests, as tables that can be read and as they are."""
+"""Where the numbers came from: the manifests, as tables that can be read and whole.
+
+A page is made to be handed on, so it does not tell where things lie on the machine that made it: of an absolute path only
+the name at its end is shown. The run folder keeps the manifest as it was written; hashes say which files they were.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.reporting.html.gathering import Material, Source
+
+FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:~|[A-Za-z]:)?(?:[/\\]+[^/\\\s"']+)+[/\\]+(?=[^/\\\s"'])""")
+"""The folders of an absolute path, in POSIX or Windows spelling; not those of a relative path or of a web address."""
+WHOLE = re.compile(r"(?:~|[A-Za-z]:)?[/\\].*[/\\](?=[^/\\]+$)")
+"""The same of a text that is nothing but a path: its names may have spaces."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,7 @@ def origins(material: Material) -> list[Origin]:
 
 
 def _origin(source: Source) -> Origin:
-    manifest = source.manifest
+    manifest = without_folders(source.manifest)
     asked, versions = manifest.get("asked", {}), manifest.get("versions", {})
     settings = source.settings()
     facts = {
@@ -40,9 +50,9 @@ def _origin(source: Source) -> Origin:
         "items": "all" if asked.get("limit") is None else f"the first {asked['limit']:,}",
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "platform": manifest.get("platform"),
-        "command": " ".join(map(str, manifest.get("command", ()))),
+        "command": " ".join(["tiltmeter", *map(str, manifest["command"][1:])]) if manifest.get("command") else None,
     }
-    ours = source.evaluations()
+    ours = [without_folders(one) for one in source.evaluations()]
     return Origin(
         source.label,
         tuple((name, str(value)) for name, value in facts.items() if value not in (None, "")),
@@ -50,6 +60,21 @@ def _origin(source: Source) -> Origin:
         _once(_benchmark(one["benchmark"], source) for one in ours),
         json.dumps(manifest, indent=2, ensure_ascii=False, default=str),
     )
+
+
+def without_folders(value: Any) -> Any:
+    """The same with every absolute path cut to its name.
+
+    >>> without_folders({"model": "/home/ann/models/bert", "relative": "runs/mine", "web": "https://a.org/b/c"})
+    {'model': '…/bert', 'relative': 'runs/mine', 'web': 'https://a.org/b/c'}
+    >>> without_folders(["-m", r"C:\\Users\\Ann\\bert", "--data-dir=/home/ann/data", "and/or"])
+    ['-m', '…/bert', '--data-dir=…/data', 'and/or']
+    """
+    if isinstance(value, dict):
+        return {name: without_folders(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_folders(one) for one in value]
+    return FOLDERS.sub("…/", WHOLE.sub("…/", value) if WHOLE.match(value) else value) if isinstance(value, str) else value
 
 
 def _once(rows: Any) -> tuple[dict[str, str], ...]:
@@ -71,6 +96,6 @@ def _benchmark(facts: dict[str, Any], source: Source) -> dict[str, str]:
     return {
         "benchmark": source.benchmarks.get(facts["name"], facts["name"]),
         "from": str(facts.get("source") or ""),
-        "items": f"{facts.get('items', 0):,}",
+        "items": f"{facts['items']:,}" if facts.get("items") else "–",
         "data sha256": str(facts.get("data_sha256") or ""),
     }

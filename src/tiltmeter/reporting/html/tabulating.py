@@ -78,11 +78,14 @@ def overall(material: Material, benchmark: str) -> list[Block]:
 
 
 def by_group(material: Material, benchmark: str) -> Iterator[tuple[str, Block]]:
-    """The headline measure of every model, taken apart by bias type, direction, or what else was asked for."""
+    """The headline measure of every model, taken apart by bias type, direction, or what else was asked for; its first
+    measure where nothing was computed that says which way.
+    """
     rows = pair_rows(material)
     rows = rows[rows["benchmark"] == benchmark]
     heads = [headline(ours) for _, ours in rows.groupby("model", sort=False)]
-    chosen = {(head["model"], head["scorer"], head["measure"]) for head in heads if head is not None}
+    firsts = [head for head in heads if head is not None] or [ours.iloc[0] for _, ours in rows.groupby("model", sort=False)]
+    chosen = {(head["model"], head["scorer"], head["measure"]) for head in firsts}
     keys = list(zip(rows["model"], rows["scorer"], rows["measure"], strict=True))
     ours = rows[[key in chosen for key in keys]]
     for by in dict.fromkeys(ours["by"]):

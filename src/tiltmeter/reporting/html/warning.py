@@ -71,8 +71,9 @@ def power(material: Material) -> Iterator[tuple[str, str, str, str, str]]:
             continue
         # An interval reaches as far as a lean that is noticed half of the time.
         error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
-        least = f"{smallest_difference(error, confidence):.1f}"
-        yield str(model), str(benchmark), f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", least
+        least = smallest_difference(error, confidence)
+        shown = f"{least:.1f}" if least < head["neutral"] else "none: too few pairs"
+        yield str(model), str(benchmark), f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", shown
 
 
 def item_flags(material: Material) -> Flags:
