@@ -117,6 +117,14 @@ def test_lists_by_file(tmp_path: Path) -> None:
         associate(golden_model("tiny-bert-cased"), bench, asking, cache=False)
 
 
+def test_a_list_needs_groups_to_ask_about(tmp_path: Path) -> None:
+    """A file of words without `kurita` has no groups and templates for a list; it must not be passed over in silence."""
+    (tmp_path / "traits").write_text("stubborn\nhonest\n")
+    bench(tmp_path)
+    asked = ("run", "-m", "nowhere/at/all", "-b", "ilps", "--words", tmp_path / "words.json")
+    assert command(*asked, "--attributes", tmp_path / "traits", "-o", tmp_path / "r") == 2
+
+
 def test_what_cannot_be_spelt_is_missing_and_counted(tmp_path: Path) -> None:
     odd = {"valence": {"good": ["kind", "clever"], "bad": ["rude", "\u4eba", "loud"]}}
     row = associate(golden_model("tiny-bert-cased"), bench(tmp_path, attributes=odd), cache=False).estimates.iloc[0]
@@ -126,14 +134,22 @@ def test_what_cannot_be_spelt_is_missing_and_counted(tmp_path: Path) -> None:
     assert np.isnan(row["value"]) and "refused" in row["note"]
 
 
+KURITA = {"first": {"words": ["he"]}, "second": {"words": ["she"]}}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"templates": ["The {group} is nice."]}, "once each"),
         ({"templates": []}, "no templates"),
         ({"attributes": {"valence": {"good": ["kind"]}}}, "need two named lists"),
-        ({"groups": {"gender": {"man": "man"}}}, "is not a list of words"),
+        ({"groups": {"gender": {"man": "man"}}}, "not a list of words"),
         ({"groups": ["man"]}, "not a JSON object"),
+        ({"templates": "The {group} is {attribute}."}, "not a JSON array"),
+        ({"kurita": ["he", "she"]}, "not a JSON object"),
+        ({"kurita": {"first": {"words": ["he"]}}}, "'second' is not there"),
+        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"]}}}}, "'templates of jobs' is not there"),
+        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"], "templates": "x"}}}}, "'templates of jobs' is not"),
     ],
 )
 def test_broken_word_files_are_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:
