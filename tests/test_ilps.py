@@ -15,7 +15,7 @@ from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
 from tiltmeter.associating import Asking, associate
 from tiltmeter.associating.domains import domain_row
-from tiltmeter.associating.kurita import differences
+from tiltmeter.associating.kurita import _first_pieces, differences
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.benchmarks._association import Contrast, WordSet
 from tiltmeter.estimating import Settings
@@ -46,6 +46,18 @@ def test_kuritas_formula() -> None:
         sides = (WordSet("male", tuple(one["male_words"])), WordSet("female", tuple(one["female_words"])))
         (found,) = differences(probe, Contrast("x", (template,), (one["target"],), *sides))
         assert found == pytest.approx(expected[one["id"]]["bias_prior_corrected"], abs=1e-5), one["id"]
+
+
+def test_embedded_groups_are_spelt_as_a_sentence_begins() -> None:
+    """Kurita's templates begin with the group, and a model that knows capitals expects one there; one that does not
+    sees the same word twice, which counts once."""
+    loaded = tiltmeter.load_benchmark("ilps")
+    assert isinstance(loaded, AssociationBenchmark)
+    for name, pieces in (("tiny-bert-cased", 2), ("tiny-albert", 1)):
+        probe, found = TemplateProbe(golden_model(name)), loaded.contrasts[0]
+        assert {"He", "he"} <= set(found.first.examples) and {"She", "she"} <= set(found.second.examples)
+        spelt = WordSet("he", ("he", "He"))
+        assert len(_first_pieces(probe, spelt, found.templates[0])) == pieces
 
 
 def test_group_scores_by_hand(tmp_path: Path) -> None:
