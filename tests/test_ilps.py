@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from tiltmeter.associating.kurita import _first_pieces, differences
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.benchmarks._association import Contrast, WordSet
 from tiltmeter.estimating import Settings
+from tiltmeter.probes import templates
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.runs import load_run
 
@@ -115,6 +117,27 @@ def test_embedded_words_run_offline_and_from_the_cache(tmp_path: Path, capsys: p
     again = load_run(tmp_path / "r")
     assert again.manifest["evaluations"][0]["associations"]["reads_computed"] == 0
     assert again.estimates["value"].tolist() == first.estimates["value"].tolist()
+
+
+def test_an_interruption_keeps_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Templates are asked in parts, each stored before the next and told to who watches."""
+    monkeypatch.setattr(templates, "SAVE_EVERY", 5)
+    given = bench(tmp_path)
+    whole = associate(golden_model("tiny-bert-cased"), given, cache=False)
+    ask, calls = TemplateProbe._ask, iter(range(2))
+    monkeypatch.setattr(TemplateProbe, "_ask", lambda *some: ask(*some) if next(calls, None) is not None else 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        associate(golden_model("tiny-bert-cased"), given, cache=tmp_path / "cache")
+    monkeypatch.setattr(TemplateProbe, "_ask", ask)
+    told: list[float] = []
+    again = associate(
+        golden_model("tiny-bert-cased"), given, cache=tmp_path / "cache", watch=lambda *_: nullcontext(told.append)
+    )
+    how = again.manifest["associations"]
+    assert how["reads_reused"] >= 10 and how["reads_computed"] > 0
+    assert how["reads_reused"] + how["reads_computed"] == whole.manifest["associations"]["reads_computed"]
+    assert told[0] > 0 and sum(told) == 2 * 1 * 5 * 2  # with and without a group, one template, five attributes, two groups
+    assert again.estimates["value"].tolist() == pytest.approx(whole.estimates["value"].tolist(), abs=1e-6)
 
 
 def test_lists_by_file(tmp_path: Path) -> None:
