@@ -65,7 +65,8 @@ def _test(
     row["n"] = len(x) + len(y)
     few = [f"{side} has {len(one)}" for side, one in zip(SIDES, (x, y, a, b), strict=True) if len(one) < FEWEST]
     if few:
-        return row | {"note": f"refused: {', '.join(few)} usable; {FEWEST} are the least"}, np.full(1, np.nan)
+        why = f" ({', '.join(missing)})" if missing else ""
+        return row | {"note": f"refused: {', '.join(few)} usable{why}; {FEWEST} are the least"}, np.full(1, np.nan)
     s_x, s_y = association(x, a, b), association(y, a, b)
     found.facts += _facts(test, there, (s_x, s_y))
     value = float(effect_size(s_x, s_y))
