@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from conftest import reference
 from tiltmeter import catalog
+from tiltmeter.associating.seat import effect_draws, effect_interval
 from tiltmeter.measures._vectors import association, cosines, unit
 from tiltmeter.measures.ces import ces, random_effects
 from tiltmeter.measures.effect_size import effect_size
@@ -159,3 +160,28 @@ def test_association_measures_say_where_neutral_is() -> None:
     for name in (*names, "group_variance"):
         entry = catalog.find("measures", name)
         assert entry.constant("NEUTRAL") == 0 and entry.constant("CITATION") and entry.summary
+
+
+def test_intervals_of_effect_sizes_cover() -> None:
+    """Eight words a set, far apart: percentiles hold the truth too seldom (benchmarks/effect_coverage.py)."""
+    rng = np.random.default_rng(3)
+    truth, plain, ours = 1.5 / np.sqrt(1 + 1.5**2 / 4), 0, 0
+    for _ in range(300):
+        x, y = rng.normal(1.5, 1, 8), rng.normal(0, 1, 8)
+        draws = effect_draws(x, y, rng, 200)
+        found = effect_interval(float(effect_size(x, y)), draws, (8, 8), 0.95)
+        assert -np.sqrt(16 * 15 / 64) < found["low"] < found["high"] < np.sqrt(16 * 15 / 64)
+        ours += found["low"] <= truth <= found["high"]
+        plain += np.percentile(draws, 2.5) <= truth <= np.percentile(draws, 97.5)
+    assert plain / 300 < 0.90 and 0.92 < ours / 300 < 0.98
+
+
+def test_an_effect_at_its_end_has_no_interval() -> None:
+    """All of X alike and all of Y alike: nothing varies inside the sets."""
+    draws = effect_draws(np.ones(4), np.zeros(4), np.random.default_rng(0), 200)
+    assert effect_interval(float(effect_size(np.ones(4), np.zeros(4))), draws, (4, 4), 0.95) == {}
+
+
+def test_a_combined_effect_needs_every_variance() -> None:
+    combined = random_effects(np.array([0.1, 0.2]), np.array([0.3, 0.0]))
+    assert all(np.isnan(combined))

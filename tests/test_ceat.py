@@ -74,6 +74,18 @@ def test_whole_words_in_their_own_case() -> None:
     assert find_word("The Blacks met Black men.", ("Black",)) == (15, 20)
     assert find_word("A man's man.", ("man", "Man")) == (8, 11)
     assert find_word("None here.", ("man",)) is None
+    assert find_word("The woman’s 'woman' came.", ("woman",)) == (13, 18)
+    assert find_word("An o'man came.", ("man",)) is None
+
+
+def test_hyphens_and_quotes(tmp_path: Path) -> None:
+    """The index parts words at a hyphen, so that a stimulus with one is sought by its parts."""
+    lines = "A well-read man came by today.\nHe called it a 'bargain' and left.\nThe man read well and left again.\n"
+    (tmp_path / "c.txt").write_text(lines)
+    found = find_contexts(build_index([tmp_path / "c.txt"], tmp_path / "i"), ["well-read", "bargain", "1984"])
+    assert found["well-read"].passages == [("A well-read man came by today.", (2, 11))] and found["well-read"].count == 1
+    assert found["bargain"].passages == [("He called it a 'bargain' and left.", (16, 23))]
+    assert found["1984"].count == 0 and not found["1984"].passages
 
 
 def test_the_sample_is_random_and_does_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +116,32 @@ def test_an_interrupted_index_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     assert index.facts["lines"] == 900
     done.clear()
     assert build_index([path], tmp_path / "index") == index and not done
+
+
+def test_an_interrupted_index_goes_on_in_another_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finished file must not stand for the other one because they are now named the other way round."""
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path, word in zip(paths, ("red", "blue"), strict=True):
+        path.write_text("".join(f"The {word} house stands at number {n}.\n" for n in range(9)))
+    file, calls = indexing._index_file, iter(range(1))
+    monkeypatch.setattr(indexing, "_index_file", lambda *given: file(*given) if next(calls, None) is not None else 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        build_index(paths, tmp_path / "index")
+    monkeypatch.setattr(indexing, "_index_file", file)
+    found = find_contexts(build_index(paths[::-1], tmp_path / "index"), ["red", "blue"])
+    assert (found["red"].count, found["blue"].count) == (9, 9)
+    again = build_index([*paths, *paths], tmp_path / "index")  # the same text twice counts once
+    assert again.facts["lines"] == 18
+
+
+def test_one_context_for_each_word_is_said_not_divided_by(tmp_path: Path) -> None:
+    """A group of one word that always stands in the same sentence has no variance, so no combined effect."""
+    lines = (f"There was a {word} thing on the road.\n" for word in ("man", "woman", "kind", "honest", "cruel", "rude"))
+    (tmp_path / "c.txt").write_text("".join(lines))
+    asking = Asking(corpus=[tmp_path / "c.txt"], draws=50)
+    done = associate(golden_model("tiny-bert-cased"), bench(words_file(tmp_path)), asking, cache=False)
+    rows = done.estimates.set_index("group")
+    assert rows["value"].isna().all() and "undefined: no spread" in rows.loc["man", "note"]
 
 
 def test_draws_equal_one_at_a_time() -> None:
@@ -201,4 +239,4 @@ def test_bad_corpora_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "v.txt").write_text("man 1 2\n")
     assert command("run", "-m", tmp_path / "v.txt", "-b", "ceat", "--corpus", tmp_path / "c.txt", "-o", tmp_path / "r") == 2
     assert command("run", "-m", tmp_path / "v.txt", "-b", "ilps", "-o", tmp_path / "r") == 2
-    assert "gives vectors only" in " ".join(capsys.readouterr().err.split())
+    assert "seat alone; run ilps without it" in " ".join(capsys.readouterr().err.split())

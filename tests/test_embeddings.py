@@ -40,7 +40,7 @@ def by_hand(name: str, text: str, span: tuple[int, int], pooling: str, layer: in
     word = [at for at in content if offsets[at][0] < span[1] and offsets[at][1] > span[0]]
     places = {
         "cls": [0], "mean": list(range(len(special))), "mean_content": content, "first_token_no_special": content[:1],
-        "last": content[-1:], "word_first": word[:1], "word_last": word[-1:], "word_mean": word,
+        "last": content[-1:], "end": [len(special) - 1], "word_first": word[:1], "word_last": word[-1:], "word_mean": word,
     }  # fmt: skip
     return np.asarray(states[places[pooling]].mean(axis=0))
 
@@ -150,14 +150,26 @@ def test_sentence_transformers_folders_load(tmp_path: Path) -> None:
     expected = probe("tiny-bert-cased", pooling="cls").vectors([Passage("A man.")]).rows
     assert asked.vectors([Passage("A man.")]).rows == pytest.approx(expected, abs=1e-5)
     odd = sentence_transformer(tmp_path / "odd", pooling_mode_max_tokens=True)
-    with pytest.raises(TiltmeterError, match="say which with --pooling"):
-        load_encoder(odd)
+    with pytest.raises(TiltmeterError, match="say which to use with --pooling"):
+        EmbeddingProbe(load_encoder(odd))
+    assert EmbeddingProbe(load_encoder(odd), pooling="last").label == "last"
 
 
-@pytest.mark.parametrize("layout", ["glove", "word2vec", "gz", "npy", "npy-json"])
+def test_the_last_token_of_sentence_transformers_may_be_special(tmp_path: Path) -> None:
+    """Its `lasttoken` is the last that is not padding: [SEP] here, where our `last` is the full stop."""
+    encoder = load_encoder(sentence_transformer(tmp_path / "st", pooling_mode_lasttoken=True))
+    batch = encoder.tokens.tokenizer("A man.", return_tensors="pt")
+    with torch.no_grad():
+        states = encoder._module(**batch).last_hidden_state[0].numpy()
+    asked = EmbeddingProbe(encoder).vectors([Passage("A man."), Passage("A far longer sentence about a man.")])
+    assert asked.rows[0] == pytest.approx(states[-1], abs=1e-5)
+    assert asked.rows[0] != pytest.approx(states[-2], abs=1e-2)
+
+
+@pytest.mark.parametrize("layout", ["glove", "word2vec", "tabs", "gz", "npy", "npy-json"])
 def test_static_vectors(tmp_path: Path, layout: str) -> None:
-    words = ["man", "woman", "Paris", "zero"]
-    rows = np.array([[1, 0, 0.5], [0, 1, 0.5], [0.25, 0.25, 1], [0, 0, 0]], dtype=np.float32)
+    words = ["man", "woman", "Paris", "zero", "odd"]
+    rows = np.array([[1, 0, 0.5], [0, 1, 0.5], [0.25, 0.25, 1], [0, 0, 0], [1, np.nan, 0]], dtype=np.float32)
     text = "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, rows.tolist(), strict=True))
     path = tmp_path / {"gz": "v.txt.gz", "word2vec": "v.vec"}.get(layout, "v.npy" if "npy" in layout else "v.txt")
     if layout == "gz":
@@ -167,13 +179,15 @@ def test_static_vectors(tmp_path: Path, layout: str) -> None:
         index = json.dumps({word: at for at, word in enumerate(words)}) if "json" in layout else "\n".join(words) + "\n"
         path.with_suffix(".json" if "json" in layout else ".vocab").write_text(index)
     else:
-        path.write_text(("4 3\n" if layout == "word2vec" else "") + text)
+        text = text.replace(" ", "\t") if layout == "tabs" else text
+        path.write_text(("5 3\n" if layout == "word2vec" else "") + text)
     assert is_static(path)
     found = StaticProbe(StaticVectors(path)).vectors(
-        [Passage(word) for word in ("Man", "Paris", "zero", "nowhere", "a man")]
+        [Passage(word) for word in ("Man", "Paris", "zero", "nowhere", "a man", "odd")]
     )
     assert found.rows[:2] == pytest.approx(rows[[0, 2]])
-    assert found.reasons == {2: "a zero vector", 3: "not in the vocabulary", 4: "a static vector is for a word"}
+    why = {2: "a zero vector", 3: "not in the vocabulary", 4: "a static vector is for a word"}
+    assert found.reasons == why | {5: "a vector with what is not a finite number"} and np.isnan(found.rows[2:]).all()
 
 
 def test_broken_static_vectors_are_refused(tmp_path: Path) -> None:
@@ -189,3 +203,9 @@ def test_broken_static_vectors_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.ones((3, 2)))
     with pytest.raises(TiltmeterError, match="needs a list of its words"):
         StaticVectors(tmp_path / "a.npy").lookup(["man"])
+    for index in ("{", '{"man": 0, "woman": 5, "boy": 9}', "3"):
+        (tmp_path / "a.json").write_text(index)
+        with pytest.raises(TiltmeterError, match=r"Cannot read .*a\.json"):
+            StaticVectors(tmp_path / "a.npy").lookup(["man"])
+    (tmp_path / "a.npy.gz").write_bytes(b"")
+    assert not is_static(tmp_path / "a.npy.gz")

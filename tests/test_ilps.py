@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
 from tiltmeter.associating import Asking, associate
 from tiltmeter.associating.domains import domain_row
-from tiltmeter.associating.kurita import differences
+from tiltmeter.associating.kurita import _first_pieces, differences
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.benchmarks._association import Contrast, WordSet
 from tiltmeter.estimating import Settings
+from tiltmeter.probes import templates
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.runs import load_run
 
@@ -46,6 +48,18 @@ def test_kuritas_formula() -> None:
         sides = (WordSet("male", tuple(one["male_words"])), WordSet("female", tuple(one["female_words"])))
         (found,) = differences(probe, Contrast("x", (template,), (one["target"],), *sides))
         assert found == pytest.approx(expected[one["id"]]["bias_prior_corrected"], abs=1e-5), one["id"]
+
+
+def test_embedded_groups_are_spelt_as_a_sentence_begins() -> None:
+    """Kurita's templates begin with the group, and a model that knows capitals expects one there; one that does not
+    sees the same word twice, which counts once."""
+    loaded = tiltmeter.load_benchmark("ilps")
+    assert isinstance(loaded, AssociationBenchmark)
+    for name, pieces in (("tiny-bert-cased", 2), ("tiny-albert", 1)):
+        probe, found = TemplateProbe(golden_model(name)), loaded.contrasts[0]
+        assert {"He", "he"} <= set(found.first.examples) and {"She", "she"} <= set(found.second.examples)
+        spelt = WordSet("he", ("he", "He"))
+        assert len(_first_pieces(probe, spelt, found.templates[0])) == pieces
 
 
 def test_group_scores_by_hand(tmp_path: Path) -> None:
@@ -105,6 +119,27 @@ def test_embedded_words_run_offline_and_from_the_cache(tmp_path: Path, capsys: p
     assert again.estimates["value"].tolist() == first.estimates["value"].tolist()
 
 
+def test_an_interruption_keeps_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Templates are asked in parts, each stored before the next and told to who watches."""
+    monkeypatch.setattr(templates, "SAVE_EVERY", 5)
+    given = bench(tmp_path)
+    whole = associate(golden_model("tiny-bert-cased"), given, cache=False)
+    ask, calls = TemplateProbe._ask, iter(range(2))
+    monkeypatch.setattr(TemplateProbe, "_ask", lambda *some: ask(*some) if next(calls, None) is not None else 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        associate(golden_model("tiny-bert-cased"), given, cache=tmp_path / "cache")
+    monkeypatch.setattr(TemplateProbe, "_ask", ask)
+    told: list[float] = []
+    again = associate(
+        golden_model("tiny-bert-cased"), given, cache=tmp_path / "cache", watch=lambda *_: nullcontext(told.append)
+    )
+    how = again.manifest["associations"]
+    assert how["reads_reused"] >= 10 and how["reads_computed"] > 0
+    assert how["reads_reused"] + how["reads_computed"] == whole.manifest["associations"]["reads_computed"]
+    assert told[0] > 0 and sum(told) == 2 * 1 * 5 * 2  # with and without a group, one template, five attributes, two groups
+    assert again.estimates["value"].tolist() == pytest.approx(whole.estimates["value"].tolist(), abs=1e-6)
+
+
 def test_lists_by_file(tmp_path: Path) -> None:
     (tmp_path / "traits").write_text("Stubborn\nHonest\n\nHonest\n")
     bench = tiltmeter.load_benchmark("ilps")
@@ -117,6 +152,14 @@ def test_lists_by_file(tmp_path: Path) -> None:
         associate(golden_model("tiny-bert-cased"), bench, asking, cache=False)
 
 
+def test_a_list_needs_groups_to_ask_about(tmp_path: Path) -> None:
+    """A file of words without `kurita` has no groups and templates for a list; it must not be passed over in silence."""
+    (tmp_path / "traits").write_text("stubborn\nhonest\n")
+    bench(tmp_path)
+    asked = ("run", "-m", "nowhere/at/all", "-b", "ilps", "--words", tmp_path / "words.json")
+    assert command(*asked, "--attributes", tmp_path / "traits", "-o", tmp_path / "r") == 2
+
+
 def test_what_cannot_be_spelt_is_missing_and_counted(tmp_path: Path) -> None:
     odd = {"valence": {"good": ["kind", "clever"], "bad": ["rude", "\u4eba", "loud"]}}
     row = associate(golden_model("tiny-bert-cased"), bench(tmp_path, attributes=odd), cache=False).estimates.iloc[0]
@@ -126,14 +169,22 @@ def test_what_cannot_be_spelt_is_missing_and_counted(tmp_path: Path) -> None:
     assert np.isnan(row["value"]) and "refused" in row["note"]
 
 
+KURITA = {"first": {"words": ["he"]}, "second": {"words": ["she"]}}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"templates": ["The {group} is nice."]}, "once each"),
         ({"templates": []}, "no templates"),
         ({"attributes": {"valence": {"good": ["kind"]}}}, "need two named lists"),
-        ({"groups": {"gender": {"man": "man"}}}, "is not a list of words"),
+        ({"groups": {"gender": {"man": "man"}}}, "not a list of words"),
         ({"groups": ["man"]}, "not a JSON object"),
+        ({"templates": "The {group} is {attribute}."}, "not a JSON array"),
+        ({"kurita": ["he", "she"]}, "not a JSON object"),
+        ({"kurita": {"first": {"words": ["he"]}}}, "'second' is not there"),
+        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"]}}}}, "'templates of jobs' is not there"),
+        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"], "templates": "x"}}}}, "'templates of jobs' is not"),
     ],
 )
 def test_broken_word_files_are_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:

@@ -90,6 +90,14 @@ def test_a_mistake_found_after_the_start_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.parametrize("benchmark", ["starter-pairs", "plumb-slots", "ilps", "ceat"])
+def test_static_vectors_are_refused_before_another_model_is_asked(tmp_path: Path, benchmark: str) -> None:
+    (tmp_path / "v.txt").write_text("man 1 2\n")
+    options = replace(QUICK, asking=Asking(corpus=[tmp_path / "v.txt"]))
+    with pytest.raises(TiltmeterError, match=f"file of static vectors, .* seat alone; run {benchmark} without it"):
+        run([BERT, tmp_path / "v.txt"], ["seat", benchmark], output=tmp_path / "r", options=options)
+
+
 def test_figures_and_tables_of_association_tests(tmp_path: Path) -> None:
     drawn = tiltmeter.figure("estimates", mixed().folder, by="test", measure=["effect_size"])
     labels = [label.get_text() for axis in drawn.axes for label in axis.get_yticklabels()]

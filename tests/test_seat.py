@@ -168,6 +168,13 @@ def test_from_python_by_name(tmp_path: Path) -> None:
         tiltmeter.score(str(BERT), "seat")
 
 
+def test_a_causal_model_without_a_token_in_front_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gpt2 = GOLDEN / "models" / "tiny-gpt2"
+    assert command("run", "-m", gpt2, "-b", MINI, "--pooling", "cls", "-o", tmp_path / "r", "--no-report") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 undefined (refused: X has 0" in said and "the tokenizer puts no special token in front" in said
+
+
 def test_bad_options_are_refused_before_a_model_is_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("run", "-m", "nowhere/at/all", "-b", MINI, "--pooling", "max", "-o", tmp_path / "r") == 2
     assert "There is no pooling 'max'" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__, catalog
-from tiltmeter.associating import check_asking
+from tiltmeter.associating import check_asking, check_models
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark, takes_terms
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.evaluating import Options, Watch, associate_all, evaluate, unwatched
@@ -61,6 +61,7 @@ def run(
     everything = _load_benchmarks(benchmarks, options)
     tests = [one for one in everything if isinstance(one, AssociationBenchmark)]
     check_asking(tests, options.asking)
+    check_models(models, everything)
     loaded = [one for one in everything if one not in tests]
     _check_names(loaded, scorers, measures, options, associations=bool(tests))
     manifest = _manifest(models, benchmarks, scorers, measures, options)

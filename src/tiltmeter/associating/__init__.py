@@ -36,7 +36,7 @@ from tiltmeter.provenance import benchmark_facts, cache_folder
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Asking", "Associated", "associate", "check_asking", "load_asked"]
+__all__ = ["Asking", "Associated", "associate", "check_asking", "check_models", "load_asked"]
 
 Model = LanguageModel | Encoder | StaticVectors
 
@@ -68,8 +68,21 @@ def check_asking(benchmarks: Sequence[AssociationBenchmark], asking: Asking) -> 
             choose(benchmark, asking.tests)
         elif benchmark.kind == "ilps":
             benchmark.select_groups(asking.tests)
+            WordFile(asking.words).list_contrasts(asking.attributes)
         else:
             benchmark.select(asking.tests)
+
+
+def check_models(names: Sequence[str | Path], benchmarks: Sequence[Benchmark]) -> None:
+    """Refuses a model that gives vectors only where sentences or words in context are asked for, before any is loaded."""
+    for name, benchmark in ((name, one) for name in names for one in benchmarks):
+        kind = benchmark.kind if isinstance(benchmark, AssociationBenchmark) else "pairs"
+        if is_static(name) and kind != "seat":
+            raise TiltmeterError(
+                f"{name} is a file of static vectors, which can be asked for seat alone; run {benchmark.name} without it."
+            )
+        if is_sentence_transformer(name) and kind == "ilps":
+            raise TiltmeterError(f"ilps asks a masked or causal language model, and {name} gives vectors only.")
 
 
 def associate(
@@ -144,8 +157,7 @@ def _ask_templates(
     with watched(watch, f"{model.name} × {benchmark.name}", n_queries) as advance:
         found = ilps(probe, benchmark, groups, settings, advance)
     if model.kind == "masked":
-        lists = tuple(asking.attributes)
-        contrasts = WordFile(asking.words).contrasts(lists) if lists else benchmark.contrasts
+        contrasts = (*benchmark.contrasts, *WordFile(asking.words).list_contrasts(asking.attributes))
         if not asking.tests or "gender" in asking.tests:
             found.add(kurita(probe, contrasts, settings))
     return found, {"reads_computed": probe.computed, "reads_reused": probe.reused}

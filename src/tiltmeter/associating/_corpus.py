@@ -44,7 +44,7 @@ def ask_corpus(
     for polarity in benchmark.polarities if groups else ():
         found.add(run_groups(drawn, groups, polarity, probe.label, settings))
     absent = [word for word in words if word not in vectors]
-    found.notes += Counter({f"not in the corpus: {word}": 1 for word in absent})
+    found.notes += Counter({f"not in the corpus: {_some(absent)}": len(absent)} if absent else {})
     found.details = {
         "corpus": index.facts,
         "corpus_files": [str(path) for path in asking.corpus],
@@ -53,6 +53,11 @@ def ask_corpus(
     }
     how = {"vectors": probe.label, "vectors_computed": probe.computed, "vectors_reused": probe.reused}
     return found, how | {"draws": asking.draws}
+
+
+def _some(words: Sequence[str], most: int = 8) -> str:
+    """The first of many words; all are in the manifest."""
+    return ", ".join(words[:most]) + (" …" if len(words) > most else "")
 
 
 def check_corpus(asking: Asking) -> None:

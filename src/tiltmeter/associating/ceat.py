@@ -13,6 +13,7 @@ from tiltmeter.associating._rows import Floats, Found, Row, correct, estimate_ro
 from tiltmeter.associating.domains import domain_row
 from tiltmeter.benchmarks._association import FEWEST, AssociationTest, Group, Polarity
 from tiltmeter.estimating import Settings
+from tiltmeter.measures._vectors import spread
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.single_effect import single_effect
@@ -70,7 +71,7 @@ def effects_and_variances(drawn: Drawn, sets: Sequence[Sequence[str]]) -> tuple[
     direction = _mean(drawn, a) - _mean(drawn, b)
     near = [np.stack([np.einsum("nd,nd->n", drawn.take(word), direction) for word in words], axis=-1) for words in (x, y)]
     both = np.concatenate(near, axis=-1)
-    return effect_size(*near), np.asarray(both.var(axis=-1, ddof=1), dtype=np.float64)
+    return effect_size(*near), spread(both) ** 2
 
 
 def run_groups(drawn: Drawn, groups: Sequence[Group], polarity: Polarity, scorer: str, settings: Settings) -> Found:
@@ -120,8 +121,8 @@ def word_draws(drawn: Drawn, word: str, a: Sequence[str], b: Sequence[str]) -> F
 def _variances(per_word: Floats) -> Floats:
     """Over a group's words in each draw; a group of one word has none, so over the draws."""
     if len(per_word) > 1:
-        return np.asarray(per_word.var(axis=0, ddof=1), dtype=np.float64)
-    return np.full(per_word.shape[1], per_word[0].var(ddof=1))
+        return spread(per_word.T) ** 2
+    return np.full(per_word.shape[1], spread(per_word[0]) ** 2)
 
 
 def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:
@@ -137,7 +138,7 @@ def _numbers(combined: Combined, n: int, settings: Settings, p: float, how: str)
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
     note = f"{n:,} draws; τ² = {combined.tau_squared:.4g}, Q = {combined.q:.4g}; {how}"
     if not np.isfinite(combined.ces):
-        return {"note": "undefined: no spread in some draw"}
+        return {"note": "undefined: no spread in some draw (a word alone, always in the same context, has none)"}
     return {"value": combined.ces, "low": combined.ces - reach, "high": combined.ces + reach, "p": p, "note": note}
 
 

@@ -15,12 +15,11 @@ from tiltmeter.associating._rows import (
     Row,
     correct,
     estimate_row,
-    interval,
     interval_above_zero,
     reasons_text,
 )
 from tiltmeter.benchmarks._association import FEWEST, AssociationBenchmark, AssociationTest
-from tiltmeter.estimating import Settings
+from tiltmeter.estimating import MINIMUM_RESAMPLES, Settings
 from tiltmeter.measures._vectors import association
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.mean_abs_effect import mean_abs_effect
@@ -66,7 +65,8 @@ def _test(
     row["n"] = len(x) + len(y)
     few = [f"{side} has {len(one)}" for side, one in zip(SIDES, (x, y, a, b), strict=True) if len(one) < FEWEST]
     if few:
-        return row | {"note": f"refused: {', '.join(few)} usable; {FEWEST} are the least"}, np.full(1, np.nan)
+        why = f" ({', '.join(missing)})" if missing else ""
+        return row | {"note": f"refused: {', '.join(few)} usable{why}; {FEWEST} are the least"}, np.full(1, np.nan)
     s_x, s_y = association(x, a, b), association(y, a, b)
     found.facts += _facts(test, there, (s_x, s_y))
     value = float(effect_size(s_x, s_y))
@@ -76,7 +76,8 @@ def _test(
     note = f"exact p over {comb(row['n'], len(x)):,} splits" if exact else f"p from {SHUFFLES:,} shuffles"
     note += "; X and Y of unequal size" if len(x) != len(y) else ""
     draws = effect_draws(s_x, s_y, generator(settings.seed, "bootstrap", test.name), settings.resamples)
-    return row | {"value": value, "p": p, "note": note, **interval(draws, settings.confidence)}, draws
+    reach = effect_interval(value, draws, (len(x), len(y)), settings.confidence)
+    return row | {"value": value, "p": p, "note": note, **reach}, draws
 
 
 def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int) -> Floats:
@@ -86,6 +87,28 @@ def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int)
     """
     drawn = (one[rng.integers(0, len(one), (resamples, len(one)))] for one in (x, y))
     return effect_size(*drawn)
+
+
+def effect_interval(value: float, draws: Floats, sizes: tuple[int, int], confidence: float) -> Row:
+    """An interval of d on Fisher's scale, as wide as the bootstrap is there (docs/intervals.md).
+
+    d is the correlation of s with belonging to X, times a constant, so it has an end on either side; percentiles of
+    draws crowd there, and with the eight words of a usual set they hold the truth too seldom. The width is the middle
+    68 % of the draws (a draw of one word only has no end), widened for the spread lost in small sets, by Student's t.
+    """
+    from scipy.stats import t
+
+    n = sum(sizes)
+    most = float(np.sqrt(n * (n - 1) / (sizes[0] * sizes[1])))
+    defined = draws[np.isfinite(draws)]
+    if len(defined) < MINIMUM_RESAMPLES or abs(value) >= most * (1 - 1e-9):
+        return {}
+    low, high = np.arctanh(np.clip(np.percentile(defined, [15.87, 84.13]) / most, -1 + 1e-9, 1 - 1e-9))
+    reach = float(t.ppf(0.5 + confidence / 2, n - 2)) * (high - low) / 2 * np.sqrt(n / (n - 2))
+    if not reach:
+        return {}
+    ends = most * np.tanh(np.arctanh(value / most) + np.array([-reach, reach]))
+    return {"low": float(ends[0]), "high": float(ends[1])}
 
 
 def _facts(test: AssociationTest, there: Sequence[NDArray[np.bool_]], values: tuple[Floats, Floats]) -> list[Row]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -39,19 +40,20 @@ class WordFile:
         return found
 
     def _framed(self, test: AssociationTest) -> AssociationTest:
-        frames = [str(frame) for frame in self.document.get("frames", ["{}"])]
+        frames = [str(frame) for frame in self._part("frames", list) or ["{}"]]
         sets = tuple(
             WordSet(one.category, tuple(frame.replace("{}", word) for word in one.examples for frame in frames))
             for one in test.sets
         )
         return AssociationTest(f"sent-{test.name}", sets, test.domain)
 
-    def groups(self, without: tuple[str, ...] = ()) -> tuple[Group, ...]:
-        """The protected groups of every domain."""
+    def groups(self, *, for_ceat: bool = False) -> tuple[Group, ...]:
+        """The protected groups of every domain; some files name groups that CEAT leaves out."""
+        without = self._part("not_in_ceat", list) if for_ceat else []
         return tuple(
             Group(domain, name, self._words(name, words))
             for domain, named in self._part("groups", dict).items()
-            for name, words in _mapping(named, self.path, domain).items()
+            for name, words in self._mapping(named, domain).items()
             if name not in without
         )
 
@@ -59,24 +61,41 @@ class WordFile:
         """Attributes of two poles, the first the better one."""
         found = []
         for name, poles in self._part("attributes", dict).items():
-            sets = [WordSet(pole, self._words(pole, words)) for pole, words in _mapping(poles, self.path, name).items()]
+            sets = [WordSet(pole, self._words(pole, words)) for pole, words in self._mapping(poles, name).items()]
             if len(sets) != 2:
                 raise TiltmeterError(f"{self.path}: the attributes '{name}' need two named lists, and have {len(sets)}.")
             found.append(Polarity(name, *sets))
         return tuple(found)
 
-    def contrasts(self, lists: tuple[str | Path, ...] = ()) -> tuple[Contrast, ...]:
-        """Kurita's question for every set of attributes of the file, and for lists of words (as adjectives)."""
-        said = self.document.get("kurita")
-        if not said:
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """Kurita's question for every set of attributes of the file."""
+        sides, found = self._sides(), []
+        for name, said in self._mapping(self._part("kurita", dict).get("sets", {}), "sets").items():
+            one = self._mapping(said, name)
+            templates = self._words(f"templates of {name}", one.get("templates"))
+            found.append(Contrast(name, templates, self._words(name, one.get("words")), *sides))
+        return tuple(found)
+
+    def list_contrasts(self, lists: Sequence[str | Path]) -> tuple[Contrast, ...]:
+        """The same question for lists of words, in the templates of the file's last set (adjectives, in ours)."""
+        if not lists:
             return ()
-        sides = [WordSet(str(said[side]["name"]), self._words(side, said[side]["words"])) for side in ("first", "second")]
-        found = [
-            Contrast(name, tuple(one["templates"]), self._words(name, one["words"]), *sides)
-            for name, one in said["sets"].items()
-        ]
-        templates = found[-1].templates if found else ("{group} is {attribute}.",)
-        return (*found, *(Contrast(Path(path).stem, templates, read_list(Path(path)), *sides) for path in lists))
+        own = self.contrasts()
+        if not own:
+            raise TiltmeterError(f"{self.path} has no 'kurita' with groups and templates to ask a list of attributes in.")
+        return tuple(replace(own[-1], name=Path(path).stem, attributes=read_list(Path(path))) for path in lists)
+
+    def _sides(self) -> list[WordSet]:
+        """The two groups that Kurita's question is about."""
+        said, sides = self._part("kurita", dict), []
+        for side in ("first", "second") if said else ():
+            one = self._mapping(said.get(side), side)
+            sides.append(WordSet(str(one.get("name", side)), self._words(side, one.get("words"))))
+        return sides
+
+    def templates(self) -> tuple[str, ...]:
+        """Sentences with a group and an attribute."""
+        return self._words("templates", self._part("templates", list)) if self.document.get("templates") else ()
 
     def _part(self, name: str, kind: type) -> Any:
         part = self.document.get(name, kind())
@@ -84,9 +103,14 @@ class WordFile:
             raise TiltmeterError(f"{self.path}: '{name}' is not a JSON {'object' if kind is dict else 'array'}.")
         return part
 
+    def _mapping(self, value: Any, name: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise TiltmeterError(f"{self.path}: '{name}' is not there or not a JSON object.")
+        return value
+
     def _words(self, name: str, words: Any) -> tuple[str, ...]:
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-            raise TiltmeterError(f"{self.path}: '{name}' is not a list of words.")
+            raise TiltmeterError(f"{self.path}: '{name}' is not there or not a list of words.")
         found, dropped = word_set(name, words)
         self.notes += [Note(name, REPEATED)] * dropped
         return found.examples
@@ -129,9 +153,3 @@ def read_list(path: Path) -> tuple[str, ...]:
     if len(words) < FEWEST:
         raise TiltmeterError(f"{path} has {len(words)} words; {FEWEST} are the least.")
     return words
-
-
-def _mapping(value: Any, path: Path, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TiltmeterError(f"{path}: '{name}' is not a JSON object.")
-    return value

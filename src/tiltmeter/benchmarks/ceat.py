@@ -30,7 +30,7 @@ DOMAINS = {
 def ceat(path: str | Path | None = None, *, data_dir: str | Path | None = None, name: str = "ceat") -> AssociationBenchmark:
     """Protected groups against attributes: the published words where they are in the data folder, else our own."""
     words = WordFile(path)
-    groups = words.groups(without=tuple(words.document.get("not_in_ceat", ())))
+    groups = words.groups(for_ceat=True)
     notes = words.notes
     polarities = words.polarities()
     tests: tuple[AssociationTest, ...] = ()

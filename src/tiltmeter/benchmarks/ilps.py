@@ -16,8 +16,7 @@ SLOTS = ("{group}", "{attribute}")
 def ilps(path: str | Path | None = None, *, name: str = "ilps") -> AssociationBenchmark:
     """The embedded word sets, or your own file in their layout (groups, attributes, templates, and kurita if you like)."""
     words = WordFile(path)
-    templates = tuple(str(one) for one in words.document.get("templates", []))
-    contrasts = words.contrasts()
+    templates, contrasts = words.templates(), words.contrasts()
     for template in (*templates, *(one for contrast in contrasts for one in contrast.templates)):
         if any(template.count(slot) != 1 for slot in SLOTS):
             raise TiltmeterError(f"{words.path}: a template has {' and '.join(SLOTS)} once each, not '{template}'.")

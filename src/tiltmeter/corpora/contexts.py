@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tiltmeter.corpora.index import MOST_CONTEXTS, CorpusIndex
-from tiltmeter.corpora.sentences import find_word
+from tiltmeter.corpora.sentences import WORD, find_word
 from tiltmeter.errors import TiltmeterError
 
 
@@ -37,17 +37,18 @@ def find_contexts(index: CorpusIndex, words: Sequence[str], most: int = MOST_CON
     """Up to `most` contexts of each word, the same ones every time. A phrase is sought where its rarest word stands."""
     if not 1 <= most <= MOST_CONTEXTS:
         raise TiltmeterError(f"The index keeps up to {MOST_CONTEXTS:,} contexts a word; {most:,} cannot be taken.")
-    anchors = {word: word.split() for word in words}
+    anchors = {word: WORD.findall(word) for word in words}  # as the index cuts: a hyphen parts words
     singles = sorted({spelt for parts in anchors.values() for part in parts for spelt in spellings(part)})
-    found, texts = _lookup(index, singles)
-    contexts = {}
+    found = _lookup(index, singles)
+    rarest = {}
     for word, parts in anchors.items():
         postings = [_merged([found[spelt] for spelt in spellings(part) if spelt in found]) for part in parts]
-        rarest = min(postings, key=lambda one: one[0])
-        contexts[word] = _choose(word, rarest, texts, most)
-    return contexts
+        rarest[word] = min(postings, key=lambda one: one[0], default=(0, []))
+    texts = _texts(index, {(block, row) for _, places in rarest.values() for _, block, row in places})
+    return {word: _choose(word, anchors[word] == [word], rarest[word], texts, most) for word in words}
 
 
+Place = tuple[Path, int]
 Postings = tuple[int, list[tuple[int, Path, int]]]
 
 
@@ -56,31 +57,47 @@ def _merged(parts: Sequence[Postings]) -> Postings:
     return sum(count for count, _ in parts), sorted(set().union(*(places for _, places in parts)))
 
 
-def _lookup(index: CorpusIndex, words: Sequence[str]) -> tuple[dict[str, Postings], dict[tuple[Path, int], str]]:
-    """Postings of the words over all blocks, cut to the lowest priorities, and the texts that they name."""
+def _lookup(index: CorpusIndex, words: Sequence[str]) -> dict[str, Postings]:
+    """Postings of the words over all blocks, cut to the lowest priorities."""
     found: dict[str, Postings] = {}
-    texts: dict[tuple[Path, int], str] = {}
+    wanted = pa.array(words, pa.string())
     for block in index.blocks:
-        beside = block.with_name(block.name.replace(".postings.", ".sentences."))
-        try:
-            table = pq.read_table(block)
-            sentences = pq.read_table(beside)
-        except (OSError, pa.ArrowException) as error:
-            raise TiltmeterError(f"The corpus index is damaged ({error}). Delete {index.folder}.") from None
-        table = table.filter(pc.is_in(table["word"], pa.array(words, pa.string())))
-        priority = sentences["priority"].to_numpy()
-        rows = [np.asarray(ids, np.int64) for ids in table["sentences"].to_pylist()]
-        for word, count, ids in zip(table["word"].to_pylist(), table["count"].to_pylist(), rows, strict=True):
+        table = _read(index, block)
+        table = table.filter(pc.is_in(table["word"], wanted))
+        priority = _read(index, _sentences(block), "priority").to_numpy()
+        for word, count, rows in zip(*(table[name].to_pylist() for name in ("word", "count", "sentences")), strict=True):
             before = found.get(word, (0, []))
-            places = before[1] + [(int(priority[row]), block, row) for row in ids.tolist()]
+            places = before[1] + [(int(priority[row]), block, row) for row in rows]
             found[word] = before[0] + count, sorted(places)[:MOST_CONTEXTS]
-        wanted = np.unique(np.concatenate(rows)) if rows else np.empty(0, np.int64)
-        chosen = sentences["text"].take(pa.array(wanted)).to_pylist()
-        texts |= {(block, row): text for row, text in zip(wanted.tolist(), chosen, strict=True)}
-    return found, texts
+    return found
 
 
-def _choose(word: str, postings: Postings, texts: dict[tuple[Path, int], str], most: int) -> Contexts:
+def _texts(index: CorpusIndex, places: Iterable[Place]) -> dict[Place, str]:
+    """The sentences at these places alone: those of all blocks together would be most of a corpus."""
+    by_block: dict[Path, list[int]] = {}
+    for block, row in places:
+        by_block.setdefault(block, []).append(row)
+    texts: dict[Place, str] = {}
+    for block, rows in by_block.items():
+        chosen = _read(index, _sentences(block), "text").take(pa.array(rows)).to_pylist()
+        texts |= {(block, row): text for row, text in zip(rows, chosen, strict=True)}
+    return texts
+
+
+def _sentences(postings: Path) -> Path:
+    return postings.with_name(postings.name.replace(".postings.", ".sentences."))
+
+
+def _read(index: CorpusIndex, path: Path, column: str | None = None) -> Any:
+    """A table of the index, or one column of it."""
+    try:
+        table = pq.read_table(path, columns=None if column is None else [column])
+    except (OSError, pa.ArrowException) as error:
+        raise TiltmeterError(f"The corpus index is damaged ({error}). Delete {index.folder}.") from None
+    return table if column is None else table[column]
+
+
+def _choose(word: str, single: bool, postings: Postings, texts: dict[Place, str], most: int) -> Contexts:
     """The first `most` different sentences that the word or phrase really stands in."""
     count, places = postings
     chosen: dict[str, tuple[int, int]] = {}
@@ -89,4 +106,4 @@ def _choose(word: str, postings: Postings, texts: dict[tuple[Path, int], str], m
         span = find_word(text, spellings(word))
         if span and len(chosen) < most:
             chosen.setdefault(text, span)
-    return Contexts(count if " " not in word else len(chosen), list(chosen.items()))
+    return Contexts(count if single else len(chosen), list(chosen.items()))

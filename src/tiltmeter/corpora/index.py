@@ -6,7 +6,7 @@ import hashlib
 import json
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,7 +23,7 @@ BLOCK_BYTES = 8_000_000
 MOST_CONTEXTS = 1000
 FEWEST_WORDS, MOST_WORDS = 5, 40
 """Sentences outside are left out: too little context, or too much for a small model."""
-VERSION = 1
+VERSION = 2
 Advance = Callable[[float], None]
 
 
@@ -49,11 +49,13 @@ def build_index(paths: Sequence[str | Path], root: Path, advance: Advance | None
     for path in files:
         if not path.is_file():
             raise TiltmeterError(f"There is no file {path} (--corpus).")
-    folder = root / _key(files)
+    # In the order of their content: blocks are numbered by file, and the same files may come in another order.
+    known = dict(sorted((_digest(path), path) for path in files))
+    folder = root / _key(known)
     if (folder / "index.json").is_file():
         return CorpusIndex(folder, read_json(folder / "index.json"))
     facts: Counter[str] = Counter()
-    for number, path in enumerate(files):
+    for number, path in enumerate(known.values()):
         facts.update(_index_file(path, folder, number, advance or (lambda _: None)))
     if not facts["sentences"]:
         raise TiltmeterError(f"{', '.join(map(str, files))}: no sentence of {FEWEST_WORDS} to {MOST_WORDS} words.")
@@ -61,13 +63,14 @@ def build_index(paths: Sequence[str | Path], root: Path, advance: Advance | None
     return CorpusIndex(folder, dict(facts))
 
 
-def _key(files: Sequence[Path]) -> str:
-    digests = []
-    for path in files:
-        with reading(path), path.open("rb") as stream:
-            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+def _digest(path: Path) -> str:
+    with reading(path), path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _key(digests: Iterable[str]) -> str:
     settings = [VERSION, BLOCK_BYTES, MOST_CONTEXTS, FEWEST_WORDS, MOST_WORDS]
-    return hashlib.sha256(json.dumps([sorted(digests), settings]).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([list(digests), settings]).encode()).hexdigest()[:32]
 
 
 def _index_file(path: Path, folder: Path, number: int, advance: Advance) -> Counter[str]:

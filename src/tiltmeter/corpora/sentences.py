@@ -28,10 +28,10 @@ def split_sentences(line: str) -> list[str]:
 
 
 def find_word(sentence: str, spelt: tuple[str, ...]) -> tuple[int, int] | None:
-    """Where a word or phrase stands first, as a whole, in one of these spellings.
+    """Where a word or phrase stands first, as a whole, in one of these spellings. An apostrophe binds, a quote does not.
 
-    >>> find_word("Womanly women met a woman.", ("woman", "Woman"))
-    (20, 25)
+    >>> find_word("Womanly women and a woman's 'woman'.", ("woman", "Woman"))
+    (29, 34)
     """
-    found = re.search(rf"(?<![\w'’])(?:{'|'.join(map(re.escape, spelt))})(?![\w'’])", sentence)
+    found = re.search(rf"(?<!\w)(?<!\w['’])(?:{'|'.join(map(re.escape, spelt))})(?!['’]?\w)", sentence)
     return found.span() if found else None

@@ -45,9 +45,14 @@ def between_variance(
 
 
 def random_effects(effects: NDArray[np.float64], variances: NDArray[np.float64]) -> Combined:
-    """The combined effect size with its standard error 1/√Σw*, τ², Q, and p = 1 − Φ(CES·√Σw*)."""
+    """The combined effect size with its standard error 1/√Σw*, τ², Q, and p = 1 − Φ(CES·√Σw*).
+
+    Not a number where an effect is none, or where it has no variance and so would weigh more than all others together.
+    """
     from scipy.stats import norm
 
+    if not (np.isfinite(effects).all() and np.all(variances > 0)):
+        return Combined(*[float("nan")] * 5)
     tau, q = between_variance(effects, variances)
     error = float(1.0 / np.sqrt(np.sum(1.0 / (variances + tau))))
     value = float(ces(effects, variances))

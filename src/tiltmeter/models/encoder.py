@@ -43,7 +43,14 @@ class Encoder:
         self.tokens = tokens
         self.facts = facts
         self._module = module
-        self.default_pooling = str(facts.get("pooling", "mean"))
+        self._own_pooling = str(facts.get("pooling", "mean"))
+
+    @property
+    def default_pooling(self) -> str:
+        """What its folder says, if that is a pooling of ours; `mean` where it says nothing."""
+        if not self._own_pooling:
+            raise TiltmeterError(f"{self.name}: its own pooling is not known here; say which to use with --pooling.")
+        return self._own_pooling
 
     @property
     def weights_hash(self) -> str:

@@ -17,7 +17,8 @@ MODULES = "modules.json"
 POOLING_MODES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_lasttoken": "last",
+    "pooling_mode_mean_sqrt_len_tokens": "mean",  # the same direction, and only that counts for a cosine
+    "pooling_mode_lasttoken": "end",
 }
 
 
@@ -68,7 +69,10 @@ def _load_folder(folder: Path, precision: str, device: str) -> Encoder:
 
 
 def _read_modules(folder: Path) -> tuple[Path, str]:
-    """The folder of the body, and the pooling that stands behind it. Lengths do not matter to cosines: Normalize may."""
+    """The folder of the body, and the pooling that stands behind it, empty where it is none of ours.
+
+    Lengths do not matter to cosines: Normalize may follow.
+    """
     modules = _read(folder / MODULES)
     kinds = [str(module["type"]).rsplit(".", 1)[-1] for module in modules]
     odd = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
@@ -83,11 +87,7 @@ def _read_modules(folder: Path) -> tuple[Path, str]:
     others = [
         mode for mode, on in said.items() if mode.startswith("pooling_mode") and on is True and mode not in POOLING_MODES
     ]
-    if len(chosen) != 1 or others:
-        raise TiltmeterError(
-            f"{folder}: its pooling is none of {', '.join(POOLING_MODES.values())}; say which with --pooling."
-        )
-    return folder / modules[0]["path"], chosen[0]
+    return folder / modules[0]["path"], chosen[0] if len(chosen) == 1 and not others else ""
 
 
 def _read(path: Path) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ def is_static(name: str | Path) -> bool:
     """Whether this is a file of static vectors, by its name."""
     path = Path(name).expanduser()
     suffix = Path(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
-    return path.is_file() and suffix in (*TEXT_SUFFIXES, ".npy")
+    return path.is_file() and (suffix in TEXT_SUFFIXES or path.suffix == ".npy")
 
 
 class StaticVectors:
@@ -52,7 +53,8 @@ class StaticVectors:
         width = 0
         with reading(self.path), open_packed(self.path) as stream:
             for number, raw in enumerate(stream, 1):
-                word, _, rest = raw.decode("utf-8", errors="replace").rstrip("\r\n ").partition(" ")
+                line = raw.decode("utf-8", errors="replace").rstrip("\r\n\t ")
+                word, _, rest = line.partition("\t" if "\t" in line else " ")
                 if number == 1 and len(rest.split()) == 1:  # word2vec's first line: how many words, how wide
                     continue
                 if word in wanted:
@@ -80,16 +82,17 @@ class StaticVectors:
         for suffix in INDEX_SUFFIXES:
             beside = self.path.with_suffix(suffix)
             if beside.is_file():
-                text = beside.read_text("utf-8")
-                return (
-                    _words(json.loads(text))
-                    if suffix == ".json"
-                    else text.split("\n")[: -1 if text.endswith("\n") else None]
-                )
+                with reading(beside):
+                    text = beside.read_text("utf-8")
+                    return _words(json.loads(text)) if suffix == ".json" else text.removesuffix("\n").split("\n")
         names = ", ".join(self.path.with_suffix(suffix).name for suffix in INDEX_SUFFIXES)
         raise TiltmeterError(f"{self.path} needs a list of its words beside it: one of {names}.")
 
 
-def _words(index: Iterable[str] | dict[str, int]) -> list[str]:
+def _words(index: Any) -> list[str]:
     """A list of words, or words with their row numbers."""
-    return sorted(index, key=index.__getitem__) if isinstance(index, dict) else list(index)
+    if isinstance(index, list):
+        return index
+    if not isinstance(index, dict) or set(index.values()) != set(range(len(index))):
+        raise ValueError("neither a list of words, nor words with row numbers from 0 on")
+    return sorted(index, key=index.__getitem__)

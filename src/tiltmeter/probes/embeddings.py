@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -91,17 +91,8 @@ class EmbeddingProbe:
         for at, key in enumerate(keys):
             if key in known:
                 rows[at] = known[key]
-        return Vectors(rows, self._reasons(keys, rows, reasons))
-
-    def _reasons(self, keys: Sequence[int], rows: Rows, reasons: dict[int, str]) -> dict[int, str]:
-        """Why a row is no direction: it could not be asked, is not finite, or is all zeros."""
         said = {at: reasons[key] for at, key in enumerate(keys) if key in reasons}
-        odd = ~np.isfinite(rows).all(axis=1)
-        zero = ~np.any(rows, axis=1)
-        rows[zero] = np.nan
-        for at in np.flatnonzero(odd | zero).tolist():
-            said.setdefault(at, "a zero vector" if zero[at] else "the model's output was not a finite number")
-        return said
+        return Vectors(rows, said | no_direction(rows, said))
 
     def _plan(self, passages: dict[int, Passage]) -> tuple[list[Asked], dict[int, str]]:
         tokens = self.encoder.tokens
@@ -182,13 +173,23 @@ class StaticProbe:
         for at, one in enumerate(passages):
             if one.text not in found:
                 reasons[at] = "a static vector is for a word" if " " in one.text else "not in the vocabulary"
-            elif not np.any(found[one.text]):
-                reasons[at] = "a zero vector"
             else:
                 rows[at] = found[one.text]
         if advance:
             advance(len(passages))
-        return Vectors(rows, reasons)
+        return Vectors(rows, reasons | no_direction(rows, reasons))
+
+
+def no_direction(rows: Rows, known: Collection[int]) -> dict[int, str]:
+    """Why a row points nowhere, if that is not known yet; a row of zeros becomes not a number, as others that miss."""
+    zero = ~np.any(rows, axis=1)
+    odd = zero | ~np.isfinite(rows).all(axis=1)
+    rows[odd] = np.nan
+    said = {
+        at: "a zero vector" if zero[at] else "a vector with what is not a finite number"
+        for at in np.flatnonzero(odd).tolist()
+    }
+    return {at: why for at, why in said.items() if at not in known}
 
 
 def _batch(groups: Sequence[Sequence[Asked]], pad: int) -> PoolBatch:

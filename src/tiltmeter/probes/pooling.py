@@ -38,6 +38,7 @@ POOLINGS = {
         Pooling("mean_content", "all positions but special tokens", lambda every, content: content),
         Pooling("first_token_no_special", "the first token that is not special", lambda every, content: content[:1]),
         Pooling("last", "the last token that is not special", lambda every, content: content[-1:]),
+        Pooling("end", "the last token, special or not (sentence-transformers)", lambda every, content: every[-1:]),
         Pooling("word_first", "the word's first sub-token", lambda every, word: word[:1], of_word=True),
         Pooling("word_last", "the word's last sub-token", lambda every, word: word[-1:], of_word=True),
         Pooling("word_mean", "all sub-tokens of the word", lambda every, word: word, of_word=True),

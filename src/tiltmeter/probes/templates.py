@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +18,10 @@ from tiltmeter.probes.views import Query
 
 Floats = NDArray[np.float64]
 GROUP, ATTRIBUTE = "{group}", "{attribute}"
+
+
+SAVE_EVERY = 2048
+"""Queries; those of one sequence stand together, so that a pass serves them all."""
 
 
 class TemplateProbe:
@@ -40,15 +44,19 @@ class TemplateProbe:
 
     def read(self, queries: Sequence[Query], advance: Advance | None = None) -> list[Floats]:
         """For every query, one log-probability per column. Queries are numbered by their `sentence`."""
-        keys = [[key_of(q.ids, at, token) for at, token in zip(q.columns, q.tokens, strict=True)] for q in queries]
+        advance = advance or (lambda _: None)
+        keys = [tuple(key_of(q.ids, at, token) for at, token in zip(q.columns, q.tokens, strict=True)) for q in queries]
         known = {key: float(row[0]) for key, row in self.cache.load([key for some in keys for key in some]).items()}
         self.reused += len(known)
-        missing = [q for q, some in zip(queries, keys, strict=True) if any(key not in known for key in some)]
-        if missing:
-            numbered = [q._replace(sentence=n, positions=tuple(range(len(q.columns)))) for n, q in enumerate(missing)]
+        # The prior of a template stands behind every group: asked once, counted as often as it stands there.
+        asked = Counter(some for some in keys if any(key not in known for key in some))
+        advance(len(queries) - asked.total())
+        missing = sorted({some: q for q, some in zip(queries, keys, strict=True) if some in asked}.items(), key=_by_length)
+        for first in range(0, len(missing), SAVE_EVERY):  # what is read is stored before more is asked
+            part = missing[first : first + SAVE_EVERY]
+            numbered = [q._replace(sentence=n, positions=tuple(range(len(q.columns)))) for n, (_, q) in enumerate(part)]
             known |= self._ask(make_plan({0: numbered}, self.tokens.mask_id or 0), numbered)
-        if advance:
-            advance(len(queries))
+            advance(sum(asked[some] for some, _ in part))
         return [np.array([known[key] for key in some]) for some in keys]
 
     def _ask(self, plan: Plan, queries: Sequence[Query]) -> dict[int, float]:
@@ -120,3 +128,7 @@ class TemplateProbe:
         read = tuple(at for at in range(len(one.ids)) if one.offsets[at][1] > start)
         ids = (self.tokens.bos_id or 0, *one.ids[:-1])
         return Query(0, ids, read, tuple(one.ids[at] for at in read), read)
+
+
+def _by_length(asked: tuple[tuple[int, ...], Query]) -> tuple[int, tuple[int, ...]]:
+    return len(asked[1].ids), asked[1].ids

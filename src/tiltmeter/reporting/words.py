@@ -77,8 +77,12 @@ def _associations(rows: pd.DataFrame) -> str:
         said.append(f"Variance over {row['n']} groups, {row['group']}, {row['scorer']}: {row['value']:.4g}.")
     if len(spread) > MOST_VARIANCES:
         said.append(f"{len(spread) - MOST_VARIANCES} more variances are in the table.")
-    undefined = int(rows["value"].isna().sum())
-    return " ".join(said + ([f"{undefined} undefined; the notes say why."] if undefined else []))
+    undefined = rows[rows["value"].isna()]
+    if len(undefined):
+        why = undefined["note"].value_counts()
+        more = "; the notes say why the others are" if len(why) > 1 else ""
+        said.append(f"{len(undefined)} undefined ({why.index[0]}{more}).")
+    return " ".join(said)
 
 
 def _found(tested: pd.DataFrame, what: str) -> Iterator[str]:

@@ -1,0 +1,54 @@
+"""How often nominal 95 % intervals of WEAT's effect size hold the true value, for plain percentiles and for ours.
+
+python benchmarks/effect_coverage.py          # the second table of docs/intervals.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.associating.seat import effect_draws, effect_interval
+from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.resampling import percentile_interval
+
+Floats = NDArray[np.float64]
+SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "heavy tails (t, 4)": lambda rng, n: rng.standard_t(4, size=n) / np.sqrt(2),
+    "skewed (exponential)": lambda rng, n: rng.exponential(size=n),
+}
+SIZES = (4, 8, 16, 40)
+DIFFERENCES = (0.0, 0.5, 1.5)
+
+
+def covered(shape: str, n: int, difference: float, repeats: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Shares of simulated tests of n and n targets whose interval holds the effect size of the distributions."""
+    truth, hits = difference / np.sqrt(1 + difference**2 / 4), np.zeros(2)
+    for _ in range(repeats):
+        x, y = SHAPES[shape](rng, n) + difference, SHAPES[shape](rng, n)
+        draws = effect_draws(x, y, rng, 400)
+        ours = effect_interval(float(effect_size(x, y)), draws, (n, n), 0.95)
+        plain = percentile_interval(draws[np.isfinite(draws)], 0.95)
+        hits += [plain[0] <= truth <= plain[1], ours["low"] <= truth <= ours["high"]]
+    return float(hits[0] / repeats), float(hits[1] / repeats)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=1000)
+    repeats = parser.parse_args().repeats
+    rng = np.random.default_rng(0)
+    print("| s is | means differ by | targets in X, Y | percentile | ours |\n|---|---|---|---|---|")
+    for shape in SHAPES:
+        for difference in DIFFERENCES:
+            for n in SIZES:
+                plain, ours = covered(shape, n, difference, repeats, rng)
+                print(f"| {shape} | {difference} σ | {n} | {plain:.2f} | {ours:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
