@@ -23,6 +23,17 @@ MASKED = ("tiny-bert-cased", "tiny-roberta", "tiny-albert")
 CAUSAL = ("tiny-gpt2",)
 
 
+LONGEST = (
+    "test_studies", "test_realdata", "test_docs", "test_resume", "test_report_browser", "test_papers", "test_probe",
+    "test_training",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that processes that share the work end together."""
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
 def golden_model(name: str) -> LanguageModel:
     """A golden model, loaded once."""
     return _golden_model(name)
