@@ -41,7 +41,12 @@ class Entry:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the function's arguments: for a measure, the columns that it reads."""
-        return tuple(inspect.signature(self.function).parameters)
+        return _parameters(self.function)
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 @cache

@@ -100,8 +100,9 @@ def estimate(
     check_measures(pairs, measures)
     variance = catalog.find("measures", "group_variance")
     for paired in pairs:
+        parts = {column: _parts(paired, column) for column in columns}
         for measure in choose_measures(paired, measures):
-            for one in _all_groups(paired, measure, columns, settings):
+            for one in _all_groups(paired, measure, parts, settings):
                 rows.append(_row(paired, measure, one))
             if "group" in columns and measure.name == "bias_score":
                 rows += [_row(paired, variance, one) for one in _domains(paired, settings)]
@@ -126,17 +127,25 @@ def check_measures(pairs: Sequence[Paired], names: Sequence[str] | str | None) -
             )
 
 
-def _all_groups(paired: Paired, measure: Entry, columns: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+def _parts(paired: Paired, column: str) -> dict[str, Paired]:
+    """The groups of a column."""
+    if column == "all":
+        return {}
+    names = sorted(paired.groups[column].dropna().unique())
+    return {name: paired.take((paired.groups[column] == name).to_numpy()) for name in names}
+
+
+def _all_groups(
+    paired: Paired, measure: Entry, groups: dict[str, dict[str, Paired]], settings: Settings
+) -> Iterator[Estimate]:
     yield estimate_group(paired, measure, "all", "all", settings)
-    for column in columns:
-        if column == "all" or not paired.groups[column].notna().any():
+    for column, parts in groups.items():
+        if not parts:
             continue
-        names = sorted(paired.groups[column].dropna().unique())
-        parts = {name: paired.take((paired.groups[column] == name).to_numpy()) for name in names}
         found = [estimate_group(part, measure, column, name, settings) for name, part in parts.items()]
         corrected = holm([one.p for one in found])
         yield from (replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True))
-        if measure.name == "bias_score" and column == "direction" and {"advantaged", "disadvantaged"} <= set(names):
+        if measure.name == "bias_score" and column == "direction" and {"advantaged", "disadvantaged"} <= set(parts):
             yield _direction_gap(parts["advantaged"], parts["disadvantaged"], measure, settings)
 
 

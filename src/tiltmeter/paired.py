@@ -66,7 +66,7 @@ class Paired:
             without = self.groups["target"].isna().to_numpy() & ~missing
             reasons.update({"no target": int(without.sum())} if without.any() else {})
             missing = missing | without
-        return self.take(~missing), reasons
+        return self.take(~missing) if missing.any() else self, reasons
 
     def _reason(self, roles: Sequence[str], item: int) -> str:
         said = (self.reasons[role][item] for role in roles)
