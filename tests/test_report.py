@@ -138,6 +138,20 @@ def test_slots_show_the_terms_that_rank_highest(real_run: Path, real_page: str) 
                 assert groups == set(ranked["group"])
 
 
+def test_slots_show_what_the_model_predicts(real_run: Path, real_page: str) -> None:
+    header, _ = explorer(real_page)
+    predicted = pd.read_parquet(real_run / "predictions.parquet").astype({"token": object, "group": object})
+    (benchmark,) = (one for one in header["benchmarks"] if one["kind"] == "slots")
+    for fills in benchmark["fills"]:
+        ours = predicted[predicted["model"] == header["models"][fills["model"]]]
+        for item, shown in zip(benchmark["items"]["id"], fills["top"], strict=True):
+            expected = ours[ours["item"] == item]
+            assert [token for token, _, _ in shown] == expected["token"].tolist()
+            groups = [benchmark["groups"][code] if code >= 0 else None for _, code, _ in shown]
+            assert groups == [name if isinstance(name, str) else None for name in expected["group"]]
+    assert any(shown for fills in benchmark["fills"] for shown in fills["top"])
+
+
 @pytest.mark.parametrize("name", [*MASKED, *CAUSAL])
 def test_tokens_are_laid_on_the_text(name: str) -> None:
     """Every tokenizer's tokens cover every letter of every sentence, in order."""

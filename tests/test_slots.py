@@ -65,6 +65,44 @@ def test_top_100_equals_the_fill_mask_pipeline(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MASKED)
+def test_the_first_predictions_are_those_of_the_pipeline(name: str) -> None:
+    slots = tiltmeter.fill_slots(golden_model(name), SLOTS, cache=False)
+    assert slots.predictions is not None
+    tokens = golden_model(name).tokens
+    for row in reference(TOP)[name]["rows"]:
+        ours = slots.predictions[slots.predictions["item"] == row["id"]]
+        assert ours["rank"].tolist() == list(range(1, 11))
+        assert ours["token"].tolist() == [tokens.decode([token]).strip() for token in row["token_ids"][:10]]
+        np.testing.assert_allclose(ours["probability"], row["probs"][:10], rtol=5e-5)
+
+
+def test_predictions_name_the_group_that_lists_them_and_are_kept(tmp_path: Path, own_cache: Path) -> None:
+    listed = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), SLOTS, cache=False).predictions
+    assert listed is not None
+    word = listed["token"].iloc[0]
+    own = replace(tiltmeter.load_benchmark(SLOTS), terms={"a": (word,), "b": ("man",)})
+    slots = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), own)
+    assert slots.predictions is not None
+    assert set(slots.predictions["group"].dropna()) <= {"a", "b"}
+    assert (slots.predictions["group"][slots.predictions["token"] == word] == "a").all()
+    again = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), own)
+    assert again.manifests[0]["batches_computed"] == 0
+    pd.testing.assert_frame_equal(again.predictions, slots.predictions)
+    tiltmeter.run(
+        GOLDEN / "models" / "tiny-bert-cased", SLOTS, output=tmp_path / "r", options=Options(settings=Settings(100))
+    )
+    stored = tiltmeter.Slots.load(tmp_path / "r")
+    assert stored is not None and stored.predictions is not None
+    assert stored.predictions["token"].tolist() == listed["token"].tolist()
+    assert stored.predictions["probability"].tolist() == listed["probability"].tolist()
+
+
+def test_a_causal_model_has_no_predictions_at_a_mask() -> None:
+    slots = tiltmeter.fill_slots(golden_model("tiny-gpt2"), bench("The [MASK] left."), cache=False)
+    assert slots.predictions is not None and not len(slots.predictions)
+
+
+@pytest.mark.parametrize("name", MASKED)
 def test_every_term_has_the_rank_and_probability_that_the_pipeline_gives_it(name: str) -> None:
     """Terms are words of the vocabulary: what is within the reference's 100 must agree, what is not must lie beyond."""
     tokens = golden_model(name).tokens

@@ -122,7 +122,7 @@ def _is_run(folder: Path) -> bool:
 def clear(folder: Path) -> None:
     """Takes away what an earlier run left."""
     try:
-        tables = ("scores.parquet", "slots.parquet", "associations.parquet", "items.parquet")
+        tables = ("scores.parquet", "slots.parquet", "predictions.parquet", "associations.parquet", "items.parquet")
         for stale in (*tables, "estimates.csv", "estimates.json", "report.html"):
             (folder / stale).unlink(missing_ok=True)
     except OSError as error:

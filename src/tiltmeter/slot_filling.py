@@ -17,7 +17,7 @@ from tiltmeter.probes.likelihood import Advance
 from tiltmeter.probes.slots import BLOCK_ITEMS
 from tiltmeter.probes.terms import INEXPRESSIBLE
 from tiltmeter.provenance import benchmark_facts, cache_root, identity, model_facts
-from tiltmeter.slot_tables import SLOT_COLUMNS, Slots
+from tiltmeter.slot_tables import PREDICTION_COLUMNS, SLOT_COLUMNS, Slots
 from tiltmeter.store import ObservationCache
 from tiltmeter.tables import items_table
 
@@ -48,9 +48,10 @@ def fill_slots(
     cut = str(BLOCK_ITEMS[model.kind])
     store = ObservationCache(cache_root(cache), identity(model, benchmark, probe="slots", blocks=cut))
     probe = SlotsProbe(model, store, batch_tokens=batch_tokens, advance=advance)
-    table = probe.observe(benchmark.slot_items, benchmark.terms)
-    frame = _frame(table, model, benchmark, top_k)
-    return Slots(frame, items_table(benchmark), (_manifest(model, benchmark, top_k, probe, store),))
+    found = probe.observe(benchmark.slot_items, benchmark.terms)
+    frame = _frame(found.slots, model, benchmark, top_k)
+    manifest = _manifest(model, benchmark, top_k, probe, store)
+    return Slots(frame, items_table(benchmark), (manifest,), _predictions(found.predictions, model, benchmark))
 
 
 def check_slots(model: LanguageModel, benchmark: Benchmark, top_k: int) -> None:
@@ -85,6 +86,17 @@ def _frame(table: pa.Table, model: LanguageModel, benchmark: Benchmark, top_k: i
         values = {name: getattr(item, column) for name, item in items.items()}
         frame[column] = np.array([values[name] for name in frame["item"]], dtype=object)
     return frame[list(SLOT_COLUMNS)]
+
+
+def _predictions(table: pa.Table, model: LanguageModel, benchmark: Benchmark) -> pd.DataFrame:
+    """The likeliest tokens, and the group that lists them, if one does."""
+    rows = table.to_pandas()
+    frame = rows.astype({"item": object, "token": object})
+    group = {word.lower(): name for name, words in benchmark.terms.items() for word in words}
+    frame["group"] = np.array([group.get(token.lower()) for token in frame["token"]], dtype=object)
+    frame["probability"] = np.exp(rows["logprob"].to_numpy(dtype=np.float64))
+    frame["model"], frame["benchmark"] = model.name, benchmark.name
+    return frame[list(PREDICTION_COLUMNS)]
 
 
 def _manifest(

@@ -20,7 +20,10 @@ SLOT_COLUMNS = (
 """One row per sentence and term. `matched`: a term of one token within the top k, which is what the paper's pipeline finds.
 `pieces` above 1: exp(mean log-probability) over as many masks, ranked where that would stand. `among`: the vocabulary, or
 for causal models the candidates. `rank` 0 and a reason: not measured."""
+PREDICTION_COLUMNS = ("model", "benchmark", "item", "rank", "token", "probability", "group")
+"""The ten likeliest tokens of a masked model, listed or not; `group` is the one that lists the token, if any."""
 FILE = "slots.parquet"
+PREDICTIONS = "predictions.parquet"
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Slots:
     frame: pd.DataFrame
     items: pd.DataFrame
     manifests: tuple[dict[str, Any], ...] = field(default=())
+    predictions: pd.DataFrame | None = None
 
     def to_pandas(self) -> pd.DataFrame:
         """The columns of slots.parquet."""
@@ -49,21 +53,24 @@ class Slots:
         import pandas as pd
 
         items = pd.concat([part.items for part in parts], ignore_index=True)
+        known = [part.predictions for part in parts if part.predictions is not None and len(part.predictions)]
         return cls(
             pd.concat([part.frame for part in parts], ignore_index=True),
             items.drop_duplicates(["benchmark", "item"], ignore_index=True),
             tuple(manifest for part in parts for manifest in part.manifests),
+            pd.concat(known, ignore_index=True) if known else None,
         )
 
     def write_table(self, folder: str | Path) -> Path:
-        """Writes slots.parquet."""
+        """Writes slots.parquet, and predictions.parquet beside it."""
         import pyarrow as pa
 
         from tiltmeter.store import write_table
 
-        words = [name for name in SLOT_COLUMNS if self.frame[name].dtype == object]
-        compact = self.frame.astype(dict.fromkeys(words, "category"))
-        write_table(Path(folder) / FILE, pa.Table.from_pandas(compact, preserve_index=False))
+        for name, frame in ((FILE, self.frame), (PREDICTIONS, self.predictions)):
+            if frame is not None and len(frame):
+                compact = frame.astype({column: "category" for column in frame if frame[column].dtype == object})
+                write_table(Path(folder) / name, pa.Table.from_pandas(compact, preserve_index=False))
         return Path(folder) / FILE
 
     @classmethod
@@ -82,7 +89,9 @@ class Slots:
         items = read_table(folder / "items.parquet").to_pandas()
         manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
         ours = tuple(one for one in manifest.get("evaluations", ()) if "top_k" in one)
-        return cls(frame, items[items["benchmark"].isin(frame["benchmark"].unique())], ours)
+        items = items[items["benchmark"].isin(frame["benchmark"].unique())]
+        path = folder / PREDICTIONS  # runs from before there were any have none
+        return cls(frame, items, ours, read_table(path).to_pandas() if path.is_file() else None)
 
 
 def best_matches(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,8 +1,8 @@
-"""The table of slots: one row per sentence and term."""
+"""The tables of slots: one row per sentence and term, and one per sentence and likeliest prediction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ SLOTS = pa.schema(
 
 A sentence that cannot be asked has one row per group, without a term, and a note that says why.
 """
+PREDICTIONS = pa.schema([("item", _WORD), ("rank", pa.int16()), ("token", _WORD), ("logprob", pa.float32())])
+"""The likeliest tokens of a masked model, whatever they are; a causal model predicts no mask and has none."""
 NOT_FINITE = "the model's output is not finite"
 TOO_LONG = "too long with this term"
 
@@ -35,6 +37,8 @@ class Rows:
     logprob: NDArray[np.float32]
     rank: NDArray[np.int64]
     among: str
+    top_token: NDArray[np.int64] | None = None
+    top_logprob: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,23 @@ def rows_table(items: Sequence[Item], groups: Sequence[str], asked: Sequence[Ask
     whole = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
     number = np.concatenate([np.repeat([one.number for one in same], _width(same[0], groups)) for same in shared.values()])
     return whole.take(np.argsort(number, kind="stable"))
+
+
+def predictions_table(items: Sequence[Item], asked: Sequence[Asked], spell: Callable[[int], str]) -> pa.Table:
+    """The likeliest tokens of each sentence, best first, in the order of the items."""
+    rows = [
+        (items[one.number].id, place, spell(int(token)), float(value))
+        for one in sorted(asked, key=lambda one: one.number)
+        if one.rows is not None and one.rows.top_token is not None and one.rows.top_logprob is not None
+        for place, (token, value) in enumerate(
+            zip(one.rows.top_token[one.row], one.rows.top_logprob[one.row], strict=True), 1
+        )
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * len(PREDICTIONS)
+    plain = pa.schema([(field.name, pa.string() if field.type == _WORD else field.type) for field in PREDICTIONS])
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, plain, strict=True)], plain).cast(
+        PREDICTIONS
+    )
 
 
 def _width(one: Asked, groups: Sequence[str]) -> int:

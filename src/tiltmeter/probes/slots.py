@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from tiltmeter.probes.candidates import compared
 from tiltmeter.probes.likelihood import Advance, Work
 from tiltmeter.probes.passes import in_batches
 from tiltmeter.probes.plan import Plan, make_plan
-from tiltmeter.probes.slot_rows import Asked, Rows, rows_table
+from tiltmeter.probes.slot_rows import Asked, Rows, predictions_table, rows_table
 from tiltmeter.probes.terms import TermList, term_list
 from tiltmeter.probes.views import Query
 from tiltmeter.store import ObservationCache, batches_of
@@ -31,6 +32,15 @@ Ints = NDArray[np.int64]
 MASK = "[MASK]"
 BLOCK_ITEMS = {"masked": 256, "causal": 16}
 """Sentences stored at a time: what an interruption can cost. A causal model reads each sentence once per term."""
+
+PREDICTIONS_KEPT = 10
+
+
+class Observed(NamedTuple):
+    """What was found: every listed term, and the likeliest predictions whatever they are."""
+
+    slots: pa.Table
+    predictions: pa.Table
 
 
 @dataclass(frozen=True)
@@ -62,25 +72,30 @@ class SlotsProbe:
         self.refused: set[tuple[str, str]] = set()
         self._lists: dict[str, TermList] = {}
 
-    def observe(self, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> pa.Table:
-        """One row per sentence and term; block by block, from the cache where it is there."""
+    def observe(self, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
+        """Every term and the likeliest predictions of every sentence; block by block, from the cache where it is there."""
         size = BLOCK_ITEMS[self.model.kind]
-        return pa.concat_tables(
-            self._block(number, items[first : first + size], groups)
-            for number, first in enumerate(range(0, len(items), size))
-        ).unify_dictionaries()
+        firsts = range(0, len(items), size)
+        blocks = [self._block(number, items[first : first + size], groups) for number, first in enumerate(firsts)]
+        return Observed(*(pa.concat_tables(tables).unify_dictionaries() for tables in zip(*blocks, strict=True)))
 
-    def _block(self, number: int, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> pa.Table:
-        table = self.cache.load_block("slots", number)
-        if table is None:
+    def _block(self, number: int, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
+        known = [self.cache.load_block(name, number) for name in Observed._fields]
+        if all(table is not None for table in known):
+            found = Observed(*known)
+            self.work.reused.update(batches_of(found.slots))
+        else:
             before = set(self.work.computed)
             asked = list(self._ask_masked(items, groups) if self.model.kind == "masked" else self._ask_causal(items, groups))
-            table = rows_table(items, list(groups), asked)
-            self.cache.save_block("slots", number, table, self.work.computed - before)
-        else:
-            self.work.reused.update(batches_of(table))
+            found = Observed(rows_table(items, list(groups), asked), predictions_table(items, asked, self._spelled))
+            for name, table in found._asdict().items():
+                self.cache.save_block(name, number, table, self.work.computed - before)
         self.advance(len(items))
-        return table
+        return found
+
+    def _spelled(self, token: int) -> str:
+        """A token as it would stand in the sentence, without the space in front."""
+        return self.model.tokens.decode([token]).strip()
 
     def _terms(self, groups: Mapping[str, Sequence[str]], before: str) -> TermList:
         if before not in self._lists:
@@ -135,10 +150,12 @@ class SlotsProbe:
         sequence = _sequence_of(plan)
         values = np.empty((len(plan), len(several)), dtype=np.float32)
         values[sequence] = logprob[:, several]
-        found = self._run(plan, terms.ids(1) if len(one) else np.empty((1, 0), dtype=np.int64), values)
+        tokens = terms.ids(1) if len(one) else np.empty((1, 0), dtype=np.int64)
+        found = self._run(plan, tokens, values, top=min(PREDICTIONS_KEPT, self.model.vocabulary))
         logprob[:, one], rank[:, one] = found.logprob[sequence], found.rank[sequence]
         rank[:, several] = found.value_rank[sequence]
-        rows = Rows(terms.terms, logprob, np.where(np.isnan(logprob), 0, rank), "vocabulary")
+        top = found.top_token[sequence], found.top_logprob[sequence]
+        rows = Rows(terms.terms, logprob, np.where(np.isnan(logprob), 0, rank), "vocabulary", *top)
         yield from (Asked(slot.number, n, rows) for n, slot in enumerate(slots))
 
     def _plan(self, slots: Sequence[Slot], masks: int) -> Plan:

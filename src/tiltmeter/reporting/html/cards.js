@@ -114,17 +114,22 @@ function allScores(n) {
 
 const MASK = /\[MASK\]|<mask>|\bBLANK\b|_{2,}/;
 
+const percent = (share) => (share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %");
+
 function slotCard(n) {
   const fills = chosen(), text = benchmark.items.slot[n], at = text.match(MASK);
   const shown = at ? [text.slice(0, at.index), make("mark", { class: "slot" }, "\u2002?\u2002"), text.slice(at.index + at[0].length)] : [text];
-  const list = [];
+  const listed = [];
   for (let k = fills.start[n]; k < fills.start[n] + fills.count[n]; k++) {
-    const share = fills.probability[k], percent = share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %";
-    list.push(make("li", { class: `term g${fills.group[k] % 4}` }, make("b", { dir: "auto" }, benchmark.terms[fills.term[k]]),
-      make("span", { class: "group" }, benchmark.groups[fills.group[k]]), make("span", { class: "rank" }, `rank ${fills.rank[k].toLocaleString("en")}, ${percent}`)));
+    listed.push(make("li", { class: `term g${fills.group[k] % 4}` }, make("b", { dir: "auto" }, benchmark.terms[fills.term[k]]),
+      make("span", { class: "group" }, benchmark.groups[fills.group[k]]), make("span", { class: "rank" }, `rank ${fills.rank[k].toLocaleString("en")}, ${percent(fills.probability[k])}`)));
   }
-  const body = list.length ? make("ul", { class: "terms" }, ...list) : make("p", { class: "preference" }, `Missing: ${fills.reasons[n] ?? "no term could be ranked"}`);
-  return make("li", {}, head(n), make("p", { class: "sentence" }, make("span", { class: "text", dir: "auto" }, ...shown)), body);
+  const first = (fills.top?.[n] ?? []).map(([token, group, share]) => make("li", { class: group < 0 ? "term other" : `term g${group % 4}` },
+    make(group < 0 ? "span" : "b", { class: "token-text", dir: "auto" }, token), ...(group < 0 ? [] : [make("span", { class: "group" }, benchmark.groups[group])]), make("span", { class: "rank" }, percent(share))));
+  const body = listed.length ? [make("p", { class: "terms-of" }, "Listed terms, by rank"), make("ul", { class: "terms" }, ...listed)]
+    : [make("p", { class: "preference" }, `Missing: ${fills.reasons[n] ?? "no term could be ranked"}`)];
+  if (first.length) body.unshift(make("p", { class: "terms-of" }, "First predictions"), make("ol", { class: "terms" }, ...first));
+  return make("li", {}, head(n), make("p", { class: "sentence" }, make("span", { class: "text", dir: "auto" }, ...shown)), ...body);
 }
 
 /** What a scorer makes of the words that are coloured, by the view they were read in. */
@@ -140,7 +145,7 @@ const MADE_OF = {
 function legend() {
   if (benchmark.kind === "slots") {
     const among = chosen().among === "candidates" ? "the listed terms" : "the whole vocabulary";
-    return $("legend").replaceChildren(make("p", {}, `The listed terms that this model ranks highest at the mask, among ${among}; colour and label name their group.`));
+    return $("legend").replaceChildren(make("p", {}, `What this model predicts at the mask, and the listed terms that it ranks highest among ${among}; colour and label name their group.`));
   }
   const tokens = benchmark.tokens.find((one) => one.model === chosenModel());
   if (!tokens) return $("legend").replaceChildren(make("p", {}, make("mark", {}, "Marked"), " words differ between the two sentences. Words are not coloured: the token table of this model is not here."));

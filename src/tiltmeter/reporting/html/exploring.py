@@ -12,6 +12,7 @@ from tiltmeter.reporting.html.packing import Pack
 from tiltmeter.reporting.html.tabulating import SCORERS, in_order
 from tiltmeter.reporting.html.tokens import token_columns
 from tiltmeter.reporting.html.warning import Flags
+from tiltmeter.slot_tables import Slots
 from tiltmeter.studies._flags import FLAGS
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def _slot_benchmarks(material: Material, pack: Pack) -> Iterator[dict[str, Any]]
             "terms": terms,
             "items": _items(items, pack, {}, ("slot",)),
             "fills": [
-                _fills(rows[rows["model"] == model], items, (groups, terms), pack) | {"model": n}
+                _fills(rows[rows["model"] == model], items, (groups, terms), pack)
+                | {"model": n, "top": _first_predictions(material.slots, model, items, groups)}
                 for n, model in enumerate(material.models)
                 if (rows["model"] == model).any()
             ],
@@ -158,3 +160,17 @@ def _fills(rows: pd.DataFrame, items: pd.DataFrame, names: tuple[list[str], list
         "probability": pack.array(shown["probability"], "float32"),
         "reasons": {n: why for n, why in unasked.items() if items["item"].iloc[n] not in asked},
     }
+
+
+def _first_predictions(slots: Slots, model: str, items: pd.DataFrame, groups: list[str]) -> list[list[Any]]:
+    """Per slot the likeliest tokens, best first: the token, the group that lists it (−1: none), its probability."""
+    found: dict[str, list[Any]] = {item: [] for item in items["item"]}
+    known = slots.predictions
+    if known is None:
+        return list(found.values())
+    ours = known[(known["model"] == model) & known["benchmark"].isin(items["benchmark"])]
+    for item, token, group, share in zip(ours["item"], ours["token"], ours["group"], ours["probability"], strict=True):
+        place = groups.index(group) if isinstance(group, str) and group in groups else -1
+        if item in found and np.isfinite(share):
+            found[item].append([str(token), place, round(float(share), 5)])
+    return list(found.values())

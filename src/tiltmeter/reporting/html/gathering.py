@@ -63,7 +63,10 @@ class Source:
             return frame.assign(**{key: frame[key].astype(object).map(new) for key, new in names.items() if key in frame})
 
         scores = replace(self.scores, frame=named(self.scores.frame), items=named(self.scores.items))
-        slots = self.slots and replace(self.slots, frame=named(self.slots.frame), items=named(self.slots.items))
+        slots = self.slots
+        if slots is not None:
+            shown = None if slots.predictions is None else named(slots.predictions)
+            slots = replace(slots, frame=named(slots.frame), items=named(slots.items), predictions=shown)
         return replace(
             self, scores=scores, slots=slots, estimates=named(self.estimates), models=models, benchmarks=benchmarks
         )
