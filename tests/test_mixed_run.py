@@ -14,7 +14,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN
 from test_cli import tiltmeter as command
-from tiltmeter import TiltmeterError
+from tiltmeter import TiltmeterError, catalog
 from tiltmeter.associating import Asking
 from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
@@ -108,3 +108,14 @@ def test_figures_and_tables_of_association_tests(tmp_path: Path) -> None:
     run(BERT, "seat", output=tmp_path / "r", options=QUICK)
     with pytest.raises(TiltmeterError, match="--by test"):
         tiltmeter.figure("estimates", tmp_path / "r")
+
+
+@pytest.mark.parametrize("benchmark", ["seat", "plumb-slots"])
+def test_no_study_of_scores_stumbles_over_a_run_without_any(tmp_path: Path, benchmark: str) -> None:
+    run(BERT, benchmark, output=tmp_path / "r", options=QUICK)
+    for name in catalog.names("studies"):
+        if name != "debiasing":
+            with pytest.raises(TiltmeterError, match="hold no scores of sentences"):
+                tiltmeter.study(name, tmp_path / "r")
+    with pytest.raises(TiltmeterError, match="hold no scores of sentences"):
+        tiltmeter.figure("robustness", tmp_path / "r")

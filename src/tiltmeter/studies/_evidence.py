@@ -125,6 +125,11 @@ def load_evidence(
     lacking = [name for name in names if name not in set(scores.frame["scorer"])]
     if lacking:
         raise TiltmeterError(f"No scores by {', '.join(lacking)} in these runs.")
+    if not len(scores):
+        raise TiltmeterError(
+            "These runs hold no scores of sentences, which this study reads. What fills slots, and SEAT beside it, is "
+            "compared by `tiltmeter study debiasing`."
+        )
     return Evidence(_leave_out(scores, (without,) if isinstance(without, str) else without), folders, names)
 
 
