@@ -88,6 +88,10 @@ def test_a_mistake_found_after_the_start_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError, match="corrupt or truncated"):
         run(BERT, "ceat", output=tmp_path / "r", options=replace(QUICK, asking=asking))
     assert not (tmp_path / "r").exists()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(TiltmeterError, match="corrupt or truncated"):
+        run(BERT, "ceat", output=tmp_path / "mine", options=replace(QUICK, asking=asking))
+    assert list((tmp_path / "mine").iterdir()) == []  # a folder that was there stays
 
 
 @pytest.mark.parametrize("benchmark", ["starter-pairs", "plumb-slots", "ilps", "ceat"])

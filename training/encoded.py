@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.corpora.sentences import split_sentences
 from tiltmeter.errors import TiltmeterError
 from training.recipe import Recipe
-from training.text import is_held_out, read_lines, split_sentences
+from training.text import is_held_out, read_lines
 
 CHUNK = 5_000  # lines
 BYTE_LEVEL = ("roberta", "gpt2")

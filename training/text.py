@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import lzma
-import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.packed import open_packed
 
 HELD_OUT = 200  # one line in this many
 FEWEST_LINES = 200
-BOUNDARY = re.compile(r"(?<=[.!?])(?P<close>[\"')\]”’]*)\s+(?=[\"'(\[“‘]?[A-Z])")
-ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Prof|Gen|Col|Capt|Lt|Sgt|Rev|Hon|Jr|Sr|No|Vol|vs|etc|Fig|pp|ca)|\b[A-Z])\.$"
-)
 
 
 def read_lines(paths: Sequence[Path]) -> Iterator[str]:
@@ -39,7 +33,7 @@ def read_lines(paths: Sequence[Path]) -> Iterator[str]:
 def _lines_of(path: Path) -> Iterator[str]:
     number = 0
     try:
-        with open_bytes(path) as file:
+        with open_packed(path) as file:
             for number, raw in enumerate(file, 1):
                 if b"\x00" in raw:
                     raise TiltmeterError(f"{path}, line {number}: a zero byte; this is not a text file.")
@@ -51,31 +45,6 @@ def _lines_of(path: Path) -> Iterator[str]:
         raise TiltmeterError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
 
 
-def open_bytes(path: Path) -> io.BufferedIOBase:
-    """What is in the file, unpacked."""
-    if path.suffix == ".xz":
-        return lzma.open(path)
-    if path.suffix == ".gz":
-        return gzip.open(path)
-    return path.open("rb")
-
-
 def is_held_out(line: str) -> bool:
     """One line in 200, chosen by its own checksum: neither order nor file names matter."""
     return zlib.crc32(line.encode()) % HELD_OUT == 0
-
-
-def split_sentences(line: str) -> list[str]:
-    """A plain splitter: after . ! ? before a capital, but not after an initial or a title.
-
-    >>> split_sentences('Dr. A. Hill came. "Who?" she asked. Nobody knew.')
-    ['Dr. A. Hill came.', '"Who?" she asked.', 'Nobody knew.']
-    """
-    sentences: list[str] = []
-    start = 0
-    for boundary in BOUNDARY.finditer(line):
-        end = boundary.end("close")
-        if not ABBREVIATION.search(line[start:end]):
-            sentences.append(line[start:end])
-            start = boundary.end()
-    return [*sentences, line[start:]]

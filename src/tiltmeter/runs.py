@@ -43,7 +43,7 @@ class Run:
     slots: Slots | None = None
 
     def _repr_html_(self) -> str:
-        from tiltmeter import as_html  # how things look is decided in report/, which is above
+        from tiltmeter import as_html  # how things look is decided in reporting/, which is above
 
         return as_html(self)
 
@@ -137,6 +137,7 @@ def opening(folder: Path, manifest: dict[str, Any]) -> Iterator[Callable[[], Non
 
     What can be mended by the user ends it without a trace; killed or interrupted, it stays as an unfinished run.
     """
+    there = folder.exists()
 
     @cache
     def begin() -> None:
@@ -147,7 +148,9 @@ def opening(folder: Path, manifest: dict[str, Any]) -> Iterator[Callable[[], Non
         yield begin
     except TiltmeterError:
         if begin.cache_info().currsize and [path.name for path in folder.iterdir()] == ["manifest.json"]:
-            shutil.rmtree(folder)
+            (folder / "manifest.json").unlink()
+            if not there:
+                folder.rmdir()
         raise
 
 

@@ -43,7 +43,7 @@ class Slots:
         return len(self.frame)
 
     def _repr_html_(self) -> str:
-        from tiltmeter import as_html  # how things look is decided in report/, which is above
+        from tiltmeter import as_html  # how things look is decided in reporting/, which is above
 
         return as_html(self)
 
@@ -85,13 +85,18 @@ class Slots:
         lacking = [name for name in SLOT_COLUMNS if name not in frame]
         if lacking:
             raise TiltmeterError(f"{folder / FILE} lacks the columns {', '.join(lacking)}.")
-        frame = frame.astype({name: object for name in frame if frame[name].dtype == "category"})
+        frame = _plain(frame)
         items = read_table(folder / "items.parquet").to_pandas()
         manifest = read_json(folder / "manifest.json") if (folder / "manifest.json").is_file() else {}
         ours = tuple(one for one in manifest.get("evaluations", ()) if "top_k" in one)
         items = items[items["benchmark"].isin(frame["benchmark"].unique())]
         path = folder / PREDICTIONS  # runs from before there were any have none
-        return cls(frame, items, ours, read_table(path).to_pandas() if path.is_file() else None)
+        return cls(frame, items, ours, _plain(read_table(path).to_pandas()) if path.is_file() else None)
+
+
+def _plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Words as words: categories are for the file."""
+    return frame.astype({name: object for name in frame if frame[name].dtype == "category"})
 
 
 def best_matches(frame: pd.DataFrame) -> pd.DataFrame:

@@ -68,7 +68,7 @@ class Scores:
         import pandas as pd
 
         if not parts:
-            return cls(pd.DataFrame(columns=list(SCORE_COLUMNS)), pd.DataFrame(columns=list(ITEM_COLUMNS)))
+            return cls.none(pd.DataFrame(columns=list(ITEM_COLUMNS)))
         items = pd.concat([part.items for part in parts], ignore_index=True)
         return cls(
             pd.concat([part.frame for part in parts], ignore_index=True),
@@ -84,7 +84,7 @@ class Scores:
         return len(self.frame)
 
     def _repr_html_(self) -> str:
-        from tiltmeter import as_html  # how things look is decided in report/, which is above
+        from tiltmeter import as_html  # how things look is decided in reporting/, which is above
 
         return as_html(self)
 

@@ -50,7 +50,7 @@ class Finding:
 
     def _repr_html_(self) -> str:
         """What it says, and its main table, for a notebook."""
-        from tiltmeter import as_html  # how things look is decided in report/, which is above
+        from tiltmeter import as_html  # how things look is decided in reporting/, which is above
 
         return as_html(self)
 
