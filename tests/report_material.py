@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from tiltmeter import Scores, estimate
 from tiltmeter.reporting.html.packing import unpack
-from tiltmeter.runs import Run, write_estimates
+from tiltmeter.run_folders import write_estimates
+from tiltmeter.runs import Run
 from tiltmeter.store import OBSERVATIONS, write_json, write_table
 
 NASTY = (

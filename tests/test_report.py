@@ -27,8 +27,9 @@ from tiltmeter.reporting.html import gather, page, write_report
 from tiltmeter.reporting.html.drawing import Scale, bar, tone
 from tiltmeter.reporting.html.packing import Pack, island, unpack
 from tiltmeter.reporting.html.spans import spans_of
+from tiltmeter.run_folders import write_estimates
 from tiltmeter.running import run
-from tiltmeter.runs import import_run, load_run, write_estimates
+from tiltmeter.runs import import_run, load_run
 from tiltmeter.studies import Finding
 
 

@@ -18,7 +18,8 @@ from tiltmeter.reporting.html.drawing import Scale
 from tiltmeter.reporting.html.headlines import _compared, _verdict
 from tiltmeter.reporting.html.warning import power
 from tiltmeter.reporting.words import headline
-from tiltmeter.runs import Run, write_estimates
+from tiltmeter.run_folders import write_estimates
+from tiltmeter.runs import Run
 from tiltmeter.store import write_json
 
 

@@ -18,17 +18,8 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.evaluating import Options, Watch, associate_all, evaluate, unwatched
 from tiltmeter.paired import check_columns
 from tiltmeter.probes.batching import check_batch_tokens
-from tiltmeter.runs import (
-    Run,
-    estimate_all,
-    keep_observations,
-    of_associations,
-    opening,
-    output_folder,
-    together,
-    write_associations,
-    write_estimates,
-)
+from tiltmeter.run_folders import keep_observations, opening, output_folder, write_associations, write_estimates
+from tiltmeter.runs import Run, estimate_all, of_associations, together
 from tiltmeter.scoring import check_alignment
 from tiltmeter.slot_estimating import READS
 from tiltmeter.slot_filling import check_top_k

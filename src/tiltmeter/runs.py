@@ -1,15 +1,9 @@
-"""A run folder: reading one back, writing estimates, keeping the observations it used, and importing published scores."""
+"""Runs: what one found put together and estimated, one or several read back, and one made of published scores."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +14,14 @@ from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings, estimate
 from tiltmeter.importing import import_scores
+from tiltmeter.run_folders import clear, output_folder, read_estimates, write_estimates
 from tiltmeter.slot_estimating import READS, estimate_slots, slot_measures
 from tiltmeter.slot_tables import Slots
-from tiltmeter.store import read_json, write_json, write_table, write_text
+from tiltmeter.store import read_json
 from tiltmeter.tables import Scores
 
 if TYPE_CHECKING:
     import pandas as pd
-
-COUNTS = ("n", "n_missing", "n_ties")
-NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
 
 
 @dataclass(frozen=True)
@@ -97,108 +89,6 @@ def estimate_all(
             "(Association tests are estimated when they are run; estimates.csv has them.)"
         )
     return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0][list(ESTIMATE_COLUMNS)]
-
-
-def output_folder(output: str | Path | None) -> Path:
-    """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
-    folder = Path(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
-    if folder.exists() and not folder.is_dir():
-        raise TiltmeterError(f"{folder} is a file; -o names a folder.")
-    above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not above.is_dir():
-        raise TiltmeterError(f"{folder} cannot be made: {above} is a file.")
-    if folder.is_dir() and any(folder.iterdir()) and not _is_run(folder):
-        raise TiltmeterError(f"{folder} holds other files and no tiltmeter run; choose another folder with -o.")
-    return folder
-
-
-def _is_run(folder: Path) -> bool:
-    try:
-        return "tiltmeter" in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return False
-
-
-def clear(folder: Path) -> None:
-    """Takes away what an earlier run left."""
-    try:
-        tables = ("scores.parquet", "slots.parquet", "predictions.parquet", "associations.parquet", "items.parquet")
-        for stale in (*tables, "estimates.csv", "estimates.json", "report.html"):
-            (folder / stale).unlink(missing_ok=True)
-    except OSError as error:
-        raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
-    for stale in ("observations", "studies"):
-        shutil.rmtree(folder / stale, ignore_errors=True)
-
-
-@contextmanager
-def opening(folder: Path, manifest: dict[str, Any]) -> Iterator[Callable[[], None]]:
-    """Gives what begins a run, to be called when a model is loaded and can be asked: an earlier run is replaced only then.
-
-    What can be mended by the user ends it without a trace; killed or interrupted, it stays as an unfinished run.
-    """
-    there = folder.exists()
-
-    @cache
-    def begin() -> None:
-        clear(folder)
-        write_json(folder / "manifest.json", manifest)
-
-    try:
-        yield begin
-    except TiltmeterError:
-        if begin.cache_info().currsize and [path.name for path in folder.iterdir()] == ["manifest.json"]:
-            (folder / "manifest.json").unlink()
-            if not there:
-                folder.rmdir()
-        raise
-
-
-def keep_observations(folder: Path, manifests: Sequence[dict[str, Any]]) -> None:
-    """Links (or copies) the token tables into the run, so that it can be read without the cache or the model."""
-    for one in manifests:
-        source = one.get("observations", {}).get("folder")
-        if not source:
-            continue
-        for view in one["views"]:
-            target = folder / "observations" / one["model"]["shown_as"].replace("/", "--") / one["benchmark"]["name"] / view
-            target.mkdir(parents=True, exist_ok=True)
-            for block in sorted((Path(source) / view).glob("block-*.parquet")):
-                (target / block.name).unlink(missing_ok=True)  # never write into a link: the cache is at its other end
-                try:
-                    os.link(block, target / block.name)
-                except OSError:  # another file system
-                    shutil.copyfile(block, target / block.name)
-
-
-def write_estimates(folder: Path, table: pd.DataFrame) -> None:
-    """estimates.csv and estimates.json."""
-    write_text(folder / "estimates.csv", table.to_csv(index=False))
-    write_text(
-        folder / "estimates.json",
-        table.to_json(orient="records", indent=1, force_ascii=False, double_precision=15) + "\n",
-    )
-
-
-def write_associations(folder: Path, found: Sequence[Associated]) -> None:
-    """associations.parquet: one row per association that was read."""
-    import pandas as pd
-    import pyarrow as pa
-
-    facts = [one.facts for one in found if len(one.facts)]
-    if facts:
-        whole = pd.concat(facts, ignore_index=True)
-        write_table(folder / "associations.parquet", pa.Table.from_pandas(whole, preserve_index=False))
-
-
-def read_estimates(path: Path) -> pd.DataFrame:
-    """estimates.csv as it was written, to the last digit: only numbers can be missing, and a model may be called NA."""
-    import pandas as pd
-
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    for name in set(table) & {*COUNTS, *NUMBERS}:
-        table[name] = [int(float(text)) if name in COUNTS else float(text or "nan") for text in table[name]]
-    return table
 
 
 def load_run(folder: str | Path) -> Run:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import Settings
 from tiltmeter.measures._matched import normalised
-from tiltmeter.runs import read_estimates
+from tiltmeter.run_folders import read_estimates
 from tiltmeter.slot_estimating import Fills, fills_of
 from tiltmeter.slot_tables import best_matches, best_terms
 from tiltmeter.studies._evidence import Evidence
