@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 from collections.abc import Callable
@@ -437,6 +438,23 @@ def test_the_weights_hash(bert: Path, tmp_path: Path) -> None:
     assert load_model(copy).weights_hash != first
     edit_weights(bert, lambda tensor: tensor + 1e-3, only="cls.predictions.bias")
     assert load_model(bert).weights_hash != first
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_loading_leaves_the_garbage_collector_as_it_was(bert: Path, collecting: bool) -> None:
+    (gc.enable if collecting else gc.disable)()
+    try:
+        load_model(bert)
+        assert gc.isenabled() == collecting
+        with pytest.raises(TiltmeterError):
+            load_model("/nowhere")
+        assert gc.isenabled() == collecting and gc.get_freeze_count() == 0
+        gc.freeze()  # what a server does before it forks is not undone
+        load_model(bert)
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+        gc.enable()
 
 
 def test_a_model_in_memory_scores_as_its_folder(bert: Path, pairs: Path) -> None:

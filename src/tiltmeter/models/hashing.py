@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
@@ -21,19 +23,36 @@ def weight_files(folder: Path) -> list[Path]:
     return []
 
 
-def check_card(folder: Path, name: str) -> None:
+def digest_files(files: list[Path]) -> Future[list[bytes]]:
+    """The sha256 of each, computed beside the loading: both read every byte, and neither waits for the other."""
+    digests: Future[list[bytes]] = Future()
+
+    def read() -> None:
+        try:
+            digests.set_result([_digest(path) for path in files])
+        except OSError as error:
+            digests.set_exception(error)
+
+    Thread(target=read, daemon=True).start()  # whoever gives up meanwhile need not wait for it
+    return digests
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").digest()
+
+
+def check_card(folder: Path, name: str, files: list[Path], digests: Future[list[bytes]]) -> None:
     """Refuses weights that are not those that the folder's card.json tells of (a truncated file, a broken download)."""
     card, weights = folder / "card.json", folder / "model.safetensors"
-    if not (card.is_file() and weights.is_file()):
+    if not (card.is_file() and weights in files):
         return
     try:
         facts = json.loads(card.read_text("utf-8"))
     except ValueError:  # somebody else's card
         return
     expected = facts.get("weights_sha256") if isinstance(facts, dict) else None
-    with weights.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if expected and found != expected:
+    if expected and (found := digests.result()[files.index(weights)].hex()) != expected:
         raise TiltmeterError(
             f"{name}: {weights.name} is damaged or was changed. Its sha256 is {found[:16]}…, and {card.name} says "
             f"{str(expected)[:16]}…. Install tiltmeter (or copy the folder) again; if you changed the weights on purpose, "
@@ -41,12 +60,9 @@ def check_card(folder: Path, name: str) -> None:
         )
 
 
-def hash_weights(files: list[Path], config: Any) -> str:
+def hash_weights(digests: Future[list[bytes]], config: Any) -> str:
     """sha256 over the weight files and the configuration (the same weights act differently under another one)."""
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    digest = hashlib.sha256(b"".join(digests.result()))
     digest.update(_config_text(config).encode())
     return digest.hexdigest()
 

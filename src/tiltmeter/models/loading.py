@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.hashing import WEIGHT_PATTERNS, check_card, hash_weights, weight_files
+from tiltmeter.models.hashing import WEIGHT_PATTERNS, check_card, digest_files, hash_weights, weight_files
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
@@ -18,6 +21,22 @@ EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm"
 """Our own small models (see `training/`), so that a first run measures something real without a download."""
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Importing transformers makes very many objects that stay: looking for garbage among them is a fifth of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            if not gc.get_freeze_count():  # else this would undo what somebody froze
+                gc.freeze()  # there and back: all that was made counts as old, and is not searched at once
+                gc.unfreeze()
+            gc.enable()
+
+
+@_without_collecting()
 def load_model(
     name_or_folder: str | Path,
     *,
@@ -35,7 +54,6 @@ def load_model(
         raise TiltmeterError(f"A model's kind is {' or '.join(KINDS)}, not '{kind}'.")
     if precision not in PRECISIONS:
         raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
-    _quieten()
     name = str(name_or_folder)
     folder, gguf = _folder(name, revision)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": True}
@@ -44,7 +62,9 @@ def load_model(
     files = [folder / gguf] if gguf else weight_files(folder)
     if not files:
         raise TiltmeterError(f"{folder} has no weights: expected one of {', '.join(WEIGHT_PATTERNS)} in it.")
-    check_card(folder, name)
+    digests = digest_files(files)
+    _quieten()
+    check_card(folder, name, files, digests)
     config = _guard(name, lambda: _auto("AutoConfig").from_pretrained(folder, **options))
     kind = kind or detect_kind(config, name)
     place = _device(device)
@@ -55,7 +75,7 @@ def load_model(
     facts = {
         "name": name,
         "revision": folder.name if folder.parent.name == "snapshots" else revision,
-        "weights_sha256": hash_weights(files, config),
+        "weights_sha256": hash_weights(digests, config),
         "precision": precision,
     }
     module = module.to(place)
@@ -84,6 +104,7 @@ def wrap_model(
     return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit), facts)
 
 
+@_without_collecting()
 def check_model(name: str | Path) -> str | None:
     """The kind of a model that is here; refuses a folder that cannot be one before another is asked for hours.
 
@@ -129,6 +150,7 @@ def _hub_folder(name: str, revision: str | None) -> Path:
     """Downloads (or finds in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
     import huggingface_hub
 
+    huggingface_hub.utils.enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
     small = ["*.json", "*.txt", "*.model", "*.py", "*.jinja"]
     for weights in ("*.safetensors", "*.bin"):
         try:

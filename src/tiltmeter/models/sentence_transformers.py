@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import loading
 from tiltmeter.models.encoder import Encoder, encoder_of
-from tiltmeter.models.hashing import hash_weights, weight_files
+from tiltmeter.models.hashing import digest_files, hash_weights, weight_files
 from tiltmeter.models.kinds import usable_length
 from tiltmeter.models.tokenization import Tokenization
 
@@ -40,6 +40,7 @@ def _load_folder(folder: Path, precision: str, device: str) -> Encoder:
     files = weight_files(inner)
     if not files:
         raise TiltmeterError(f"{inner} has no weights.")
+    digests = digest_files(files)
     options = {"local_files_only": True}
     config = loading._guard(name, lambda: loading._auto("AutoConfig").from_pretrained(inner, **options))
     place = loading._device(device)
@@ -59,7 +60,7 @@ def _load_folder(folder: Path, precision: str, device: str) -> Encoder:
         "kind": "encoder",
         "architecture": type(module).__name__,
         "parameters": sum(parameter.numel() for parameter in module.parameters()),
-        "weights_sha256": hash_weights(files, config),
+        "weights_sha256": hash_weights(digests, config),
         "precision": precision,
         "device": place,
         "pooling": pooling,
