@@ -95,6 +95,17 @@ def test_the_same_seed_gives_the_same_table_and_company_does_not_matter() -> Non
     assert not alone["low"].equals(tiltmeter.estimate(one, seed=8, resamples=200)["low"])
 
 
+def test_threads_do_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    models = [make_scores(rng.normal(0.3, 1, 60), rng.normal(0, 1, 60), model=name) for name in "abcde"]
+    frame = pd.concat([one.frame for one in models], ignore_index=True)
+    together = Scores(frame, models[0].items)
+    several = tiltmeter.estimate(together, resamples=100)
+    monkeypatch.setattr("tiltmeter.estimating.MOST_THREADS", 1)
+    pd.testing.assert_frame_equal(tiltmeter.estimate(together, resamples=100), several, check_exact=True)
+    assert several["model"].drop_duplicates().tolist() == list("abcde")
+
+
 def test_every_interval_holds_its_value() -> None:
     table = tiltmeter.estimate(golden_scores("tiny-bert-cased"), resamples=300)
     known = table[table["value"].notna() & table["low"].notna()]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +40,8 @@ ESTIMATE_COLUMNS = (
 )  # fmt: skip
 DEFAULT_BY = ("bias_type", "direction")
 MINIMUM_RESAMPLES = 100
+MOST_THREADS = min(4, os.cpu_count() or 1)
+"""Each holds some tens of megabytes of draws."""
 
 
 @dataclass(frozen=True)
@@ -95,18 +100,26 @@ def estimate(
     settings.check()
     columns = [by] if isinstance(by, str) else list(by)
     extra = [column for column in columns if column not in ("bias_type", "direction", "target", "all")]
-    rows: list[dict[str, Any]] = []
     pairs = list(pair_up(scores, extra))
     check_measures(pairs, measures)
-    variance = catalog.find("measures", "group_variance")
-    for paired in pairs:
-        parts = {column: _parts(paired, column) for column in columns}
-        for measure in choose_measures(paired, measures):
-            for one in _all_groups(paired, measure, parts, settings):
-                rows.append(_row(paired, measure, one))
-            if "group" in columns and measure.name == "bias_score":
-                rows += [_row(paired, variance, one) for one in _domains(paired, settings)]
+    every = partial(_every_measure, names=measures, columns=columns, settings=settings)
+    with ThreadPoolExecutor(MOST_THREADS) as threads:  # most of it is numpy, which lets others run meanwhile
+        rows = [row for found in threads.map(every, pairs) for row in found]
     return pd.DataFrame(rows, columns=list(ESTIMATE_COLUMNS))
+
+
+def _every_measure(
+    paired: Paired, names: Sequence[str] | None, columns: Sequence[str], settings: Settings
+) -> list[dict[str, Any]]:
+    """The rows of one model, benchmark and scorer. Every number has a random stream of its own: any order gives the same."""
+    rows: list[dict[str, Any]] = []
+    parts = {column: _parts(paired, column) for column in columns}
+    for measure in choose_measures(paired, names):
+        rows += [_row(paired, measure, one) for one in _all_groups(paired, measure, parts, settings)]
+        if "group" in columns and measure.name == "bias_score":
+            variance = catalog.find("measures", "group_variance")
+            rows += [_row(paired, variance, one) for one in _domains(paired, settings)]
+    return rows
 
 
 def choose_measures(paired: Paired, names: Sequence[str] | str | None) -> list[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Paired:
     scores: dict[str, Floats]
     reasons: dict[str, NDArray[np.object_]]
     groups: pd.DataFrame
+    _codes: dict[str, Ints] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -45,6 +47,14 @@ class Paired:
             {role: values[index] for role, values in self.reasons.items()},
             self.groups[index] if index.dtype == bool else self.groups.iloc[index],
         )
+
+    def codes(self, column: str) -> Ints:
+        """The groups of a column as numbers, in the order of their names; kept, since every measure asks for them."""
+        import pandas as pd
+
+        if column not in self._codes:
+            self._codes[column] = np.asarray(pd.factorize(self.groups[column].astype(str), sort=True)[0], dtype=np.int64)
+        return self._codes[column]
 
     def roles_of(self, measure: Entry) -> list[str]:
         """The roles a measure reads."""

@@ -36,9 +36,9 @@ class Sample:
     @classmethod
     def of(cls, paired: Paired, stratify_by: str) -> Sample:
         """Sorts the items by stratum (stable, so that equal data give equal draws)."""
-        order = np.argsort(_codes(paired, stratify_by), kind="stable")
-        ordered = paired.take(order)
-        return cls(ordered, *(_codes(ordered, column) for column in (stratify_by, "bias_type", "target")))
+        order = np.argsort(paired.codes(stratify_by), kind="stable")
+        codes = (paired.codes(column)[order] for column in (stratify_by, "bias_type", "target"))
+        return cls(paired.take(order), *codes)
 
     def draws(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
         """Item indices drawn with replacement inside each stratum, some draws at a time."""
@@ -159,9 +159,3 @@ def _portions(total: int, n: int) -> Iterator[int]:
     step = max(1, CELLS_AT_ONCE // max(1, n))
     for first in range(0, total, step):
         yield min(step, total - first)
-
-
-def _codes(paired: Paired, column: str) -> Ints:
-    import pandas as pd
-
-    return np.asarray(pd.factorize(paired.groups[column].astype(str), sort=True)[0], dtype=np.int64)
