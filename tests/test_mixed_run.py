@@ -22,6 +22,7 @@ from tiltmeter.running import run
 from tiltmeter.runs import Run, load_run
 
 BERT = GOLDEN / "models" / "tiny-bert-cased"
+GPT2 = GOLDEN / "models" / "tiny-gpt2"
 QUICK = Options(settings=Settings(100), limit=12, cache=False)
 
 
@@ -61,6 +62,34 @@ def test_a_measure_named_takes_the_rows_of_its_kind_alone(tmp_path: Path) -> Non
     with pytest.raises(TiltmeterError, match="no benchmark here has that"):
         run(BERT, "starter-pairs", "aul", ["effect_size"], output=tmp_path / "s", options=QUICK)
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "scorers", "measures", "asked"),
+    [
+        (BERT, None, None, {"plumb-pairs", "plumb-slots"}),
+        (BERT, "aul", None, {"plumb-pairs"}),
+        (BERT, None, "bias_score", {"plumb-pairs"}),
+        (BERT, None, "mps", {"plumb-slots"}),
+        (BERT, "aul", ["bias_score", "mps"], {"plumb-pairs", "plumb-slots"}),
+        (GPT2, None, None, {"plumb-pairs"}),
+        (GPT2, None, "mps", {"plumb-slots"}),
+    ],
+)
+def test_without_benchmarks_the_embedded_ones_that_are_concerned(
+    tmp_path: Path, model: Path, scorers: str | None, measures: str | list[str] | None, asked: set[str]
+) -> None:
+    done = run(model, None, scorers, measures, tmp_path / "r", replace(QUICK, limit=3))
+    assert set(done.estimates["benchmark"]) == asked
+    assert {one["benchmark"]["name"] for one in done.manifest["evaluations"]} == asked
+
+
+def test_words_for_slots_are_asked_of_a_causal_model_too(tmp_path: Path) -> None:
+    words = tmp_path / "words.json"
+    words.write_text('{"one": ["he", "she"], "other": ["they", "we"]}')
+    done = run(GPT2, output=tmp_path / "r", options=replace(QUICK, limit=3, terms=words))
+    assert set(done.estimates["benchmark"]) == {"plumb-pairs", "plumb-slots"}
+    assert done.slots is not None and set(done.slots.frame["group"]) == {"one", "other"}
 
 
 def test_estimates_again_from_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

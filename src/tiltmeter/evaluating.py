@@ -59,8 +59,12 @@ def evaluate(
     options: Options,
     watch: Watch,
     begin: Callable[[], None],
+    slots_of_all: bool = True,
 ) -> Iterator[Scores | Slots]:
-    """Every model on the pairs and the slots; `begin` is called once a model is loaded and all can be asked."""
+    """Every model on the pairs and the slots (unless of all, those of masked models alone).
+
+    `begin` is called once a model is loaded and all can be asked.
+    """
     kinds = {name: options.kind or check_model(name) for name in models}  # of a hub model known only when it is loaded
     for name, kind in kinds.items():
         if kind:
@@ -71,7 +75,8 @@ def evaluate(
         if model.name in taken:  # two folders of the same name
             model.name = f"{model.name}-{model.weights_hash[:8]}"
         wanted = scorers_for(model.kind, scorers, name, set(kinds.values()) | {model.kind})
-        for benchmark in benchmarks:
+        its = [one for one in benchmarks if slots_of_all or model.kind == "masked" or not one.slot_items]
+        for benchmark in its:
             if benchmark.slot_items:
                 check_slots(model, benchmark, options.top_k)
             else:
@@ -79,7 +84,7 @@ def evaluate(
         if not taken:
             begin()
         taken.add(model.name)
-        for benchmark in benchmarks:
+        for benchmark in its:
             with watch(f"{model.name} × {benchmark.name}", len(benchmark.scored_items or benchmark.slot_items)) as advance:
                 how: dict[str, Any] = {
                     "cache": options.cache, "batch_tokens": options.batch_tokens, "advance": advance,

@@ -15,6 +15,7 @@ from tiltmeter import __version__, catalog
 from tiltmeter.associating import check_asking, check_models
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark, takes_terms
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.estimating import DEFAULT_BY
 from tiltmeter.evaluating import Options, Watch, associate_all, evaluate, unwatched
 from tiltmeter.paired import check_columns
 from tiltmeter.probes.batching import check_batch_tokens
@@ -27,13 +28,14 @@ from tiltmeter.store import write_json
 from tiltmeter.tables import items_table
 
 DEFAULT_MODELS = ("plumb-mlm", "plumb-clm")
-DEFAULT_BENCHMARKS = ("plumb-pairs",)
+DEFAULT_BENCHMARKS = ("plumb-pairs", "plumb-slots")
+"""The second is by default for masked models alone: a causal one has to write every term into every sentence."""
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pandas", "pyarrow", "scipy")
 
 
 def run(
     models: str | Path | Sequence[str | Path] = DEFAULT_MODELS,
-    benchmarks: str | Path | Sequence[str | Path] = DEFAULT_BENCHMARKS,
+    benchmarks: str | Path | Sequence[str | Path] | None = None,
     scorers: str | Sequence[str] | None = None,
     measures: str | Sequence[str] | None = None,
     output: str | Path | None = None,
@@ -42,6 +44,7 @@ def run(
 ) -> Run:
     """Scores every model on every benchmark and writes the run folder (`runs/…` unless `output` is given).
 
+    Without benchmarks these are the embedded ones, as far as the scorers and measures asked for concern them.
     Interrupted or killed, the same call goes on where it stopped: finished batches are in the cache.
     """
     models, benchmarks, scorers, measures = _listed(models), _listed(benchmarks), _listed(scorers), _listed(measures)
@@ -49,6 +52,8 @@ def run(
     options.settings.check()
     folder = output_folder(output)
     started = time.time()
+    slots_of_all = bool(benchmarks or measures or options.terms)
+    benchmarks = benchmarks or _default_benchmarks(scorers, measures, options)
     everything = _load_benchmarks(benchmarks, options)
     tests = [one for one in everything if isinstance(one, AssociationBenchmark)]
     check_asking(tests, options.asking)
@@ -58,8 +63,8 @@ def run(
     manifest = _manifest(models, benchmarks, scorers, measures, options)
 
     with opening(folder, manifest) as begin:
-        evaluated = evaluate(models, loaded, scorers, options, watch or unwatched, begin) if loaded else ()
-        scores, slots = together(list(evaluated))
+        asked = evaluate(models, loaded, scorers, options, watch or unwatched, begin, slots_of_all) if loaded else ()
+        scores, slots = together(list(asked))
         associated = list(associate_all(models, tests, options, watch, begin))
     scores.write_tables(folder)
     if slots is not None:
@@ -85,6 +90,14 @@ def _listed(given: Any) -> list[str]:
     if given is None:
         return []
     return list(dict.fromkeys(map(str, [given] if isinstance(given, str | Path) else given)))
+
+
+def _default_benchmarks(scorers: Sequence[str], measures: Sequence[str], options: Options) -> list[str]:
+    """The embedded benchmarks, less what nothing would be read from."""
+    reads = [set(catalog.find("measures", name).parameters) for name in measures]
+    of_slots = any(one & READS for one in reads) if measures else not scorers and set(options.by) <= {*DEFAULT_BY, "all"}
+    of_pairs = bool(scorers) or not measures or any(not one & READS for one in reads)
+    return [name for name, wanted in zip(DEFAULT_BENCHMARKS, (of_pairs, of_slots), strict=True) if wanted]
 
 
 def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benchmark]:

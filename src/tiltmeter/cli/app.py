@@ -95,12 +95,12 @@ def run(
     report: Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Score models on benchmarks and write a run folder. Without arguments: the embedded models and pairs."""
+    """Score models on benchmarks and write a run folder. Without arguments: the embedded models and benchmarks."""
     from tiltmeter import run as do_run
     from tiltmeter.associating import Asking
     from tiltmeter.estimating import DEFAULT_BY, Settings
     from tiltmeter.evaluating import Options
-    from tiltmeter.running import DEFAULT_BENCHMARKS, DEFAULT_MODELS
+    from tiltmeter.running import DEFAULT_MODELS
 
     options = Options(
         by=by or DEFAULT_BY,
@@ -122,7 +122,7 @@ def run(
     )
     finished = do_run(
         model or DEFAULT_MODELS,
-        benchmark or DEFAULT_BENCHMARKS,
+        benchmark,
         scorer,
         measure,
         output,
