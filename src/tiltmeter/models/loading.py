@@ -149,8 +149,9 @@ def _display_name(name: str) -> str:
 def _hub_folder(name: str, revision: str | None) -> Path:
     """Downloads (or finds in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
     import huggingface_hub
+    from huggingface_hub.utils import enable_progress_bars  # type: ignore[attr-defined]
 
-    huggingface_hub.utils.enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
+    enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
     small = ["*.json", "*.txt", "*.model", "*.py", "*.jinja"]
     for weights in ("*.safetensors", "*.bin"):
         try:
