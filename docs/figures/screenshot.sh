@@ -4,7 +4,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d)
-tiltmeter run -b plumb-pairs -b plumb-slots -o "$out/plumb"
+tiltmeter run -o "$out/plumb"
 chromium --headless=new --no-sandbox --hide-scrollbars --window-size=1200,1480 --force-device-scale-factor=1.5 \
   --screenshot="$out/report.png" "file://$out/plumb/report.html"
 python -c "
