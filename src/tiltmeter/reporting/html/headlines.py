@@ -112,8 +112,9 @@ def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> St
     short = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
     said = f"{first} terms rank higher in {lean['value']:.1%} of the sentences that match both, neutral 50%"
     number, unit = f"{100 * lean['value']:.1f} %", f"{first} ranks higher"
-    drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale) + axis(scale, 4)
-    return Story(benchmark, capital(short), "plain", number, unit, (text,), "", drawn, said)
+    colour = "sure" if sure else "unsure"  # neither group is the stereotyped one
+    drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale, colour) + axis(scale, 4)
+    return Story(benchmark, capital(short), colour, number, unit, (text,), "", drawn, said)
 
 
 def _of_pairs(rows: pd.DataFrame, benchmark: str, comparison: pd.DataFrame | None, scale: Scale) -> Story:
