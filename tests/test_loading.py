@@ -592,10 +592,15 @@ def test_a_wrong_fast_product_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
     from tiltmeter.models import packing
 
     layer = torch.nn.Sequential(torch.nn.Linear(8, 4))
-    monkeypatch.setattr(packing, "_agrees", lambda *_: False)
+    monkeypatch.setattr(packing._Packed, "agrees", lambda _: False)
     assert packing.pack_linears(layer) == 0
     monkeypatch.undo()
-    wrong = torch.ops.mkldnn._reorder_linear_weight(torch.zeros(4, 8), 4)
-    assert not packing._agrees(layer[0], wrong)
+    wrong = packing._Packed(layer[0])
+    wrong.weight = torch.ops.mkldnn._reorder_linear_weight(torch.zeros(4, 8), 4)
+    assert not wrong.agrees() and packing._Packed(layer[0]).agrees()
+    assert packing.pack_linears(layer) == 1
+    with torch.inference_mode():
+        x = torch.ones(3, 8)
+        torch.testing.assert_close(layer(x), x @ layer[0].weight.T + layer[0].bias)
     assert packing.pack_linears(torch.nn.Sequential(torch.nn.Linear(8, 4).double())) == 0
     assert packing.pack_linears(torch.nn.Sequential()) == 0

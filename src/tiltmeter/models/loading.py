@@ -78,9 +78,9 @@ def load_model(
         "weights_sha256": hash_weights(digests, config),
         "precision": precision,
     }
-    module = module.to(place)
+    model = wrap_model(module.to(place), tokenizer, name=_display_name(name), kind=kind, facts=facts)
     pack_linears(module)
-    return wrap_model(module, tokenizer, name=_display_name(name), kind=kind, facts=facts)
+    return model
 
 
 def wrap_model(

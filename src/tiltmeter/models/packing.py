@@ -7,7 +7,6 @@ a training.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,30 +25,43 @@ def pack_linears(module: Any) -> int:
     size = sum(one.weight.numel() * 4 for one in layers)
     if not layers or size > MOST_BYTES or layers[0].weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return 0
+    ready = [_Packed(layer) for layer in layers]
     try:
-        packed = [torch.ops.mkldnn._reorder_linear_weight(one.weight.detach(), TYPICAL_ROWS) for one in layers]
-        if not _agrees(layers[0], packed[0]):
+        if not ready[0].agrees():
             return 0
     except (AttributeError, RuntimeError):
         return 0
-    for one, weight in zip(layers, packed, strict=True):
-        one.forward = partial(_forward, one, weight)  # type: ignore[method-assign]
+    for layer, forward in zip(layers, ready, strict=True):
+        layer.forward = forward  # type: ignore[method-assign, assignment]
     return len(layers)
 
 
-def _forward(layer: Any, packed: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    import torch
+class _Packed:
+    """A layer's product by its packed weight, which is laid out when it is first used."""
 
-    if x.numel() == 0 or x.dtype != torch.float32 or torch.is_grad_enabled():
-        return torch.nn.functional.linear(x, layer.weight, layer.bias)
-    return torch.ops.mkldnn._linear_pointwise(x, packed, layer.bias, "none", [], "")  # type: ignore[no-any-return]
+    def __init__(self, layer: Any) -> None:
+        self.layer = layer
+        self.weight: torch.Tensor | None = None
 
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        import torch
 
-def _agrees(layer: Any, packed: torch.Tensor) -> bool:
-    """One product by both ways, before the fast one is trusted."""
-    import torch
+        if x.numel() == 0 or x.dtype != torch.float32 or torch.is_grad_enabled():
+            return self.plain(x)
+        if self.weight is None:
+            self.weight = torch.ops.mkldnn._reorder_linear_weight(self.layer.weight.detach(), TYPICAL_ROWS)
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.layer.bias, "none", [], "")  # type: ignore[no-any-return]
 
-    with torch.inference_mode():
-        x = torch.linspace(-1, 1, 3 * layer.in_features).view(3, layer.in_features)
-        plain = torch.nn.functional.linear(x, layer.weight, layer.bias)
-        return bool(torch.allclose(_forward(layer, packed, x), plain, rtol=1e-4, atol=1e-4))
+    def plain(self, x: torch.Tensor) -> torch.Tensor:
+        """As torch does it."""
+        import torch
+
+        return torch.nn.functional.linear(x, self.layer.weight, self.layer.bias)
+
+    def agrees(self) -> bool:
+        """One product by both ways, before the fast one is trusted."""
+        import torch
+
+        with torch.inference_mode():
+            x = torch.linspace(-1, 1, 3 * self.layer.in_features).view(3, self.layer.in_features)
+            return bool(torch.allclose(self(x), self.plain(x), rtol=1e-4, atol=1e-4))
