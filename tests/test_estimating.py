@@ -14,7 +14,8 @@ from scipy.stats import binomtest
 
 import tiltmeter
 from conftest import golden_scores
-from tiltmeter import Scores, TiltmeterError
+from tiltmeter import Scores, TiltmeterError, catalog
+from tiltmeter.estimating import Settings, interval_of
 from tiltmeter.resampling import bounded_interval, percentile_interval
 from tiltmeter.significance import binomial_p, bootstrap_p, holm, permutation_p
 
@@ -104,6 +105,14 @@ def test_threads_do_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("tiltmeter.estimating.MOST_THREADS", 1)
     pd.testing.assert_frame_equal(tiltmeter.estimate(together, resamples=100), several, check_exact=True)
     assert several["model"].drop_duplicates().tolist() == list("abcde")
+
+
+def test_rounding_is_no_interval() -> None:
+    """One sentence drawn once, twice or three times: (0.1 + 0.1 + 0.1) / 3 is not quite 0.1."""
+    draws = np.array([np.mean([0.1] * times) for times in (1, 2, 3)] * 50)
+    assert 0 < np.ptp(draws) < 1e-15
+    low, high, note = interval_of(catalog.find("measures", "mps_gap"), None, 0.1, draws, Settings())  # type: ignore[arg-type]
+    assert np.isnan(low) and np.isnan(high) and "no resample differs" in note
 
 
 def test_every_interval_holds_its_value() -> None:

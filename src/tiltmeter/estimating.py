@@ -40,6 +40,7 @@ ESTIMATE_COLUMNS = (
 )  # fmt: skip
 DEFAULT_BY = ("bias_type", "direction")
 MINIMUM_RESAMPLES = 100
+ROUNDING = 1e-12
 MOST_THREADS = min(4, os.cpu_count() or 1)
 """Each holds some tens of megabytes of draws."""
 
@@ -194,7 +195,7 @@ def interval_of(measure: Entry, sample: Sample, value: float, draws: Floats, set
     if len(defined) < MINIMUM_RESAMPLES:
         return np.nan, np.nan, "too few defined resamples for an interval"
     note = f"{len(draws) - len(defined)} of {len(draws)} resamples undefined" if len(defined) < len(draws) else ""
-    if np.ptp(defined) == 0:  # an interval without width would claim certainty
+    if np.ptp(defined) <= ROUNDING * np.abs(defined).max():  # an interval without width would claim certainty
         if measure.name != "bias_score":
             return np.nan, np.nan, "no interval, since no resample differs"
         low, high = exact_proportion_interval(_wins(sample.paired)[0], len(sample.paired), settings.confidence)
