@@ -30,7 +30,7 @@ def digest_files(files: list[Path]) -> Future[list[bytes]]:
     def read() -> None:
         try:
             digests.set_result([_digest(path) for path in files])
-        except OSError as error:
+        except BaseException as error:  # whoever asks for them is told
             digests.set_exception(error)
 
     Thread(target=read, daemon=True).start()  # whoever gives up meanwhile need not wait for it
@@ -45,7 +45,7 @@ def _digest(path: Path) -> bytes:
 def check_card(folder: Path, name: str, files: list[Path], digests: Future[list[bytes]]) -> None:
     """Refuses weights that are not those that the folder's card.json tells of (a truncated file, a broken download)."""
     card, weights = folder / "card.json", folder / "model.safetensors"
-    if not (card.is_file() and weights in files):
+    if not (card.is_file() and weights.is_file() and weights in files):
         return
     try:
         facts = json.loads(card.read_text("utf-8"))

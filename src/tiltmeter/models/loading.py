@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, check_card, digest_files, hash_weights, weight_files
@@ -16,27 +16,32 @@ from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.tokenization import Tokenization
 
+P = ParamSpec("P")
+R = TypeVar("R")
 PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
 EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
 """Our own small models (see `training/`), so that a first run measures something real without a download."""
 
 
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Importing transformers makes very many objects that stay: looking for garbage among them is a fifth of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            if not gc.get_freeze_count():  # else this would undo what somebody froze
-                gc.freeze()  # there and back: all that was made counts as old, and is not searched at once
-                gc.unfreeze()
-            gc.enable()
+def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
+    """Importing transformers makes very many objects that stay: looking for garbage among them, again and again, is a
+    fifth of the time. Afterwards it is done once.
+    """
+
+    @wraps(load)
+    def loading(*args: P.args, **options: P.kwargs) -> R:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return load(*args, **options)
+        finally:
+            if collecting:
+                gc.enable()
+
+    return loading
 
 
-@_without_collecting()
+@_without_collecting
 def load_model(
     name_or_folder: str | Path,
     *,
@@ -104,7 +109,7 @@ def wrap_model(
     return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit), facts)
 
 
-@_without_collecting()
+@_without_collecting
 def check_model(name: str | Path) -> str | None:
     """The kind of a model that is here; refuses a folder that cannot be one before another is asked for hours.
 
@@ -151,7 +156,8 @@ def _hub_folder(name: str, revision: str | None) -> Path:
     import huggingface_hub
     from huggingface_hub.utils import enable_progress_bars  # type: ignore[attr-defined]
 
-    enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
+    if not huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS:
+        enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
     small = ["*.json", "*.txt", "*.model", "*.py", "*.jinja"]
     for weights in ("*.safetensors", "*.bin"):
         try:

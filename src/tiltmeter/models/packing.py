@@ -25,43 +25,46 @@ def pack_linears(module: Any) -> int:
     size = sum(one.weight.numel() * 4 for one in layers)
     if not layers or size > MOST_BYTES or layers[0].weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return 0
-    ready = [_Packed(layer) for layer in layers]
     try:
-        if not ready[0].agrees():
+        if not _Packed(layers[0]).agrees():
             return 0
     except (AttributeError, RuntimeError):
         return 0
-    for layer, forward in zip(layers, ready, strict=True):
-        layer.forward = forward  # type: ignore[method-assign, assignment]
+    for layer in layers:
+        layer.forward = _Packed(layer)  # type: ignore[method-assign, assignment]
     return len(layers)
 
 
 class _Packed:
-    """A layer's product by its packed weight, which is laid out when it is first used."""
+    """A layer's product by its packed weight, which is laid out when it is first used.
+
+    It knows the layer's parameters and not the layer: a circle would keep the model until garbage is collected.
+    """
 
     def __init__(self, layer: Any) -> None:
-        self.layer = layer
-        self.weight: torch.Tensor | None = None
+        self.weight, self.bias = layer.weight, layer.bias
+        self.packed: torch.Tensor | None = None
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         import torch
 
         if x.numel() == 0 or x.dtype != torch.float32 or torch.is_grad_enabled():
             return self.plain(x)
-        if self.weight is None:
-            self.weight = torch.ops.mkldnn._reorder_linear_weight(self.layer.weight.detach(), TYPICAL_ROWS)
-        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.layer.bias, "none", [], "")  # type: ignore[no-any-return]
+        if self.packed is None:
+            self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), TYPICAL_ROWS)
+        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")  # type: ignore[no-any-return]
 
     def plain(self, x: torch.Tensor) -> torch.Tensor:
         """As torch does it."""
         import torch
 
-        return torch.nn.functional.linear(x, self.layer.weight, self.layer.bias)
+        return torch.nn.functional.linear(x, self.weight, self.bias)
 
     def agrees(self) -> bool:
         """One product by both ways, before the fast one is trusted."""
         import torch
 
         with torch.inference_mode():
-            x = torch.linspace(-1, 1, 3 * self.layer.in_features).view(3, self.layer.in_features)
+            n_inputs = self.weight.shape[1]
+            x = torch.linspace(-1, 1, 3 * n_inputs).view(3, n_inputs)
             return bool(torch.allclose(self(x), self.plain(x), rtol=1e-4, atol=1e-4))
