@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.stats import binomtest
 import tiltmeter
 from conftest import golden_scores
 from tiltmeter import Scores, TiltmeterError, catalog
-from tiltmeter.estimating import Settings, interval_of
+from tiltmeter.estimating import Estimate, Settings, interval_of
 from tiltmeter.resampling import bounded_interval, percentile_interval
 from tiltmeter.significance import binomial_p, bootstrap_p, holm, permutation_p
 
@@ -105,6 +106,26 @@ def test_threads_do_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("tiltmeter.estimating.MOST_THREADS", 1)
     pd.testing.assert_frame_equal(tiltmeter.estimate(together, resamples=100), several, check_exact=True)
     assert several["model"].drop_duplicates().tolist() == list("abcde")
+
+
+def test_an_interruption_ends_all_threads_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them is interrupted; the others do not compute what nobody will see."""
+    models = [make_scores(np.arange(60.0), np.ones(60), model=name) for name in "abcdefgh"]
+    together = Scores(pd.concat([one.frame for one in models], ignore_index=True), models[0].items)
+    asked: list[str] = []
+
+    def slow(paired: Any, *_: Any) -> Any:
+        asked.append(paired.model)
+        time.sleep(0.02)
+        if paired.model == "a":
+            raise KeyboardInterrupt
+        return Estimate("all", "all", 0)
+
+    monkeypatch.setattr("tiltmeter.estimating.estimate_group", slow)
+    monkeypatch.setattr("tiltmeter.estimating.MOST_THREADS", 2)
+    with pytest.raises(KeyboardInterrupt):
+        tiltmeter.estimate(together, resamples=100)
+    assert asked.count("a") == 1 and len(asked) < 10
 
 
 def test_rounding_is_no_interval() -> None:
