@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 from dataclasses import replace
 from functools import cache
@@ -72,6 +73,7 @@ def test_a_measure_named_takes_the_rows_of_its_kind_alone(tmp_path: Path) -> Non
         (BERT, None, "bias_score", {"plumb-pairs"}),
         (BERT, None, "mps", {"plumb-slots"}),
         (BERT, "aul", ["bias_score", "mps"], {"plumb-pairs", "plumb-slots"}),
+        (BERT, "aul", "mps", {"plumb-slots"}),
         (GPT2, None, None, {"plumb-pairs"}),
         (GPT2, None, "mps", {"plumb-slots"}),
     ],
@@ -82,6 +84,33 @@ def test_without_benchmarks_the_embedded_ones_that_are_concerned(
     done = run(model, None, scorers, measures, tmp_path / "r", replace(QUICK, limit=3))
     assert set(done.estimates["benchmark"]) == asked
     assert {one["benchmark"]["name"] for one in done.manifest["evaluations"]} == asked
+    assert set(done.manifest["asked"]["benchmarks"]) == asked
+
+
+@pytest.mark.parametrize(("by", "slots"), [("target", True), ("stereotype", True), ("all", True), ("contrast", False)])
+def test_a_column_that_the_slots_do_not_have_leaves_them_out(tmp_path: Path, by: str, slots: bool) -> None:
+    done = run(BERT, options=replace(QUICK, limit=3, by=[by]), output=tmp_path / "r")
+    assert ("plumb-slots" in set(done.estimates["benchmark"])) == slots
+    assert command("estimate", tmp_path / "r", "--by", by, "--resamples", 100) == 0
+
+
+def test_a_column_of_the_pairs_alone_groups_the_pairs_of_a_stored_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(BERT, options=replace(QUICK, limit=3), output=tmp_path / "r")
+    assert command("estimate", tmp_path / "r", "--by", "contrast", "--json", "--resamples", 100) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["by"] for row in rows if row["benchmark"] == "plumb-pairs"} == {"all", "contrast"}
+    assert {row["by"] for row in rows if row["benchmark"] == "plumb-slots"} == {"group", "gap"}
+    for asked in (["--by", "nothing"], ["--by", "contrast", "--measure", "mps"]):
+        assert command("estimate", tmp_path / "r", *asked, "--resamples", 100) == 2
+
+
+def test_slots_that_nobody_asked_for_are_left_out_where_they_cannot_be_asked(tmp_path: Path) -> None:
+    many = replace(QUICK, limit=3, top_k=100_000)
+    assert set(run(BERT, options=many, output=tmp_path / "r").estimates["benchmark"]) == {"plumb-pairs"}
+    with pytest.raises(TiltmeterError, match="top-k"):
+        run(BERT, "plumb-slots", options=many, output=tmp_path / "s")
 
 
 def test_words_for_slots_are_asked_of_a_causal_model_too(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def evaluate(
     begin: Callable[[], None],
     slots_of_all: bool = True,
 ) -> Iterator[Scores | Slots]:
-    """Every model on the pairs and the slots (unless of all, those of masked models alone).
+    """Every model on the pairs and the slots (unless of all, only masked models that can: slots nobody asked for).
 
     `begin` is called once a model is loaded and all can be asked.
     """
@@ -75,7 +75,8 @@ def evaluate(
         if model.name in taken:  # two folders of the same name
             model.name = f"{model.name}-{model.weights_hash[:8]}"
         wanted = scorers_for(model.kind, scorers, name, set(kinds.values()) | {model.kind})
-        its = [one for one in benchmarks if slots_of_all or model.kind == "masked" or not one.slot_items]
+        fills = slots_of_all or (model.kind == "masked" and options.top_k <= model.vocabulary)
+        its = [one for one in benchmarks if fills or not one.slot_items]
         for benchmark in its:
             if benchmark.slot_items:
                 check_slots(model, benchmark, options.top_k)

@@ -113,6 +113,20 @@ def check_columns(items: pd.DataFrame, benchmark: str, columns: Sequence[str]) -
             _extra(Scores(items, items), benchmark, items["item"], column)
 
 
+def columns_for(items: pd.DataFrame, benchmarks: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Those of the columns that the items of all these benchmarks have."""
+
+    def fits(column: str) -> bool:
+        try:
+            for benchmark in benchmarks:
+                check_columns(items[items["benchmark"] == benchmark], benchmark, [column])
+        except TiltmeterError:
+            return False
+        return True
+
+    return [column for column in columns if fits(column)]
+
+
 def _extra(scores: Scores, benchmark: str, ids: Any, column: str) -> list[Any]:
     """A column of the user's own, kept with the items."""
     import json

@@ -15,9 +15,8 @@ from tiltmeter import __version__, catalog
 from tiltmeter.associating import check_asking, check_models
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark, takes_terms
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY
 from tiltmeter.evaluating import Options, Watch, associate_all, evaluate, unwatched
-from tiltmeter.paired import check_columns
+from tiltmeter.paired import check_columns, columns_for
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.run_folders import keep_observations, opening, output_folder, write_associations, write_estimates
 from tiltmeter.runs import Run, estimate_all, of_associations, together
@@ -81,6 +80,9 @@ def run(
         "batches_reused": sum(one.get("batches_reused", 0) for one in evaluations),
         "evaluations": evaluations,
     }
+    if not slots_of_all:  # then not all models were asked everything
+        done = {one["benchmark"]["name"] for one in evaluations}
+        manifest["asked"]["benchmarks"] = [name for name in benchmarks if name in done]
     write_json(folder / "manifest.json", manifest)
     return Run(folder, scores, table, manifest, slots)
 
@@ -95,9 +97,14 @@ def _listed(given: Any) -> list[str]:
 def _default_benchmarks(scorers: Sequence[str], measures: Sequence[str], options: Options) -> list[str]:
     """The embedded benchmarks, less what nothing would be read from."""
     reads = [set(catalog.find("measures", name).parameters) for name in measures]
-    of_slots = any(one & READS for one in reads) if measures else not scorers and set(options.by) <= {*DEFAULT_BY, "all"}
-    of_pairs = bool(scorers) or not measures or any(not one & READS for one in reads)
-    return [name for name, wanted in zip(DEFAULT_BENCHMARKS, (of_pairs, of_slots), strict=True) if wanted]
+    pairs = not measures or any(not one & READS for one in reads)
+    if measures:
+        slots = any(one & READS for one in reads)
+    else:
+        items = items_table(load_benchmark("plumb-slots"))
+        slots = not scorers and columns_for(items, ["plumb-slots"], options.by) == list(options.by)
+    wanted = {"plumb-pairs": pairs, "plumb-slots": slots or bool(options.terms)}
+    return [name for name in DEFAULT_BENCHMARKS if wanted[name]]
 
 
 def _load_benchmarks(names: Sequence[str | Path], options: Options) -> list[Benchmark]:

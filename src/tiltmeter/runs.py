@@ -14,6 +14,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings, estimate
 from tiltmeter.importing import import_scores
+from tiltmeter.paired import columns_for
 from tiltmeter.run_folders import clear, output_folder, read_estimates, write_estimates
 from tiltmeter.slot_estimating import READS, estimate_slots, slot_measures
 from tiltmeter.slot_tables import Slots
@@ -77,10 +78,15 @@ def estimate_all(
         of_pairs = [entry.name for entry in entries if entry.name not in of_slots and not of_associations(entry)]
         tested = [part[part["measure"].isin([entry.name for entry in entries])] for part in tested]
     parts = []
-    if len(scores) and of_pairs != []:
-        parts.append(estimate(scores, of_pairs, by, **vars(settings)))
-    if slots is not None and of_slots:
-        parts.append(estimate_slots(slots, of_slots, by, **vars(settings)))
+    pairs, fills = len(scores) > 0 and of_pairs != [], slots if of_slots else None
+    by_pairs = by_slots = [by] if isinstance(by, str) else list(by)
+    if pairs and fills is not None:  # a column of one of them need not be one of the other
+        ours, theirs = (columns_for(one.items, list(one.frame["benchmark"].unique()), by_pairs) for one in (scores, fills))
+        by_pairs, by_slots = [one for one in by_pairs if one in ours or one not in theirs], theirs
+    if pairs:
+        parts.append(estimate(scores, of_pairs, by_pairs, **vars(settings)))
+    if fills is not None:
+        parts.append(estimate_slots(fills, of_slots, by_slots, **vars(settings)))
     parts += tested
     parts = [part for part in parts if len(part)]
     if not parts:
