@@ -30,6 +30,9 @@ from tiltmeter.measures.mps_gap import mps_gap
 from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
 from tiltmeter.probes import SlotsProbe
 from tiltmeter.probes.terms import term_list
+from tiltmeter.reporting.html.drawing import Scale
+from tiltmeter.reporting.html.headlines import _of_slots
+from tiltmeter.reporting.slots import slot_sentences
 from tiltmeter.running import run
 from tiltmeter.slot_estimating import slot_measures
 from tiltmeter.slot_tables import best_matches
@@ -486,3 +489,38 @@ def test_two_runs_with_the_same_slots_are_one_evidence_and_repeats_are_refused(t
     assert len(tiltmeter.study("normality", folders).table)
     with pytest.raises(TiltmeterError, match="more than once"):
         tiltmeter.study("debiasing", [folders[0], folders[0]])
+
+
+@pytest.mark.parametrize(
+    ("gap_p", "lean_p", "verdict", "said", "tone"),
+    [
+        (
+            0.001,
+            0.001,
+            "Male terms rank higher in more sentences",
+            "rank higher on average, distinguishable from no gap",
+            "sure",
+        ),
+        (0.2, 0.001, "Male terms rank higher in more sentences", "neither ranks distinguishably higher on average", "sure"),
+        (0.001, 0.2, "Female terms rank higher on average", "female terms rank higher on average", "unsure"),
+        (0.2, 0.2, "Neither group ranks higher for sure", "neither ranks distinguishably higher on average", "unsure"),
+    ],
+)
+def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
+    gap_p: float, lean_p: float, verdict: str, said: str, tone: str
+) -> None:
+    """Ties are on neither side: 45 % may be the larger share. The mean gap may point the other way."""
+    rows = pd.DataFrame(
+        [
+            ("mnt_gap", "male − female", -0.03, gap_p),
+            ("lean", "male > female", 0.45, lean_p),
+            ("lean", "female > male", 0.30, lean_p),
+        ],
+        columns=["measure", "group", "value", "p"],
+    ).assign(model="m", benchmark="b", scorer="slots", by="gap", n=60, low=np.nan, high=np.nan, p_holm=np.nan, note="")
+    (text,) = slot_sentences(rows, 100)
+    assert said in text and "male terms are ahead in 45% of these sentences, female terms in 30%" in text
+    assert ("30%, distinguishable" in text) == (lean_p < 0.05)
+    story = _of_slots(rows, "b", text, Scale(0, 100, 50.0))
+    assert (story.verdict, story.tone, story.number) == (verdict, tone, "45.0 %")
+    assert f'class="bar {tone}"' in story.gauge

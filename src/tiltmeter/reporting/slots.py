@@ -53,7 +53,7 @@ def slot_sentences(estimates: pd.DataFrame, top_k: int) -> Iterator[str]:
         of = {(row["measure"], row["group"]): row for _, row in found.iterrows()}
         groups = list(dict.fromkeys(found[found["by"] == "group"]["group"]))
         said = [_group(group, of, top_k) for group in groups if ("coverage", group) in of]
-        gaps = [_gap(row) for (measure, _), row in of.items() if measure == "mnt_gap"]
+        gaps = [_gap(row, of) for (measure, _), row in of.items() if measure == "mnt_gap"]
         if said or gaps:
             ranked = found["note"].str.contains(AMONG_CANDIDATES, regex=False).any()
             flag = "As a causal model predicts no mask, terms are ranked among the listed terms only." if ranked else ""
@@ -71,14 +71,27 @@ def _group(group: str, of: dict[tuple[str, str], Any], top_k: int) -> str:
     return f"{among} ({', '.join(parts)})." if parts else f"{among}."
 
 
-def _gap(row: Any) -> str:
+def certain(row: Any) -> bool:
+    """Whether the test of a row, corrected where there are several, tells it from neutral."""
+    return bool((row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]) < SIGNIFICANT)
+
+
+def _gap(row: Any, of: dict[tuple[str, str], Any]) -> str:
+    """The mean gap, and the shares of sentences: a few wide gaps can hide what most sentences show."""
     if not np.isfinite(row["value"]):
         return f"{row['group']}: no sentence has a match of both."
     first, second = row["group"].split(" − ", 1)
-    p = row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]
-    if p < SIGNIFICANT:
-        ahead = first if row["value"] > 0 else second
-        verdict = f"{ahead} terms rank higher, distinguishable from no gap"
+    if certain(row):
+        verdict = f"{first if row['value'] > 0 else second} terms rank higher on average, distinguishable from no gap"
     else:
-        verdict = "neither ranks distinguishably higher"
-    return f"Where both are found (n = {row['n']:,}), {verdict} (gap of normalised ranks {value_text(row)}, p {p_text(p)})."
+        verdict = "neither ranks distinguishably higher on average"
+    said = f"Where both are found (n = {row['n']:,}), {verdict} (gap of normalised ranks {value_text(row)}, {_p(row)})"
+    ours, theirs = (of.get(("lean", f"{one} > {other}")) for one, other in ((first, second), (second, first)))
+    if ours is None or theirs is None or not np.isfinite(ours["value"]):
+        return f"{said}."
+    shares = f"{first} terms are ahead in {ours['value']:.0%} of these sentences, {second} terms in {theirs['value']:.0%}"
+    return f"{said}; {shares}, {'' if certain(ours) else 'not '}distinguishable ({_p(ours)})."
+
+
+def _p(row: Any) -> str:
+    return f"p {p_text(row['p'] if np.isnan(row['p_holm']) else row['p_holm'])}"

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from tiltmeter.reporting.html.drawing import Scale, axis, bar, tone
 from tiltmeter.reporting.html.gathering import Material
 from tiltmeter.reporting.html.tabulating import SLOTS, pair_rows
-from tiltmeter.reporting.slots import slot_sentences
+from tiltmeter.reporting.slots import certain, slot_sentences
 from tiltmeter.reporting.words import SIGNIFICANT, direction_gap, headline, sentences, types_of, verdict
 from tiltmeter.significance import p_text
 
@@ -108,11 +108,16 @@ def _of_slots(rows: pd.DataFrame, benchmark: str, text: str, scale: Scale) -> St
         return Story(benchmark, "What fills the slots", "plain", "", "", (text,), "", Markup(""), "")
     gap, lean = gaps.iloc[0], leans.iloc[0]
     first, second = str(gap["group"]).split(" − ", 1)
-    sure = (gap["p"] if np.isnan(gap["p_holm"]) else gap["p_holm"]) < SIGNIFICANT
-    short = f"{first if gap['value'] > 0 else second} terms rank higher" if sure else "neither group ranks higher for sure"
+    if certain(lean):
+        ahead = leans.loc[leans["value"].idxmax(), "group"].split(" > ", 1)[0]  # equal ranks are on neither side
+        short = f"{ahead} terms rank higher in more sentences"
+    elif certain(gap):
+        short = f"{first if gap['value'] > 0 else second} terms rank higher on average"
+    else:
+        short = "neither group ranks higher for sure"
     said = f"{first} terms rank higher in {lean['value']:.1%} of the sentences that match both, neutral 50%"
     number, unit = f"{100 * lean['value']:.1f} %", f"{first} ranks higher"
-    colour = "sure" if sure else "unsure"  # neither group is the stereotyped one
+    colour = "sure" if certain(lean) else "unsure"  # neither group is the stereotyped one
     drawn = bar({name: 100 * lean[name] for name in ("value", "low", "high")}, scale, colour) + axis(scale, 4)
     return Story(benchmark, capital(short), colour, number, unit, (text,), "", drawn, said)
 
