@@ -441,6 +441,15 @@ def test_the_weights_hash(bert: Path, tmp_path: Path) -> None:
     assert load_model(bert).weights_hash != first
 
 
+def test_weights_that_are_a_broken_link(bert: Path) -> None:
+    weights = bert / "model.safetensors"
+    (bert / "card.json").write_text(json.dumps({"weights_sha256": "0" * 64}))
+    weights.unlink()
+    weights.symlink_to(bert / "gone.safetensors")
+    with pytest.raises(TiltmeterError, match="bert"):
+        load_model(bert)
+
+
 @pytest.mark.parametrize("collecting", [True, False])
 def test_loading_leaves_the_garbage_collector_as_it_was(bert: Path, collecting: bool) -> None:
     (gc.enable if collecting else gc.disable)()
