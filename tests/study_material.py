@@ -14,8 +14,8 @@ import pandas as pd
 
 from conftest import GOLDEN
 from tiltmeter import Scores
-from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
+from tiltmeter.group_estimating import Settings
 from tiltmeter.running import run
 
 Numbers = Sequence[float] | np.ndarray

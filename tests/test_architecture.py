@@ -18,8 +18,8 @@ SOURCE = Path(tiltmeter.__file__).parent
 ROOMS = (
     "errors", "packed", "catalog", "benchmarks", "builders", "store", "corpora", "models", "probes", "scorers", "provenance",
     "tables", "scoring", "slot_tables", "slot_filling", "measures", "paired", "importing", "resampling", "significance",
-    "estimating", "slot_estimating", "associating", "evaluating", "comparing", "run_folders", "runs", "running", "figures",
-    "studies", "reporting", "cli", "__main__",
+    "group_estimating", "estimating", "slot_estimating", "associating", "evaluating", "comparing", "run_folders", "runs",
+    "running", "figures", "studies", "reporting", "cli", "__main__",
 )  # fmt: skip
 HEAVY = {"torch", "transformers"}
 

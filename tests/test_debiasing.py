@@ -17,8 +17,8 @@ from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import Finding, TiltmeterError
-from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
+from tiltmeter.group_estimating import Settings
 from tiltmeter.models import EMBEDDED
 from tiltmeter.running import run
 

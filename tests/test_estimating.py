@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 import tiltmeter
 from conftest import golden_scores
 from tiltmeter import Scores, TiltmeterError, catalog
-from tiltmeter.estimating import Estimate, Settings, interval_of
+from tiltmeter.group_estimating import Estimate, Settings, interval_of
 from tiltmeter.resampling import bounded_interval, percentile_interval
 from tiltmeter.significance import binomial_p, bootstrap_p, holm, permutation_p
 

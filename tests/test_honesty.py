@@ -16,8 +16,8 @@ import tiltmeter
 from conftest import GOLDEN, golden_model
 from test_estimating import make_scores
 from tiltmeter import Benchmark, Item, Scores, TiltmeterError
-from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
+from tiltmeter.group_estimating import Settings
 from tiltmeter.running import run
 from tiltmeter.runs import load_scores
 

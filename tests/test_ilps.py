@@ -19,7 +19,7 @@ from tiltmeter.associating.domains import domain_row
 from tiltmeter.associating.kurita import _first_pieces, differences
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.benchmarks._association import Contrast, WordSet
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.probes import templates
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.runs import load_run

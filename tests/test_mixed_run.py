@@ -17,8 +17,8 @@ from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError, catalog
 from tiltmeter.associating import Asking
-from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
+from tiltmeter.group_estimating import Settings
 from tiltmeter.running import run
 from tiltmeter.runs import Run, load_run
 

@@ -154,7 +154,7 @@ def test_other_settings_are_computed_anew_and_stored_ones_kept() -> None:
     stored = load_run(small_run()).estimates
     kept = table("estimates", small_run())
     assert kept["low"].dropna().tolist() == stored.loc[kept.index, "low"].dropna().tolist()
-    from tiltmeter.estimating import Settings
+    from tiltmeter.group_estimating import Settings
 
     again = table("estimates", small_run(), measure=["bias_score"], settings=Settings(resamples=100, seed=7))
     both = kept.merge(again, on=["model", "benchmark", "scorer", "measure", "by", "group"])

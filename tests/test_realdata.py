@@ -9,8 +9,8 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
-from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
+from tiltmeter.group_estimating import Settings
 from tiltmeter.probes.sentences import tokenise
 from tiltmeter.running import run
 

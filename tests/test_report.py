@@ -21,8 +21,8 @@ from conftest import CAUSAL, GOLDEN, MASKED, golden_model
 from report_material import NASTY, element, embedded, explorer, made_up_run
 from test_cli import tiltmeter as command
 from tiltmeter import Scores, TiltmeterError
-from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
+from tiltmeter.group_estimating import Settings
 from tiltmeter.reporting.html import gather, page, write_report
 from tiltmeter.reporting.html.drawing import Scale, bar, tone
 from tiltmeter.reporting.html.packing import Pack, island, unpack

@@ -18,7 +18,7 @@ import os, signal, sys
 from tiltmeter.models import LanguageModel
 from tiltmeter.evaluating import Options
 from tiltmeter.running import run
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 
 real, calls = LanguageModel.begin, 0
 

@@ -17,8 +17,8 @@ import tiltmeter
 from conftest import GOLDEN, MASKED, golden_model, reference
 from test_cli import tiltmeter as command
 from tiltmeter import Benchmark, Item, TiltmeterError, catalog
-from tiltmeter.estimating import Settings
 from tiltmeter.evaluating import Options
+from tiltmeter.group_estimating import Settings
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.lean import lean
 from tiltmeter.measures.mnt import mnt

@@ -9,7 +9,8 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import MINIMUM_RESAMPLES, Settings, check_measures, choose_measures
+from tiltmeter.estimating import check_measures, choose_measures
+from tiltmeter.group_estimating import MINIMUM_RESAMPLES, Settings
 from tiltmeter.paired import Paired, pair_up
 from tiltmeter.resampling import Sample, bootstrap_alike, generator, percentile_interval, statistic, stratum_of
 from tiltmeter.significance import binomial_p, bootstrap_p, holm

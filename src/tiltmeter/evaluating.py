@@ -12,7 +12,8 @@ from tiltmeter import catalog
 from tiltmeter.associating import Asking, Associated, associate, load_asked
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY, Settings
+from tiltmeter.estimating import DEFAULT_BY
+from tiltmeter.group_estimating import Settings
 from tiltmeter.models import check_model, load_model
 from tiltmeter.probes import VIEWS
 from tiltmeter.probes.likelihood import Advance

@@ -12,7 +12,8 @@ from tiltmeter.associating import Associated
 from tiltmeter.benchmarks import ROLES
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings, estimate
+from tiltmeter.estimating import ESTIMATE_COLUMNS, estimate
+from tiltmeter.group_estimating import Settings
 from tiltmeter.importing import import_scores
 from tiltmeter.paired import columns_for
 from tiltmeter.run_folders import clear, output_folder, read_estimates, write_estimates

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY, ESTIMATE_COLUMNS, Estimate, Settings, interval_of
+from tiltmeter.estimating import DEFAULT_BY, ESTIMATE_COLUMNS
+from tiltmeter.group_estimating import Estimate, Settings, interval_of
 from tiltmeter.paired import Paired, _extra
 from tiltmeter.resampling import Sample, generator
 from tiltmeter.significance import binomial_p, exact_proportion_interval, holm, permutation_p

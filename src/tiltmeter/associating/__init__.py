@@ -16,7 +16,8 @@ from tiltmeter.associating.seat import seat
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark, load_benchmark
 from tiltmeter.benchmarks._word_sets import WordFile
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings
+from tiltmeter.estimating import ESTIMATE_COLUMNS
+from tiltmeter.group_estimating import Settings
 from tiltmeter.models import (
     Encoder,
     LanguageModel,

@@ -17,7 +17,7 @@ from tiltmeter.associating.ceat import Drawn, run_groups, run_tests
 from tiltmeter.benchmarks._association import AssociationBenchmark, AssociationTest, Group
 from tiltmeter.corpora import MOST_CONTEXTS, Contexts, CorpusIndex, build_index, find_contexts
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.probes.embeddings import EmbeddingProbe
 from tiltmeter.probes.pooling import Passage
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.estimating import MINIMUM_RESAMPLES
+from tiltmeter.group_estimating import MINIMUM_RESAMPLES
 from tiltmeter.resampling import bounded_interval, percentile_interval
 from tiltmeter.significance import holm
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tiltmeter.associating._rows import Floats, Found, Row, correct, estimate_row, reasons_text
 from tiltmeter.associating.domains import domain_row
 from tiltmeter.benchmarks._association import FEWEST, AssociationTest, Group, Polarity
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.measures._vectors import spread
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.effect_size import effect_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tiltmeter.associating._rows import Floats, Row, estimate_row, interval_above_zero
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.measures.group_variance import group_variance
 from tiltmeter.resampling import generator
 from tiltmeter.significance import permutation_p

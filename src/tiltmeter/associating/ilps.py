@@ -10,7 +10,7 @@ import numpy as np
 from tiltmeter.associating._rows import Floats, Found, Row, correct, estimate_row, interval, reasons_text
 from tiltmeter.associating.domains import domain_row
 from tiltmeter.benchmarks._association import FEWEST, AssociationBenchmark, Group, Polarity, WordSet
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.measures.ilps import ilps as mean_increase
 from tiltmeter.probes.embeddings import Advance
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe

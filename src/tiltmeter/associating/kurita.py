@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter.associating._rows import Floats, Found, Row, correct, estimate_row, interval, reasons_text
 from tiltmeter.benchmarks._association import FEWEST, Contrast, WordSet
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.measures.ilps_kurita import ilps_kurita
 from tiltmeter.probes.templates import GROUP, TemplateProbe
 from tiltmeter.probes.views import Query

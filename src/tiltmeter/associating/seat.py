@@ -19,7 +19,7 @@ from tiltmeter.associating._rows import (
     reasons_text,
 )
 from tiltmeter.benchmarks._association import FEWEST, AssociationBenchmark, AssociationTest
-from tiltmeter.estimating import MINIMUM_RESAMPLES, Settings
+from tiltmeter.group_estimating import MINIMUM_RESAMPLES, Settings
 from tiltmeter.measures._vectors import association
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.mean_abs_effect import mean_abs_effect

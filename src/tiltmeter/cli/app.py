@@ -98,8 +98,9 @@ def run(
     """Score models on benchmarks and write a run folder. Without arguments: the embedded models and benchmarks."""
     from tiltmeter import run as do_run
     from tiltmeter.associating import Asking
-    from tiltmeter.estimating import DEFAULT_BY, Settings
+    from tiltmeter.estimating import DEFAULT_BY
     from tiltmeter.evaluating import Options
+    from tiltmeter.group_estimating import Settings
     from tiltmeter.running import DEFAULT_MODELS
 
     options = Options(
@@ -161,7 +162,8 @@ def estimate(
     as_json: Json = False,
 ) -> None:
     """Measures of stored scores, grouped as you like. Needs no model."""
-    from tiltmeter.estimating import DEFAULT_BY, Settings
+    from tiltmeter.estimating import DEFAULT_BY
+    from tiltmeter.group_estimating import Settings
     from tiltmeter.reporting.terminal import long_table
     from tiltmeter.runs import estimate_all, load_slots
 

@@ -97,7 +97,7 @@ OURS = {
 
 def _given(options: dict[str, Any], name: str) -> dict[str, Any]:
     """What was asked for; the settings of a run stay what they were unless one is named."""
-    from tiltmeter.estimating import Settings
+    from tiltmeter.group_estimating import Settings
 
     given = {key: value for key, value in options.items() if value is not None}
     if name in ("estimates", "slots"):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
 from tiltmeter.models.filling import Ask, Filled
 from tiltmeter.models.language_model import Answer, Batch, LanguageModel, Pending, require
-from tiltmeter.models.loading import EMBEDDED, PRECISIONS, check_model, load_model, wrap_model
+from tiltmeter.models.loading import PRECISIONS, check_model, load_model, wrap_model
 from tiltmeter.models.passing import OutOfMemoryError
+from tiltmeter.models.places import EMBEDDED
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
 from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.models.tokenization import Encoded, Tokenization

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -14,13 +13,12 @@ from tiltmeter.models.hashing import WEIGHT_PATTERNS, check_card, digest_files, 
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
+from tiltmeter.models.places import EMBEDDED, display_name, folder_of
 from tiltmeter.models.tokenization import Tokenization
 
 P = ParamSpec("P")
 R = TypeVar("R")
 PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
-EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
-"""Our own small models (see `training/`), so that a first run measures something real without a download."""
 
 
 def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
@@ -60,7 +58,7 @@ def load_model(
     if precision not in PRECISIONS:
         raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
     name = str(name_or_folder)
-    folder, gguf = _folder(name, revision)
+    folder, gguf = folder_of(name, revision)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": True}
     if gguf:
         options["gguf_file"] = gguf
@@ -83,7 +81,7 @@ def load_model(
         "weights_sha256": hash_weights(digests, config),
         "precision": precision,
     }
-    model = wrap_model(module.to(place), tokenizer, name=_display_name(name), kind=kind, facts=facts)
+    model = wrap_model(module.to(place), tokenizer, name=display_name(name), kind=kind, facts=facts)
     pack_linears(module)
     return model
 
@@ -118,62 +116,12 @@ def check_model(name: str | Path) -> str | None:
     path = EMBEDDED.get(str(name), Path(name).expanduser())
     if not (path.exists() or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1):
         return None
-    folder, gguf = _folder(str(name), None)
+    folder, gguf = folder_of(str(name), None)
     if gguf:
         return "causal"
     _quieten()
     config = _guard(str(name), lambda: _auto("AutoConfig").from_pretrained(folder, local_files_only=True))
     return detect_kind(config, str(name))
-
-
-def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
-    """The folder to load from and, for GGUF, the file inside it."""
-    path = EMBEDDED.get(name, Path(name).expanduser())
-    if path.is_file() and path.suffix == ".gguf":
-        return path.parent, path.name
-    if path.is_dir():
-        if (path / "config.json").is_file():
-            return path, None
-        ggufs = sorted(path.glob("*.gguf"))
-        if len(ggufs) == 1:
-            return path, ggufs[0].name
-        if ggufs:
-            raise TiltmeterError(f"{path} holds {len(ggufs)} .gguf files; name one of them, e.g. {ggufs[0]}.")
-        raise TiltmeterError(f"{path} has no config.json, so it is not a Hugging Face model folder.")
-    if path.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or os.sep * 2 in name:
-        raise TiltmeterError(f"There is no model folder {path}.")
-    return _hub_folder(name, revision), None
-
-
-def _display_name(name: str) -> str:
-    """A folder goes by its own name, without the way to it; a hub id stays whole."""
-    path = Path(name).expanduser()
-    return path.resolve().name.removesuffix(".gguf") if path.exists() else name
-
-
-def _hub_folder(name: str, revision: str | None) -> Path:
-    """Downloads (or finds in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
-    import huggingface_hub
-    from huggingface_hub.utils import enable_progress_bars  # type: ignore[attr-defined]
-
-    if not huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS:
-        enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
-    small = ["*.json", "*.txt", "*.model", "*.py", "*.jinja"]
-    for weights in ("*.safetensors", "*.bin"):
-        try:
-            snapshot = huggingface_hub.snapshot_download(
-                name, revision=revision, allow_patterns=[*small, weights], ignore_patterns=["*/*"]
-            )
-        except Exception as error:  # the hub client has dozens of kinds; each means "not to be had"
-            reason = str(error).strip().split("\n")[0][:300]
-            embedded = ", ".join(EMBEDDED)
-            raise TiltmeterError(
-                f"Model '{name}' is no folder here and could not be had from the hub ({reason}). "
-                f"Give a folder with config.json and weights, or an embedded model: {embedded}."
-            ) from None
-        if weight_files(Path(snapshot)):
-            break
-    return Path(snapshot)
 
 
 def _load_weights(name: str, folder: Path, kind: str, options: dict[str, Any], files: list[Path]) -> Any:

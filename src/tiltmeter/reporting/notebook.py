@@ -8,7 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import ESTIMATE_COLUMNS, Settings
+from tiltmeter.estimating import ESTIMATE_COLUMNS
+from tiltmeter.group_estimating import Settings
 from tiltmeter.reporting.papers import draw
 from tiltmeter.reporting.slots import slot_sentences
 from tiltmeter.reporting.terminal import _cell, value_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter import catalog, figures
 from tiltmeter.comparing import compare
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.reporting.drawing import draw_estimates, draw_slots
 from tiltmeter.reporting.typesetting import FORMATS
 from tiltmeter.runs import estimate_all, load_run, load_scores, load_slots

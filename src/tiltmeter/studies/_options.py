@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 
 RATES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 LEAST_ITEMS = 3

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.mnt import mnt
 from tiltmeter.measures.mps import mps

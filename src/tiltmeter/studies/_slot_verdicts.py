@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.studies._slot_changes import Draws, Floats, with_interval
 
 NEAR_TOP = 0.5

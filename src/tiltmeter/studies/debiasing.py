@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import Settings
+from tiltmeter.group_estimating import Settings
 from tiltmeter.measures._matched import normalised
 from tiltmeter.run_folders import read_estimates
 from tiltmeter.slot_estimating import Fills, fills_of

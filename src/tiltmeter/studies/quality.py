@@ -13,7 +13,8 @@ import numpy as np
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import Settings, choose_measures, interval_of
+from tiltmeter.estimating import choose_measures
+from tiltmeter.group_estimating import Settings, interval_of
 from tiltmeter.paired import Floats, Paired
 from tiltmeter.resampling import Sample, bootstrap, generator, statistic, stratum_of
 from tiltmeter.significance import permutation_p

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import DEFAULT_BY, Settings
+from tiltmeter.estimating import DEFAULT_BY
+from tiltmeter.group_estimating import Settings
 from tiltmeter.runs import Run, estimate_all, load_run
 from tiltmeter.slot_tables import Slots
 from tiltmeter.tables import Scores

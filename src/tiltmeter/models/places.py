@@ -1,0 +1,62 @@
+"""Where a model lies: an embedded one, a folder, a .gguf file, or the hub and its cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.hashing import weight_files
+
+EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
+"""Our own small models (see `training/`), so that a first run measures something real without a download."""
+
+
+def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
+    """The folder to load from and, for GGUF, the file inside it."""
+    path = EMBEDDED.get(name, Path(name).expanduser())
+    if path.is_file() and path.suffix == ".gguf":
+        return path.parent, path.name
+    if path.is_dir():
+        if (path / "config.json").is_file():
+            return path, None
+        ggufs = sorted(path.glob("*.gguf"))
+        if len(ggufs) == 1:
+            return path, ggufs[0].name
+        if ggufs:
+            raise TiltmeterError(f"{path} holds {len(ggufs)} .gguf files; name one of them, e.g. {ggufs[0]}.")
+        raise TiltmeterError(f"{path} has no config.json, so it is not a Hugging Face model folder.")
+    if path.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or os.sep * 2 in name:
+        raise TiltmeterError(f"There is no model folder {path}.")
+    return _hub_folder(name, revision), None
+
+
+def display_name(name: str) -> str:
+    """A folder goes by its own name, without the way to it; a hub id stays whole."""
+    path = Path(name).expanduser()
+    return path.resolve().name.removesuffix(".gguf") if path.exists() else name
+
+
+def _hub_folder(name: str, revision: str | None) -> Path:
+    """Downloads (or finds in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
+    import huggingface_hub
+    from huggingface_hub.utils import enable_progress_bars  # type: ignore[attr-defined]
+
+    if not huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS:
+        enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
+    small = ["*.json", "*.txt", "*.model", "*.py", "*.jinja"]
+    for weights in ("*.safetensors", "*.bin"):
+        try:
+            snapshot = huggingface_hub.snapshot_download(
+                name, revision=revision, allow_patterns=[*small, weights], ignore_patterns=["*/*"]
+            )
+        except Exception as error:  # the hub client has dozens of kinds; each means "not to be had"
+            reason = str(error).strip().split("\n")[0][:300]
+            embedded = ", ".join(EMBEDDED)
+            raise TiltmeterError(
+                f"Model '{name}' is no folder here and could not be had from the hub ({reason}). "
+                f"Give a folder with config.json and weights, or an embedded model: {embedded}."
+            ) from None
+        if weight_files(Path(snapshot)):
+            break
+    return Path(snapshot)
