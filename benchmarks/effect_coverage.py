@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.associating.seat import effect_draws, effect_interval
+from tiltmeter.families.associations.seat import effect_draws, effect_interval
 from tiltmeter.measures.effect_size import effect_size
-from tiltmeter.resampling import percentile_interval
+from tiltmeter.stats.resampling import percentile_interval
 
 Floats = NDArray[np.float64]
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
@@ -33,7 +33,7 @@ def covered(shape: str, n: int, difference: float, repeats: int, rng: np.random.
         draws = effect_draws(x, y, rng, 400)
         ours = effect_interval(float(effect_size(x, y)), draws, (n, n), 0.95)
         plain = percentile_interval(draws[np.isfinite(draws)], 0.95)
-        hits += [plain[0] <= truth <= plain[1], ours["low"] <= truth <= ours["high"]]
+        hits += [plain[0] <= truth <= plain[1], ours[0] <= truth <= ours[1]]
     return float(hits[0] / repeats), float(hits[1] / repeats)
 
 

@@ -23,9 +23,10 @@ import torch
 
 import tiltmeter
 from facts import machine
+from tiltmeter.benchmarks.kit.slots import SlotBenchmark
+from tiltmeter.families.slots.probe import SlotsProbe
 from tiltmeter.models import EMBEDDED
-from tiltmeter.probes import SlotsProbe
-from tiltmeter.store import ObservationCache
+from tiltmeter.storage.observations import ObservationCache
 
 K = 100
 BATCH_SIZES = (1, 8, 32)
@@ -54,9 +55,9 @@ def pipeline_of(name: str, device: str) -> Any:
     return pipeline("fill-mask", model=model, tokenizer=AutoTokenizer.from_pretrained(place), device=device, top_k=K)
 
 
-def ways(name: str, model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, device: str) -> dict[str, Way]:
+def ways(name: str, model: tiltmeter.LanguageModel, bench: SlotBenchmark, device: str) -> dict[str, Way]:
     """What is timed, by name; each starts from the sentences as text."""
-    texts = [item.texts["slot"].replace("[MASK]", model.tokens.tokenizer.mask_token) for item in bench.slot_items]
+    texts = [item.texts["slot"].replace("[MASK]", model.tokens.tokenizer.mask_token) for item in bench.asked_items]
     fill = pipeline_of(name, device)
 
     def probe() -> SlotsProbe:
@@ -65,13 +66,13 @@ def ways(name: str, model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, 
     found: dict[str, Way] = {
         f"pipeline_batch_{size}": lambda size=size: fill(texts, batch_size=size) for size in BATCH_SIZES
     }
-    found["tiltmeter_top_100"] = lambda: probe().top(bench.slot_items, K)
+    found["tiltmeter_top_100"] = lambda: probe().top(bench.asked_items, K)
     single = {
         group: tuple(word for word in words if len(model.tokens.encode([word], special=False)[0].ids) == 1)
         for group, words in bench.terms.items()
     }
-    found["tiltmeter_terms_of_one_piece"] = lambda: probe().observe(bench.slot_items, single)
-    found["tiltmeter_all_terms"] = lambda: probe().observe(bench.slot_items, bench.terms)
+    found["tiltmeter_terms_of_one_piece"] = lambda: probe().observe(bench.asked_items, single)
+    found["tiltmeter_all_terms"] = lambda: probe().observe(bench.asked_items, bench.terms)
     return found
 
 
@@ -106,6 +107,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     model = tiltmeter.load_model(args.model, device=args.device)
     bench = tiltmeter.load_benchmark(args.sentences, limit=args.limit)
+    assert isinstance(bench, SlotBenchmark), f"{args.sentences} has no slots"
     todo = ways(args.model, model, bench, args.device)
     difference = largest_difference(todo["pipeline_batch_1"](), todo["tiltmeter_top_100"]())
     assert difference < TOLERANCE, f"the two disagree by {difference:.1e}"
@@ -121,7 +123,7 @@ def main() -> None:
     fastest = min((name for name in middle if name.startswith("pipeline")), key=lambda name: middle[name])
     ours = [name for name in middle if name.startswith("tiltmeter")]
     report = {
-        "model": model.name, "sentences": len(bench.slot_items), "vocabulary": model.vocabulary, "k": K,
+        "model": model.name, "sentences": len(bench.asked_items), "vocabulary": model.vocabulary, "k": K,
         "largest_relative_difference": difference, "seconds": seconds, "cpu_seconds": cpu_seconds, "median_seconds": middle,
         "fastest_pipeline": fastest,
         "ratio_to_pipeline_as_it_comes": {name: ratios(seconds["pipeline_batch_1"], seconds[name]) for name in ours},

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tiltmeter.benchmarks._items import CROWS_BIAS_TYPES
+from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES
 
 Row = Mapping[str, str]
 DATA = Path(__file__).parents[1] / "src" / "tiltmeter" / "benchmarks" / "data"

@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 import tiltmeter
-from tiltmeter import LanguageModel, Scores
+from tiltmeter import Answers, LanguageModel
 
 # The same examples every time: a red build must mean a change, not a draw.
 hypothesis.settings.register_profile("tiltmeter", derandomize=True, deadline=None)
@@ -44,6 +44,11 @@ def _golden_model(name: str) -> LanguageModel:
     return tiltmeter.load_model(GOLDEN / "models" / name)
 
 
+def scores_of(frame: Any, items: Any, manifests: tuple[dict[str, Any], ...] = ()) -> Answers:
+    """Answers of pairs from a table of scores."""
+    return Answers("pairs", {"scores": frame}, items, manifests)
+
+
 @cache
 def reference(name: str) -> dict[str, Any]:
     """What a reference implementation answered."""
@@ -52,7 +57,7 @@ def reference(name: str) -> dict[str, Any]:
 
 
 @cache
-def golden_scores(model: str, benchmark: str = "pairs") -> Scores:
+def golden_scores(model: str, benchmark: str = "pairs") -> Answers:
     """All applicable scores of a golden model, computed once."""
     bench = {
         "pairs": "starter-pairs",

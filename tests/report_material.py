@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tiltmeter import Scores, estimate
-from tiltmeter.reporting.html.packing import unpack
-from tiltmeter.run_folders import write_estimates
+from conftest import scores_of
+from tiltmeter import estimate
+from tiltmeter.families.kit.pack import unpack
 from tiltmeter.runs import Run
-from tiltmeter.store import OBSERVATIONS, write_json, write_table
+from tiltmeter.runs.folder import write_estimates
+from tiltmeter.storage.files import write_json, write_table
+from tiltmeter.storage.observations import OBSERVATIONS
+from tiltmeter.storage.provenance import software
 
 NASTY = (
     ("<script>window.hacked = 1</script> women & 'men' \"cook\"", "<script>window.hacked = 1</script> men & 'men' \"cook\""),
@@ -51,18 +56,20 @@ def made_up_run(
     rng = np.random.default_rng(seed)
     pairs = sentences(n)
     items = _items(pairs)
-    scores = Scores(_frame(items, models, scorers, rng), items, tuple(_evaluation(model, n) for model in models))
+    attached = {model: f"observations/{model}/made-up/each/block-0000.parquet" for model in models if tokens}
+    evaluations = tuple(_evaluation(model, n) | {"attachments": [attached[model]] if tokens else []} for model in models)
+    scores = scores_of(_frame(items, models, scorers, rng), items, evaluations)
+    scores = replace(scores, attachments={path: folder / path for path in attached.values()})
     table = estimate(scores, ["bias_score", "kls"], resamples=100)
     asked = {"resamples": 100, "confidence": 0.95, "seed": 0, "limit": None}
-    manifest = {"status": "finished", "tiltmeter": version, "asked": asked, "evaluations": list(scores.manifests)}
+    manifest = software() | {"status": "finished", "tiltmeter": version, "asked": asked, "evaluations": list(evaluations)}
+    manifest["families"] = {"pairs": ["scores"]}
     scores.write_tables(folder)
     write_estimates(folder, table)
     write_json(folder / "manifest.json", manifest)
-    if tokens:
-        for model in models:
-            place = folder / "observations" / model / "made-up" / "each"
-            write_table(place / "block-0000.parquet", _observations(pairs, rng))
-    return Run(folder, scores, table, manifest)
+    for path in attached.values():
+        write_table(folder / path, _observations(pairs, rng))
+    return Run(folder, {"pairs": scores}, table, manifest)
 
 
 def _items(pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
@@ -96,7 +103,7 @@ def _frame(items: pd.DataFrame, models: Sequence[str], scorers: Sequence[str], r
 def _evaluation(model: str, n: int) -> dict[str, Any]:
     facts = {"shown_as": model, "name": model, "kind": "masked", "weights_sha256": model * 8, "parameters": 1234567}
     benchmark = {"name": "made-up", "items": n, "scored_items": n, "data_sha256": "d" * 64, "citation": "Nobody (2026)."}
-    return {"model": facts | {"tokenizer": {"byte_level": False}}, "benchmark": benchmark}
+    return {"family": "pairs", "model": facts | {"tokenizer": {"byte_level": False}}, "benchmark": benchmark}
 
 
 def _observations(pairs: Sequence[tuple[str, str]], rng: Any) -> pa.Table:
@@ -111,7 +118,7 @@ def _observations(pairs: Sequence[tuple[str, str]], rng: Any) -> pa.Table:
     columns = dict(zip(OBSERVATIONS.names[:8], zip(*rows, strict=True), strict=True))
     n = len(rows)
     columns |= {"logprob": rng.normal(-4, 2, n).astype(np.float32), "rank": [1] * n}
-    columns |= {"attention": [None] * n, "block_logprob": [None] * n, "note": [None] * n}
+    columns |= {"attention": [None] * n, "block_logprob": [None] * n, "reason": [None] * n}
     return pa.table({name: pa.array(columns[name]) for name in OBSERVATIONS.names}).cast(OBSERVATIONS)
 
 
@@ -120,6 +127,31 @@ def element(page: str, name: str) -> str:
     found = re.search(rf'<script type="[a-z/]+" id="{name}">(.*?)</script>', page, re.S)
     assert found, f"no {name} in the page"
     return found[1]
+
+
+def section(page: str, name: str) -> str:
+    """A section as it stands in the page; nothing where there is none."""
+    found = re.search(rf'<section id="{re.escape(name)}">(.*?)</section>', page, re.S)
+    return found[1] if found else ""
+
+
+def words_of(markup: str) -> str:
+    """What a reader sees of it, in one line."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def tables(page: str, name: str) -> dict[str, list[dict[str, str]]]:
+    """The tables that can be unfolded in a section, by their title: rows of column → text."""
+    read = {}
+    for block in section(page, name).split('<details class="block"')[1:]:
+        title = re.search(r'<span class="name">(.*?)</span>', block)
+        head, body = (re.search(rf"<{part}>(.*?)</{part}>", block, re.S) for part in ("thead", "tbody"))
+        assert title and head and body
+        columns = [words_of(cell) for cell in re.findall(r"<th.*?</th>", head[1], re.S)]
+        rows = [re.findall(r"<t[hd].*?</t[hd]>", row, re.S) for row in re.findall(r"<tr.*?</tr>", body[1], re.S)]
+        assert words_of(title[1]) not in read, "two tables of one title"
+        read[words_of(title[1])] = [dict(zip(columns, map(words_of, cells), strict=True)) for cells in rows]
+    return read
 
 
 def embedded(page: str, name: str = "estimates") -> pd.DataFrame:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conftest import GOLDEN
-from tiltmeter import Scores
-from tiltmeter.evaluating import Options
-from tiltmeter.group_estimating import Settings
-from tiltmeter.running import run
+from conftest import GOLDEN, scores_of
+from tiltmeter import Answers
+from tiltmeter.runs import Options
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
 
 Numbers = Sequence[float] | np.ndarray
 
@@ -28,7 +28,7 @@ def made_up(
     annotations: Sequence[list[list[str]]] | None = None,
     texts: Sequence[tuple[str, str]] | None = None,
     direction: Sequence[str] | None = None,
-) -> Scores:
+) -> Answers:
     """(model, scorer) → (stereo, anti) scores, one benchmark."""
     n = len(next(iter(scores.values()))[0])
     types = list(types or ["a"] * n)
@@ -52,7 +52,7 @@ def made_up(
             "anti": [b for _, b in texts], "unrelated": None, "extra": extra,
         }
     )  # fmt: skip
-    return Scores(pd.DataFrame(rows), items)
+    return scores_of(pd.DataFrame(rows), items)
 
 
 def noise(n: int, seed: int = 0) -> Any:
@@ -65,8 +65,8 @@ def small_run() -> Path:
     folder = Path(mkdtemp(prefix="tiltmeter-study-"))
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert", "tiny-roberta")]
     benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json", GOLDEN / "data" / "slots.jsonl"]
-    options = Options(settings=Settings(resamples=100), cache=folder / "cache", top_k=500)
-    run(models, benchmarks, output=folder / "run", options=options)
+    options = Options(settings=Settings(resamples=100), cache=folder / "cache")
+    run(models, benchmarks, output=folder / "run", options=options, top_k=500)
     _add_votes(folder / "run" / "items.parquet")
     return folder / "run"
 
@@ -83,7 +83,7 @@ def _add_votes(path: Path) -> None:
 @cache
 def frequency_list() -> Path:
     """A list in which every word of the embedded pairs has a count of its own."""
-    from tiltmeter.studies._words import words_of
+    from tiltmeter.families.pairs.words import words_of
 
     items = pd.read_parquet(small_run() / "items.parquet").dropna(subset=["stereo", "anti"])
     words = sorted({word.removesuffix("'s") for text in [*items["stereo"], *items["anti"]] for word in words_of(text)})
@@ -99,7 +99,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "quality": {"resamples": 100},
     "debiasing": {"resamples": 100},
     "accuracy": {"resamples": 100},
-    "associations": {"resamples": 100},
+    "shuffling": {"resamples": 100},
     "pll_gap": {"resamples": 100, "repeats": 20},
 }
 

@@ -13,13 +13,13 @@ from hypothesis.extra.numpy import arrays
 
 from conftest import reference
 from tiltmeter import catalog
-from tiltmeter.associating.seat import effect_draws, effect_interval
-from tiltmeter.measures._vectors import association, cosines, unit
+from tiltmeter.families.associations.seat import effect_draws, effect_interval
 from tiltmeter.measures.ces import ces, random_effects
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.group_variance import group_variance
+from tiltmeter.measures.kit.vectors import association, cosines, unit
 from tiltmeter.measures.single_effect import single_effect
-from tiltmeter.significance import sign_flip_p, split_p
+from tiltmeter.stats.significance import sign_flip_p, split_p
 
 Vectors = np.ndarray
 entries = st.floats(-5, 5, width=32).filter(lambda value: value == 0 or abs(value) > 1e-3)
@@ -135,7 +135,7 @@ def test_all_splits_of_eight_and_eight_in_milliseconds() -> None:
 def test_sampled_p_is_close_to_the_exact_one_and_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     values = rng().normal(size=14)
     exact, _ = split_p(values[:6] + 0.6, values[6:], rng())  # unequal sizes: all C(14, 6) splits
-    monkeypatch.setattr("tiltmeter.significance.EXACT_SPLITS", 10)
+    monkeypatch.setattr("tiltmeter.stats.significance.EXACT_SPLITS", 10)
     sampled, was_exact = split_p(values[:6] + 0.6, values[6:], rng())
     assert not was_exact and sampled == pytest.approx(exact, abs=0.01)
     assert sampled == split_p(values[:6] + 0.6, values[6:], rng())[0]
@@ -169,9 +169,9 @@ def test_intervals_of_effect_sizes_cover() -> None:
     for _ in range(300):
         x, y = rng.normal(1.5, 1, 8), rng.normal(0, 1, 8)
         draws = effect_draws(x, y, rng, 200)
-        found = effect_interval(float(effect_size(x, y)), draws, (8, 8), 0.95)
-        assert -np.sqrt(16 * 15 / 64) < found["low"] < found["high"] < np.sqrt(16 * 15 / 64)
-        ours += found["low"] <= truth <= found["high"]
+        low, high = effect_interval(float(effect_size(x, y)), draws, (8, 8), 0.95)
+        assert -np.sqrt(16 * 15 / 64) < low < high < np.sqrt(16 * 15 / 64)
+        ours += low <= truth <= high
         plain += np.percentile(draws, 2.5) <= truth <= np.percentile(draws, 97.5)
     assert plain / 300 < 0.90 and 0.92 < ours / 300 < 0.98
 
@@ -179,7 +179,7 @@ def test_intervals_of_effect_sizes_cover() -> None:
 def test_an_effect_at_its_end_has_no_interval() -> None:
     """All of X alike and all of Y alike: nothing varies inside the sets."""
     draws = effect_draws(np.ones(4), np.zeros(4), np.random.default_rng(0), 200)
-    assert effect_interval(float(effect_size(np.ones(4), np.zeros(4))), draws, (4, 4), 0.95) == {}
+    assert np.isnan(effect_interval(float(effect_size(np.ones(4), np.zeros(4))), draws, (4, 4), 0.95)).all()
 
 
 def test_a_combined_effect_needs_every_variance() -> None:

@@ -16,8 +16,10 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from tiltmeter import Options, Settings
 from tiltmeter.cli import main
 from tiltmeter.models import LanguageModel
+from tiltmeter.storage.provenance import SCHEMA
 
 PAIRS = "stereo,anti,bias_type,place\nHe ran.,She ran.,gender,Rome\nHe is old.,He is young.,age,Oslo\n"
 QUICK = ("--resamples", "100")
@@ -61,8 +63,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pairs.csv").write_text(PAIRS)
     scores = tiltmeter.score("plumb-mlm", folder / "pairs.csv", ["cps", "aul"], cache=False)
     scores.save(folder / "run")
-    (folder / "run" / "manifest.json").write_text('{"status": "finished", "tiltmeter": "0.1.0", "evaluations": []}')
+    edit_manifest(folder / "run", evaluations=[])
     return folder / "run"
+
+
+def edit_manifest(run: str | Path, **changes: Any) -> None:
+    """Changes entries of a manifest; None takes one away."""
+    path = Path(run) / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps({name: value for name, value in manifest.items() if value is not None}))
 
 
 def refused(said: Said) -> str:
@@ -321,10 +330,12 @@ def test_a_full_disk(tool: Tool, own_cache: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def folders(finished: Path, tool: Tool) -> Tool:
-    """The tool, in a folder with a finished, an unfinished and a damaged run."""
+    """The tool, in a folder with a finished, an unfinished, an incomplete and a damaged run."""
     shutil.copytree(finished, "run")
     Path("unfinished").mkdir()
-    Path("unfinished/manifest.json").write_text('{"status": "unfinished"}')
+    Path("unfinished/manifest.json").write_text(json.dumps({"status": "unfinished", "schema": SCHEMA}))
+    shutil.copytree(finished, "robbed")
+    Path("robbed/scores.parquet").unlink()
     shutil.copytree(finished, "damaged")
     Path("damaged/scores.parquet").write_bytes(b"PAR1 and no more")
     Path("nothing").mkdir()
@@ -337,7 +348,8 @@ def folders(finished: Path, tool: Tool) -> Tool:
     [
         (["nowhere"], ["no run folder nowhere"]),
         (["pairs.csv"], ["pairs.csv"]),
-        (["nothing"], ["nothing", "scores.parquet"]),
+        (["nothing"], ["nothing is not a finished run", "manifest.json"]),
+        (["robbed"], ["robbed is not a finished run", "scores.parquet"]),
         (["unfinished"], ["unfinished", "same command again"]),
         (["damaged"], ["damaged/scores.parquet"]),
         (["run", "nowhere"], ["no run folder nowhere"]),
@@ -345,7 +357,6 @@ def folders(finished: Path, tool: Tool) -> Tool:
         (["run", "--resamples", "5"], ["resamples"]),
         (["run", "--confidence", "2"], ["confidence"]),
         (["run", "--seed", "-1"], ["seed"]),
-        (["run", "--by", "planet"], ["'planet'", "place"]),
     ],
 )
 def test_a_run_that_cannot_be_read(folders: Tool, command: str, words: list[str], expected: list[str]) -> None:
@@ -369,6 +380,27 @@ def test_other_mistakes_about_a_run(folders: Tool, words: list[str], expected: l
         assert word in message
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{", "Cannot read run/manifest.json"),
+        ("[]", "run/manifest.json is not a manifest of a run"),
+        ('{"schema": "https://json.schemastore.org/x"}', "run/manifest.json is not a manifest of a run"),
+        ('{"schema": null}', "run/manifest.json is not a manifest of a run"),
+    ],
+)
+def test_a_manifest_of_something_else(folders: Tool, text: str, expected: str) -> None:
+    Path("run/manifest.json").write_text(text)
+    assert expected in refused(folders("estimate", "run", *QUICK))
+
+
+@pytest.mark.parametrize("command", ["estimate", "compare"])
+def test_a_column_that_no_item_has(tool: Tool, finished: Path, command: str) -> None:
+    two_models(finished, lambda frame: frame)
+    message = refused(tool(command, "one", "two", "--by", "planet", *QUICK))
+    assert "'planet'" in message and "place" in message
+
+
 @pytest.mark.parametrize("by", ["place", "scored", "direction", "target", "benchmark", "all"])
 def test_any_column_of_the_items_can_group(folders: Tool, by: str) -> None:
     said = folders("estimate", "run", "--by", by, "--json", *QUICK)
@@ -380,6 +412,63 @@ def test_any_column_of_the_items_can_group(folders: Tool, by: str) -> None:
         "benchmark": {"pairs"},
         "all": {"all"},
     }.get(by, set())
+
+
+READING = {
+    "estimate": ("estimate", "old", *QUICK),
+    "estimate of several": ("estimate", "run", "old", *QUICK),
+    "compare": ("compare", "old", *QUICK),
+    "report": ("report", "old"),
+    "table": ("table", "estimates", "old"),
+    "table of a study": ("table", "normality", "old"),
+    "figure": ("figure", "estimates", "old", "-o", "drawn.pdf"),
+    "study": ("study", "normality", "old"),
+}
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (None, ["layout 1", f"reads layout {SCHEMA}", "Run its command again", "from the cache"]),
+        (SCHEMA - 1, ["layout 1", f"reads layout {SCHEMA}", "Run its command again", "from the cache"]),
+        (SCHEMA + 1, [f"layout {SCHEMA + 1}", f"reads layout {SCHEMA}", "Update tiltmeter"]),
+    ],
+)
+def test_a_run_of_another_layout(folders: Tool, command: str, schema: Any, expected: list[str]) -> None:
+    """One line that says what to do; nothing is read out of a folder that may mean something else, nor written into it."""
+    shutil.copytree("run", "old")
+    edit_manifest("old", schema=schema, tiltmeter="0.1.0", families=None)
+    before = contents(".")
+    message = refused(folders(*READING[command]))
+    assert len(message.splitlines()) == 1
+    for words in ("old was written by tiltmeter 0.1.0", *expected):
+        assert words in message
+    assert ("Update" in message) != ("again" in message)
+    assert contents(".") == before
+
+
+def test_a_run_of_the_old_layout_is_replaced_by_its_command(tool: Tool) -> None:
+    """That is what its message says to do; the answers come out of the cache."""
+    assert tool(*run_words()).code == 0
+    edit_manifest("out", schema=None, families=None)
+    refused(tool("estimate", "out", *QUICK))
+    assert tool(*run_words()).code == 0
+    assert json.loads(Path("out/manifest.json").read_text())["batches_computed"] == 0
+    assert tool("estimate", "out", *QUICK).code == 0
+
+
+def test_the_command_is_recorded_only_where_there_was_one(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's or a test runner's words would be taken for what made the run."""
+    words = run_words()
+    assert tool(*words).code == 0
+    assert json.loads(Path("out/manifest.json").read_text())["command"] == ["tiltmeter", *words]
+    monkeypatch.setattr(sys, "argv", ["ipykernel_launcher.py", "-f", "kernel.json"])
+    options = Options(settings=Settings(resamples=100))
+    done = tiltmeter.run(TINY, "pairs.csv", "cps", output="called", options=options)
+    assert "command" not in done.manifest
+    stored = Path("called/manifest.json").read_text()
+    assert "command" not in json.loads(stored) and "ipykernel" not in stored and "kernel.json" not in stored
 
 
 def two_models(finished: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
@@ -418,17 +507,12 @@ def test_comparing_where_a_group_is_missing(
 def test_two_runs_of_different_models_under_one_name(tool: Tool, finished: Path) -> None:
     """…/first/final and …/second/final: their scores must not be mixed in silence."""
     two_models(finished, lambda frame: frame.assign(model="plumb-mlm", score=-frame["score"]))
-    manifests = {"one": "a" * 64, "two": "b" * 64}
-    for run, weights in manifests.items():
+    for run, weights in {"one": "a" * 64, "two": "b" * 64}.items():
         model = {"shown_as": "plumb-mlm", "weights_sha256": weights}
-        text = json.dumps({"status": "finished", "tiltmeter": "0.1.0", "evaluations": [{"model": model}]})
-        (Path(run) / "manifest.json").write_text(text)
-    said = tool("estimate", "one", "two", "--by", "all", "--json", *QUICK)
-    if said.code == 2:
-        refused(said)
-    else:
-        rows = [row for row in json.loads(said.out) if row["measure"] == "bias_score" and row["scorer"] == "cps"]
-        assert len({row["model"] for row in rows}) == 2
+        edit_manifest(run, evaluations=[{"family": "pairs", "model": model}])
+    message = refused(tool("estimate", "one", "two", "--by", "all", "--json", *QUICK))
+    assert "Two different models are called plumb-mlm in these runs" in message
+    assert tool("estimate", "one", "--by", "all", "--json", *QUICK).code == 0
 
 
 def test_a_stored_block_of_other_items_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:

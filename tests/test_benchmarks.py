@@ -127,13 +127,8 @@ def test_a_row_with_more_cells_than_the_header_is_noted(tmp_path: Path) -> None:
 
 def test_an_unclosed_quote_does_not_swallow_the_rows_below(tmp_path: Path) -> None:
     text = 'stereo\tanti\n"Stop, he said.\tStop, she said.\nHe is tall.\tShe is tall.\nHe ran.\tShe ran.\n'
-    file = write(tmp_path / "mine.tsv", text)
-    try:
-        bench = load_benchmark(file)
-    except TiltmeterError as error:
-        assert "quot" in str(error).replace(str(file), "")
-    else:
-        assert len(bench) == 3
+    expected = [('"Stop, he said.', "Stop, she said."), ("He is tall.", "She is tall."), ("He ran.", "She ran.")]
+    assert sentences(load_benchmark(write(tmp_path / "mine.tsv", text))) == expected
 
 
 def test_the_message_about_a_missing_column_stays_short(tmp_path: Path) -> None:
@@ -320,17 +315,15 @@ def test_only_line_feeds_end_a_json_line(tmp_path: Path, odd: str) -> None:
     assert bench.items[0].texts == row
 
 
-def test_half_a_character_in_json_is_an_error_or_a_note(tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", ["\\ud800", "\\udc00", "\\udc00\\ud800"])
+def test_half_a_character_in_json_is_refused(tmp_path: Path, half: str) -> None:
     """A lone surrogate is legal JSON and can be written to no file: better to hear of it early."""
-    lines = ['{"stereo": "He \\ud800 ran.", "anti": "She ran."}', '{"stereo": "He is.", "anti": "She is."}']
-    file = write(tmp_path / "mine.jsonl", "\n".join(lines))
-    try:
-        bench = load_benchmark(file)
-    except TiltmeterError as error:
-        assert "mine.jsonl" in str(error)
-    else:
-        assert bench.data_hash
-        assert bench.notes
+    lines = ['{"stereo": "He HALF ran.", "anti": "She ran."}', '{"stereo": "He is.", "anti": "She is."}']
+    file = write(tmp_path / "mine.jsonl", "\n".join(lines).replace("HALF", half))
+    with pytest.raises(TiltmeterError, match=r"mine\.jsonl holds half a character \(a lone surrogate\)"):
+        load_benchmark(file)
+    whole = load_benchmark(write(tmp_path / "whole.jsonl", "\n".join(lines).replace("HALF", "\\ud83d\\ude00")))
+    assert whole.items[0].texts["stereo"] == "He \U0001f600 ran." and not whole.notes
 
 
 # StereoSet --------------------------------------------------
@@ -377,7 +370,7 @@ def test_intersentence_items_are_loaded_and_not_scored(tmp_path: Path) -> None:
     inter = stereoset_row("s2", "She is my mother.", stereotype="a", anti_stereotype="b", unrelated="c")
     bench = load_benchmark(stereoset_file(tmp_path, [stereoset_row()], [inter]))
     assert [item.id for item in bench.items] == ["s1", "s2"]
-    assert [item.id for item in bench.scored_items] == ["s1"]
+    assert [item.id for item in bench.asked_items] == ["s1"]
 
 
 @pytest.mark.parametrize(
@@ -582,7 +575,7 @@ def test_the_real_crows_pairs(realdata: Path) -> None:
 
 def test_the_real_stereoset(realdata: Path) -> None:
     bench = load_benchmark("stereoset", data_dir=realdata)
-    assert (len(bench.scored_items), len(bench)) == (2106, 2106 + 2123)
+    assert (len(bench.asked_items), len(bench)) == (2106, 2106 + 2123)
     assert all(len(item.texts) == 3 for item in bench.items)
 
 

@@ -11,44 +11,25 @@ import numpy as np
 import pytest
 
 import tiltmeter
+from association_material import associate, text, words_file
 from conftest import GOLDEN, golden_model
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
-from tiltmeter.associating import Asking, associate
-from tiltmeter.associating._corpus import choose
-from tiltmeter.associating.ceat import Drawn, effects_and_variances, word_draws
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.corpora import build_index, find_contexts
 from tiltmeter.corpora import index as indexing
 from tiltmeter.corpora.sentences import find_word
-from tiltmeter.measures._vectors import association, cosines
+from tiltmeter.families.associations.ceat import Drawn, effects_and_variances, word_draws
+from tiltmeter.families.associations.corpus import choose
 from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.measures.kit.vectors import association, cosines
 from tiltmeter.runs import load_run
 
 BERT = GOLDEN / "models" / "tiny-bert-cased"
-NOUNS = ("river", "bridge", "market", "garden", "station", "village", "harbour", "school")
-
-
-def text(n: int = 400) -> str:
-    """Lines with every word of the small test below, in turn."""
-    words = ("man", "woman", "kind", "honest", "cruel", "rude")
-    return "".join(
-        f"The {words[i % 6]} person stood near the {NOUNS[i % 8]} at {i}. Nobody there said a {words[i % 5]} word.\n"
-        for i in range(n)
-    )
-
-
-def words_file(folder: Path, **changes: object) -> Path:
-    document: dict[str, object] = {
-        "groups": {"gender": {"man": ["man"], "woman": ["woman"]}},
-        "attributes": {"valence": {"good": ["kind", "honest"], "bad": ["cruel", "rude"]}},
-    }
-    (folder / "words.json").write_text(json.dumps(document | changes))
-    return folder / "words.json"
 
 
 def bench(path: Path) -> AssociationBenchmark:
-    loaded = tiltmeter.load_benchmark("ceat", path=path)
+    loaded = tiltmeter.load_benchmark("ceat", words=path)
     assert isinstance(loaded, AssociationBenchmark)
     return loaded
 
@@ -138,8 +119,8 @@ def test_one_context_for_each_word_is_said_not_divided_by(tmp_path: Path) -> Non
     """A group of one word that always stands in the same sentence has no variance, so no combined effect."""
     lines = (f"There was a {word} thing on the road.\n" for word in ("man", "woman", "kind", "honest", "cruel", "rude"))
     (tmp_path / "c.txt").write_text("".join(lines))
-    asking = Asking(corpus=[tmp_path / "c.txt"], draws=50)
-    done = associate(golden_model("tiny-bert-cased"), bench(words_file(tmp_path)), asking, cache=False)
+    asking = {"corpus": [tmp_path / "c.txt"], "draws": 50, "cache": False}
+    done = associate(golden_model("tiny-bert-cased"), bench(words_file(tmp_path)), **asking)
     rows = done.estimates.set_index("group")
     assert rows["value"].isna().all() and "undefined: no spread" in rows.loc["man", "note"]
 
@@ -186,15 +167,33 @@ def test_absent_words_are_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
     attributes = {"valence": {"good": ["kind", "honest", "zinnia"], "bad": ["cruel", "rude"]}}
     groups = {"gender": {"man": ["man"], "woman": ["woman", "lady"], "ghost": ["ghost"]}}
     path = words_file(tmp_path, attributes=attributes, groups=groups)
-    done = associate(golden_model("tiny-gpt2"), bench(path), Asking(corpus=[tmp_path / "c.txt"], draws=100), cache=False)
+    asking = {"corpus": [tmp_path / "c.txt"], "draws": 100, "cache": False}
+    done = associate(golden_model("tiny-gpt2"), bench(path), **asking)
     rows = done.estimates.set_index("group")
     assert rows.loc["man", "n_missing"] == 1 and json.loads(rows.loc["woman", "missing"]) == {"not in the corpus": 2}
     assert np.isfinite(rows.loc["woman", "value"]) and np.isnan(rows.loc["ghost", "value"])
-    assert "refused" in rows.loc["ghost", "note"] and rows.loc["gender", "n"] == 2
+    assert "not computed: no contexts" in rows.loc["ghost", "note"] and rows.loc["gender", "n"] == 2
     assert done.manifest["associations"]["words_absent"] == ["ghost", "lady", "zinnia"]
     few = words_file(tmp_path, attributes={"valence": {"good": ["kind", "zinnia"], "bad": ["cruel", "rude"]}})
-    done = associate(golden_model("tiny-gpt2"), bench(few), Asking(corpus=[tmp_path / "c.txt"], draws=100), cache=False)
+    done = associate(golden_model("tiny-gpt2"), bench(few), **asking)
     assert done.estimates["value"].isna().all()
+
+
+def test_a_group_of_the_same_name_in_two_domains(tmp_path: Path) -> None:
+    """The variance of a domain is over its own groups."""
+    (tmp_path / "c.txt").write_text(text())
+    asking = {"corpus": [tmp_path / "c.txt"], "draws": 100, "cache": False}
+    groups = {"gender": {"one": ["man"], "other": ["woman"]}, "thing": {"one": ["river"], "other": ["bridge", "market"]}}
+    both = associate(golden_model("tiny-bert-cased"), bench(words_file(tmp_path, groups=groups)), **asking).estimates
+    for domain, named in groups.items():
+        alone = associate(
+            golden_model("tiny-bert-cased"), bench(words_file(tmp_path, groups={domain: named})), **asking
+        ).estimates
+        wanted = alone.set_index(["measure", "group"])["value"]
+        found = both[(both["measure"] == "group_variance") & (both["group"] == domain)]["value"].tolist()
+        assert found == [pytest.approx(wanted["group_variance", domain])]
+        assert found == [pytest.approx((wanted["ces", "one"] - wanted["ces", "other"]) ** 2 / 2)]
+    assert both[both["measure"] == "ces"]["value"].nunique() == 4
 
 
 @pytest.mark.realdata
@@ -212,8 +211,8 @@ def test_published_word_lists(realdata: Path, tmp_path: Path) -> None:
         for word in one.examples
     ]
     (tmp_path / "c.txt").write_text("\n".join(sentences))
-    asking = Asking(tests=["C6"], corpus=[tmp_path / "c.txt"], draws=100)
-    (row,) = associate(golden_model("tiny-bert-cased"), loaded, asking, cache=False).estimates.to_dict("records")
+    asking = {"tests": ["C6"], "corpus": [tmp_path / "c.txt"], "draws": 100, "cache": False}
+    (row,) = associate(golden_model("tiny-bert-cased"), loaded, **asking).estimates.to_dict("records")
     assert row["measure"] == "ces" and row["n"] == 16 and 0 <= row["p"] <= 1 and "one-sided" in row["note"]
 
 

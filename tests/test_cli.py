@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from conftest import GOLDEN
-from tiltmeter import Scores, estimate
+from tiltmeter import estimate
 from tiltmeter.cli import main
-from tiltmeter.runs import load_run
+from tiltmeter.runs import load_answers, load_run
 
 BERT, ALBERT, GPT = (str(GOLDEN / "models" / name) for name in ("tiny-bert-cased", "tiny-albert", "tiny-gpt2"))
 
@@ -77,6 +77,7 @@ def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 def test_a_run_folder_holds_what_is_promised(run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["status"] == "finished"
+    assert manifest["schema"] == 2 and manifest["families"] == {"pairs": ["scores"]}
     evaluation = manifest["evaluations"][0]
     assert len(evaluation["model"]["weights_sha256"]) == 64
     assert len(evaluation["benchmark"]["data_sha256"]) == 64
@@ -93,8 +94,9 @@ def test_a_run_folder_holds_what_is_promised(run: Path) -> None:
 
 
 def test_estimates_on_disk_are_those_of_the_api(run: Path) -> None:
-    again = estimate(Scores.load(run), resamples=100)
+    again = estimate(load_answers([run]), resamples=100)
     stored = pd.read_csv(run / "estimates.csv")
+    assert list(stored)[:4] == ["model", "benchmark", "family", "scorer"] and set(stored["family"]) == {"pairs"}
     pd.testing.assert_series_equal(stored["value"], again["value"], rtol=1e-14, atol=0)
     rows = json.loads((run / "estimates.json").read_text())
     assert [row["value"] for row in rows] == pytest.approx(
@@ -169,7 +171,7 @@ def test_import_of_published_scores(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert overall["value"] == pytest.approx(100 * 14 / 20)
 
 
-@pytest.mark.parametrize("what", ["scorers", "measures", "benchmarks", "models", "views"])
+@pytest.mark.parametrize("what", ["families", "scorers", "measures", "benchmarks", "models", "views", "studies"])
 def test_list(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert tiltmeter("list", what) == 0
     assert capsys.readouterr().out.strip()
@@ -184,12 +186,16 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     for option in ("--by", "--limit", "--seed", "--device", "--precision", "--batch-tokens", "--json"):
         assert option in shown
+    for panel, option in (
+        ("Pairs of sentences", "--alignment"), ("Words that fill a mask", "--top-k"), ("Association tests", "--corpus"),
+    ):  # fmt: skip
+        assert option in shown[shown.index(panel) :]  # the options of a family are in a panel of its own
 
 
 def test_an_earlier_run_is_replaced(run: Path) -> None:
     assert tiltmeter("run", "-m", GPT, "-b", "starter-pairs", "-o", run, "--resamples", 100) == 0
     again = load_run(run)
-    assert set(again.scores.to_pandas()["model"]) == {"tiny-gpt2"}
+    assert set(again.answers["pairs"].to_pandas()["model"]) == {"tiny-gpt2"}
     assert [path.name for path in (run / "observations").iterdir()] == ["tiny-gpt2"]
     assert np.isfinite(again.manifest["seconds"])
 

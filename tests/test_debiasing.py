@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,10 +18,10 @@ from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import Finding, TiltmeterError
-from tiltmeter.evaluating import Options
-from tiltmeter.group_estimating import Settings
 from tiltmeter.models import EMBEDDED
-from tiltmeter.running import run
+from tiltmeter.runs import Options
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
 
 SOURCE = EMBEDDED["plumb-mlm"]
 
@@ -142,13 +143,16 @@ def test_options_that_are_refused(how: dict[str, Any], reason: str) -> None:
 
 
 def test_runs_that_are_refused(tmp_path: Path) -> None:
-    options = Options(settings=Settings(100), limit=20, cache=False, top_k=50)
+    options = Options(settings=Settings(100), limit=20, cache=False)
     tiny = str(GOLDEN / "models" / "tiny-bert-cased")
     run([tiny], ["starter-pairs"], ["aul"], output=tmp_path / "pairs", options=options)
     with pytest.raises(TiltmeterError, match="There are no slots"):
         tiltmeter.study("debiasing", tmp_path / "pairs")
     with pytest.raises(TiltmeterError, match="no run folder"):
         tiltmeter.study("debiasing", tmp_path / "nowhere")
-    run([tiny], ["plumb-slots"], output=tmp_path / "other-k", options=options)
+    run([tiny], ["plumb-slots"], output=tmp_path / "fewer", options=options)
+    with pytest.raises(TiltmeterError, match="Two different benchmarks are called plumb-slots"):
+        tiltmeter.study("debiasing", [runs()[0], tmp_path / "fewer"])
+    run([tiny], ["plumb-slots"], output=tmp_path / "other-k", options=replace(options, limit=60), top_k=50)
     with pytest.raises(TiltmeterError, match="ranked otherwise"):
         tiltmeter.study("debiasing", [runs()[0], tmp_path / "other-k"])

@@ -14,12 +14,12 @@ import torch
 
 from conftest import CAUSAL, GOLDEN, MASKED, golden_model, reference
 from tiltmeter import TiltmeterError
-from tiltmeter.measures._vectors import association, unit
 from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.measures.kit.vectors import association, unit
 from tiltmeter.models import StaticVectors, encoder_of, is_static, load_encoder
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import POOLINGS, Passage
-from tiltmeter.significance import split_p
+from tiltmeter.stats.significance import split_p
 
 TEXTS = ["This is a man.", "She is here.", "The engineers were unconvinced, and went home early.", "No.", "This is a man."]
 WORDS = [(10, 13), (0, 3), (4, 13), (0, 2), (10, 13)]

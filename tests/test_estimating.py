@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,21 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, kstest
 
 import tiltmeter
-from conftest import golden_scores
-from tiltmeter import Scores, TiltmeterError, catalog
-from tiltmeter.group_estimating import Estimate, Settings, interval_of
-from tiltmeter.resampling import bounded_interval, percentile_interval
-from tiltmeter.significance import binomial_p, bootstrap_p, holm, permutation_p
+from conftest import golden_scores, scores_of
+from tiltmeter import Answers, TiltmeterError, catalog
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.measured import interval_of
+from tiltmeter.stats.resampling import bounded_interval, percentile_interval
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import binomial_p, bootstrap_p, holm, permutation_p
+
+JUDGING = import_module("tiltmeter.families.pairs.estimate")  # the family's `estimate` is the function of that name
 
 
-def make_scores(stereo: Any, anti: Any, *, model: str = "m", types: Any = None, directions: Any = None) -> Scores:
+def make_scores(stereo: Any, anti: Any, *, model: str = "m", types: Any = None, directions: Any = None) -> Answers:
     """A scores table of one made-up scorer."""
     n = len(stereo)
     types = ["a"] * n if types is None else list(types)
@@ -36,7 +41,7 @@ def make_scores(stereo: Any, anti: Any, *, model: str = "m", types: Any = None, 
         for role, value in (("stereo", float(stereo[k])), ("anti", float(anti[k])))
     ]  # fmt: skip
     items = pd.DataFrame({"benchmark": "b", "item": [f"i{k}" for k in range(n)], "extra": "{}"})
-    return Scores(pd.DataFrame(rows), items)
+    return scores_of(pd.DataFrame(rows), items)
 
 
 def test_missing_pairs_leave_the_denominator_and_are_counted() -> None:
@@ -91,7 +96,7 @@ def test_the_same_seed_gives_the_same_table_and_company_does_not_matter() -> Non
     other = make_scores(rng.normal(size=40), rng.normal(size=40), types=list("ab") * 20, model="other")
     alone = tiltmeter.estimate(one, seed=7, resamples=200)
     assert alone.equals(tiltmeter.estimate(one, seed=7, resamples=200))
-    together = tiltmeter.estimate(Scores.concat([other, one]), seed=7, resamples=200)
+    together = tiltmeter.estimate(Answers.concat([other, one]), seed=7, resamples=200)
     together = together[together["model"] == "m"].reset_index(drop=True)
     assert alone.equals(together)
     assert not alone["low"].equals(tiltmeter.estimate(one, seed=8, resamples=200)["low"])
@@ -100,10 +105,10 @@ def test_the_same_seed_gives_the_same_table_and_company_does_not_matter() -> Non
 def test_threads_do_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     models = [make_scores(rng.normal(0.3, 1, 60), rng.normal(0, 1, 60), model=name) for name in "abcde"]
-    frame = pd.concat([one.frame for one in models], ignore_index=True)
-    together = Scores(frame, models[0].items)
+    frame = pd.concat([one.table for one in models], ignore_index=True)
+    together = scores_of(frame, models[0].items)
     several = tiltmeter.estimate(together, resamples=100)
-    monkeypatch.setattr("tiltmeter.estimating.MOST_THREADS", 1)
+    monkeypatch.setattr(JUDGING, "MOST_THREADS", 1)
     pd.testing.assert_frame_equal(tiltmeter.estimate(together, resamples=100), several, check_exact=True)
     assert several["model"].drop_duplicates().tolist() == list("abcde")
 
@@ -111,7 +116,7 @@ def test_threads_do_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_interruption_ends_all_threads_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of them is interrupted; the others do not compute what nobody will see."""
     models = [make_scores(np.arange(60.0), np.ones(60), model=name) for name in "abcdefgh"]
-    together = Scores(pd.concat([one.frame for one in models], ignore_index=True), models[0].items)
+    together = scores_of(pd.concat([one.table for one in models], ignore_index=True), models[0].items)
     asked: list[str] = []
 
     def slow(paired: Any, *_: Any) -> Any:
@@ -119,10 +124,10 @@ def test_an_interruption_ends_all_threads_soon(monkeypatch: pytest.MonkeyPatch) 
         time.sleep(0.02)
         if paired.model == "a":
             raise KeyboardInterrupt
-        return Estimate("all", "all", 0)
+        return Estimate("m", "b", "pairs", "s", "bias_score", "all", "all")
 
-    monkeypatch.setattr("tiltmeter.estimating.estimate_group", slow)
-    monkeypatch.setattr("tiltmeter.estimating.MOST_THREADS", 2)
+    monkeypatch.setattr(JUDGING, "estimate_group", slow)
+    monkeypatch.setattr(JUDGING, "MOST_THREADS", 2)
     with pytest.raises(KeyboardInterrupt):
         tiltmeter.estimate(together, resamples=100)
     assert asked.count("a") == 1 and len(asked) < 10
@@ -132,7 +137,7 @@ def test_rounding_is_no_interval() -> None:
     """One sentence drawn once, twice or three times: (0.1 + 0.1 + 0.1) / 3 is not quite 0.1."""
     draws = np.array([np.mean([0.1] * times) for times in (1, 2, 3)] * 50)
     assert 0 < np.ptp(draws) < 1e-15
-    low, high, note = interval_of(catalog.find("measures", "mps_gap"), None, 0.1, draws, Settings())  # type: ignore[arg-type]
+    low, high, note = interval_of(catalog.find("measures", "mps_gap"), 3, 0.1, draws, Settings())
     assert np.isnan(low) and np.isnan(high) and "no resample differs" in note
 
 
@@ -173,15 +178,23 @@ def test_bounded_intervals_cover_neutral_when_there_is_no_lean() -> None:
     assert np.mean(ours) > 0.80
 
 
-def test_permutation_p_is_uniform_enough_without_a_lean() -> None:
+@pytest.mark.parametrize("measure", ["kls", "jss", "ss"])
+def test_permutation_p_is_uniform_without_a_lean_and_small_with_one(measure: str) -> None:
+    """Uniform over all of 0 to 1, not only in the mean: p = 0.5 for everything would be the mean too."""
     rng = np.random.default_rng(4)
-    found = []
-    for k in range(40):
-        shared = rng.normal(size=50)
-        scores = make_scores(shared + rng.normal(size=50), shared + rng.normal(size=50), model=f"m{k}")
-        found.append(tiltmeter.estimate(scores, ["kls"], by="all", resamples=200).iloc[0]["p"])
-    assert 0.3 < np.mean(found) < 0.7
-    assert np.mean(np.array(found) < 0.05) <= 0.15
+
+    def found(lean: float, spread: float) -> Any:
+        models = []
+        for k in range(60):
+            shared, noise = rng.normal(size=51), rng.normal(size=(2, 51))
+            models.append(make_scores(shared + spread * noise[0] + lean, shared + noise[1], model=f"m{k}"))
+            models[-1].table["target"] = "t"
+        return tiltmeter.estimate(Answers.concat(models), [measure], by="all", resamples=200)["p"].to_numpy()
+
+    without, with_one = found(0.0, 1.0), found(3.0, 3.0)
+    assert kstest(without, "uniform").pvalue > 0.05
+    assert np.mean(without < 0.05) <= 0.15 and np.ptp(without) > 0.8
+    assert np.mean(with_one < 0.05) > 0.8
 
 
 def test_a_real_lean_is_found() -> None:
@@ -210,7 +223,7 @@ def test_compare_pairs_items_and_finds_a_difference() -> None:
     base = make_scores(shared + noise, shared, model="base")
     same = make_scores(shared + noise, shared, model="same")
     leaning = make_scores(shared + noise + 2, shared, model="leaning")
-    table = tiltmeter.compare(Scores.concat([base, same, leaning]), measures=["bias_score", "kls"], by="all", resamples=300)
+    table = tiltmeter.compare(Answers.concat([base, same, leaning]), measures=["bias_score", "kls"], by="all", resamples=300)
     rows = table.set_index(["model", "measure"])
     assert rows.loc[("same", "bias_score"), "difference"] == 0
     assert rows.loc[("same", "bias_score"), "p"] == 1
@@ -223,7 +236,7 @@ def test_compare_pairs_items_and_finds_a_difference() -> None:
 def test_compare_uses_common_items_only() -> None:
     one = make_scores([1.0, 2.0, 3.0, np.nan], [0.0] * 4, model="one")
     two = make_scores([1.0, -2.0, 3.0], [0.0] * 3, model="two")
-    row = tiltmeter.compare(Scores.concat([one, two]), measures=["bias_score"], by="all", resamples=100).iloc[0]
+    row = tiltmeter.compare(Answers.concat([one, two]), measures=["bias_score"], by="all", resamples=100).iloc[0]
     assert (row["n"], row["n_missing"]) == (3, 1)
     assert row["difference"] == pytest.approx(-100 / 3)
 

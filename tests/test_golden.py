@@ -134,7 +134,7 @@ def test_kls_and_jss(model: str) -> None:
 def test_ranks_of_every_token(model: str) -> None:
     """Counting larger logits gives the ranks that sorting the vocabulary gave."""
     from tiltmeter.probes import LikelihoodProbe
-    from tiltmeter.store import ObservationCache
+    from tiltmeter.storage.observations import ObservationCache
 
     items = tiltmeter.load_benchmark("starter-pairs").items
     probe = LikelihoodProbe(golden_model(model), ObservationCache(None, {}))

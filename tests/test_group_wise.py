@@ -10,7 +10,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN, golden_scores
 from tiltmeter.benchmarks.stereoset import GROUP_OF_TARGET, protected_group
-from tiltmeter.resampling import spread_over_groups
+from tiltmeter.families.kit.domains import spread_over_groups
 
 GROUPS_OF_CAO = {
     "gender": {
@@ -65,7 +65,7 @@ def test_variance_tells_groups_that_differ_from_noise() -> None:
 @pytest.mark.realdata
 def test_the_groups_of_cao_et_al(realdata: Path) -> None:
     """Their Table 4: misspelt targets mapped, and the stand-ins for Asian, White, Black and Christian."""
-    items = tiltmeter.load_benchmark("stereoset", data_dir=realdata).scored_items
+    items = tiltmeter.load_benchmark("stereoset", data_dir=realdata).asked_items
     found = {
         kind: {item.extra["group"] for item in items if item.bias_type == kind} for kind in ("gender", "race", "religion")
     }

@@ -15,11 +15,10 @@ import transformers
 import tiltmeter
 from conftest import GOLDEN, golden_model
 from test_estimating import make_scores
-from tiltmeter import Benchmark, Item, Scores, TiltmeterError
-from tiltmeter.evaluating import Options
-from tiltmeter.group_estimating import Settings
-from tiltmeter.running import run
-from tiltmeter.runs import load_scores
+from tiltmeter import Answers, Benchmark, Item, TiltmeterError
+from tiltmeter.runs import Options, load_answers
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
 
 BERT, GPT = GOLDEN / "models" / "tiny-bert-cased", GOLDEN / "models" / "tiny-gpt2"
 QUICK = Options(settings=Settings(resamples=100))
@@ -28,13 +27,13 @@ QUICK = Options(settings=Settings(resamples=100))
 def test_no_p_value_out_of_too_few_items() -> None:
     one = make_scores([2.0, 5.0], [1.0, 0.0], model="one")
     two = make_scores([3.0, 1.0], [1.0, 4.0], model="two")
-    table = tiltmeter.compare(Scores.concat([one, two]), measures=["kls"], resamples=200)
+    table = tiltmeter.compare(Answers.concat([one, two]), measures=["kls"], resamples=200)
     assert "too few" in table.iloc[0]["note"]
     assert np.isnan(table.iloc[0]["p"]) and np.isnan(table.iloc[0]["low"])
     singles = [
         make_scores(a, [0.0] * 4, types=list("abcd"), model=m) for m, a in (("x", [1.0] * 4), ("y", [1.0, 1.0, -1.0, -1.0]))
     ]
-    row = tiltmeter.compare(Scores.concat(singles), measures=["bias_score"], resamples=200).iloc[0]
+    row = tiltmeter.compare(Answers.concat(singles), measures=["bias_score"], resamples=200).iloc[0]
     assert "too few" in row["note"] and np.isnan(row["low"])
     assert row["p"] == 0.5  # the exact test still says what two disagreements are worth
 
@@ -58,7 +57,7 @@ def test_equal_distributions_are_said_to_be_equal() -> None:
 
 def test_ties_do_not_hide_a_lean_from_ss() -> None:
     scores = make_scores([1.0] * 50 + [0.0] * 50, [0.0] * 100)
-    scores.frame["target"] = "t"
+    scores.table["target"] = "t"
     table = tiltmeter.estimate(scores, ["ss", "bias_score"], by="all", resamples=500).set_index("measure")
     assert table.loc["ss", "value"] == 50
     assert table.loc["ss", "p"] < 0.01 and table.loc["bias_score", "p"] < 0.01
@@ -149,9 +148,9 @@ def test_runs_of_different_data_are_not_mixed(tmp_path: Path) -> None:
         (folder / "pairs.csv").write_text("id,stereo,anti\n" + rows, encoding="utf-8")
         run(BERT, folder / "pairs.csv", "aul", output=tmp_path / f"r{n}", options=QUICK)
     with pytest.raises(TiltmeterError, match="Two different benchmarks are called pairs"):
-        load_scores([tmp_path / "r0", tmp_path / "r1"])
+        load_answers([tmp_path / "r0", tmp_path / "r1"])
     with pytest.raises(TiltmeterError, match="more than once"):
-        load_scores([tmp_path / "r0", tmp_path / "r0"])
+        load_answers([tmp_path / "r0", tmp_path / "r0"])
 
 
 def test_repeated_ids_are_refused() -> None:
@@ -191,7 +190,7 @@ def test_what_cannot_be_computed_is_said_before_the_work(tmp_path: Path, monkeyp
 
 def test_scorers_of_two_kinds_find_their_models(tmp_path: Path) -> None:
     done = run([BERT, GPT], "starter-pairs", ["aul", "causal"], output=tmp_path / "r", options=QUICK)
-    found = done.scores.to_pandas().groupby("model")["scorer"].unique().map(list).to_dict()
+    found = done.answers["pairs"].to_pandas().groupby("model")["scorer"].unique().map(list).to_dict()
     assert found == {"tiny-bert-cased": ["aul"], "tiny-gpt2": ["causal"]}
 
 
@@ -199,20 +198,24 @@ def test_a_mapping_is_for_files_not_for_built_in_benchmarks(tmp_path: Path) -> N
     (tmp_path / "mine.csv").write_text("a,b\nThe man left.,The woman left.\n", encoding="utf-8")
     options = Options(settings=Settings(resamples=100), columns={"stereo": "a", "anti": "b"}, limit=3)
     done = run(BERT, ["starter-pairs", tmp_path / "mine.csv"], "aul", output=tmp_path / "r", options=options)
-    assert done.scores.to_pandas().groupby("benchmark")["item"].nunique().to_dict() == {"mine": 1, "starter-pairs": 3}
+    assert done.answers["pairs"].to_pandas().groupby("benchmark")["item"].nunique().to_dict() == {
+        "mine": 1,
+        "starter-pairs": 3,
+    }
 
 
 def test_saved_scores_say_where_they_came_from(tmp_path: Path) -> None:
     scores = tiltmeter.score(BERT, "starter-pairs", ["aul"], cache=False)
     scores.save(tmp_path / "s")
-    again = Scores.load(tmp_path / "s")
+    again = load_answers([tmp_path / "s"])["pairs"]
     assert again.manifests[0]["model"]["weights_sha256"] == scores.manifests[0]["model"]["weights_sha256"]
     pd.testing.assert_frame_equal(again.to_pandas(), scores.to_pandas())
 
 
 def test_no_direction_is_read_out_of_kls(tmp_path: Path) -> None:
-    from tiltmeter.reporting.words import sentences
+    from tiltmeter.reporting.told import stories_of
 
     done = run(BERT, "starter-pairs", "aul", ["kls", "jss"], output=tmp_path / "r", options=QUICK)
-    (line,) = sentences(done.estimates)
-    assert "which way" in line and "%" not in line
+    (story,) = stories_of(done.estimates)
+    assert "which way" in story.text and "%" not in story.text and "stereotypes" not in story.text
+    assert (story.tone, story.number, story.gauge, story.head) == ("plain", "", None, None)

@@ -11,18 +11,19 @@ import pytest
 import torch
 
 import tiltmeter
+from association_material import associate
 from conftest import GOLDEN, golden_model, reference
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
-from tiltmeter.associating import Asking, associate
-from tiltmeter.associating.domains import domain_row
-from tiltmeter.associating.kurita import _first_pieces, differences
 from tiltmeter.benchmarks import AssociationBenchmark
-from tiltmeter.benchmarks._association import Contrast, WordSet
-from tiltmeter.group_estimating import Settings
+from tiltmeter.benchmarks.kit.association import Contrast, WordSet
+from tiltmeter.families.associations.domains import domain_estimate
+from tiltmeter.families.associations.kurita import _first_pieces, differences
 from tiltmeter.probes import templates
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
-from tiltmeter.runs import load_run
+from tiltmeter.runs import Options, load_answers, load_run
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.settings import Settings
 
 WORDS = {
     "groups": {"gender": {"man": ["man"], "woman": ["woman"]}},
@@ -33,7 +34,7 @@ WORDS = {
 
 def bench(folder: Path, **changes: object) -> AssociationBenchmark:
     (folder / "words.json").write_text(json.dumps(WORDS | changes))
-    loaded = tiltmeter.load_benchmark("ilps", path=folder / "words.json")
+    loaded = tiltmeter.load_benchmark("ilps", words=folder / "words.json")
     assert isinstance(loaded, AssociationBenchmark)
     return loaded
 
@@ -144,12 +145,37 @@ def test_lists_by_file(tmp_path: Path) -> None:
     (tmp_path / "traits").write_text("Stubborn\nHonest\n\nHonest\n")
     bench = tiltmeter.load_benchmark("ilps")
     assert isinstance(bench, AssociationBenchmark)
-    asking = Asking(tests=["gender"], attributes=[tmp_path / "traits"])
-    rows = associate(golden_model("tiny-bert-cased"), bench, asking, cache=False).estimates.query("measure == 'ilps_kurita'")
+    asking = {"tests": ["gender"], "attributes": [tmp_path / "traits"], "cache": False}
+    rows = associate(golden_model("tiny-bert-cased"), bench, **asking).estimates.query("measure == 'ilps_kurita'")
     assert rows["group"].tolist() == ["occupations", "pleasant", "unpleasant", "traits"] and rows["n"].iloc[-1] == 2
     (tmp_path / "traits").write_text("Stubborn\n")
     with pytest.raises(TiltmeterError, match="has 1 words"):
-        associate(golden_model("tiny-bert-cased"), bench, asking, cache=False)
+        associate(golden_model("tiny-bert-cased"), bench, **asking)
+
+
+def test_lists_of_one_name_are_not_taken_for_one(tmp_path: Path) -> None:
+    bench = tiltmeter.load_benchmark("ilps")
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        for name in ("traits", "pleasant"):
+            (tmp_path / folder / name).write_text("stubborn\nhonest\n")
+    for lists, name in ((["a/traits", "b/traits"], "traits"), (["a/pleasant"], "pleasant")):
+        with pytest.raises(TiltmeterError, match=f"Two sets of attributes are called '{name}'"):
+            associate(golden_model("tiny-bert-cased"), bench, attributes=[tmp_path / one for one in lists], cache=False)
+
+
+def test_a_group_of_the_same_name_in_two_domains(tmp_path: Path) -> None:
+    """Its own words and its own score in each, also when the run is read back."""
+    groups = {"gender": {"man": ["man"], "woman": ["woman"]}, "age": {"man": ["boy"], "old": ["elder"]}}
+    bench(tmp_path, groups=groups)
+    options = Options(settings=Settings(100), cache=False)
+    bert = GOLDEN / "models" / "tiny-bert-cased"
+    done = tiltmeter.run(bert, "ilps", output=tmp_path / "r", options=options, words=tmp_path / "words.json")
+    rows = done.estimates.query("scorer == 'valence:bad'")
+    first, second = rows.query("measure == 'ilps' and group == 'man'")["value"]
+    assert first != second and rows["measure"].value_counts().to_dict() == {"ilps": 4, "group_variance": 2}
+    again = tiltmeter.estimate(load_answers([tmp_path / "r"]), resamples=100)
+    assert again.to_csv(index=False) == (tmp_path / "r" / "estimates.csv").read_text()
 
 
 def test_a_list_needs_groups_to_ask_about(tmp_path: Path) -> None:
@@ -166,7 +192,7 @@ def test_what_cannot_be_spelt_is_missing_and_counted(tmp_path: Path) -> None:
     assert row["n"] == 2 and row["n_missing"] == 1 and "cannot spell" in row["missing"]
     reversed_ = bench(tmp_path, templates=["How {attribute} the {group} is."])
     row = associate(golden_model("tiny-gpt2"), reversed_, cache=False).estimates.iloc[0]
-    assert np.isnan(row["value"]) and "refused" in row["note"]
+    assert np.isnan(row["value"]) and "not computed: man has 0 usable attributes" in row["note"]
 
 
 KURITA = {"first": {"words": ["he"]}, "second": {"words": ["she"]}}
@@ -196,14 +222,17 @@ def test_variance_over_groups_knows_noise_from_difference() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(4, 30))
     apart = noise + np.array([[-1.0], [0], [0], [1.5]])
-    same, far = (domain_row("x", "y", scores, Settings(resamples=500)) for scores in (noise, apart))
-    assert same["p"] > 0.05 > far["p"] and same["low"] == 0 and far["low"] > 0
-    assert far["low"] < far["value"] < far["high"]
-    assert "refused" in domain_row("x", "y", noise[:1], Settings())["note"]
+    blank = Estimate("m", "b", "associations", "y", "", "", "x", neutral=0.0)
+    same, far = (domain_estimate(blank, scores, Settings(resamples=500)) for scores in (noise, apart))
+    assert same.p > 0.05 > far.p and same.low == 0 and far.low > 0
+    assert far.low < far.value < far.high and far.value == pytest.approx(apart.mean(axis=1).var(ddof=1))
+    assert (far.measure, far.by, far.group, far.n) == ("group_variance", "domain", "x", 4)
+    alone = domain_estimate(blank, noise[:1], Settings())
+    assert "not computed: fewer than two groups" in alone.note and np.isnan(alone.value)
 
 
 def test_a_mask_in_the_wrong_place_is_noticed() -> None:
     probe = TemplateProbe(golden_model("tiny-bert-cased"))
     assert probe.masked("The {group} [MASK] is {attribute}.", "man", None, 1, ATTRIBUTE) is None
     with pytest.raises(TiltmeterError, match="no domain 'age'"):
-        associate(golden_model("tiny-bert-cased"), tiltmeter.load_benchmark("ilps"), Asking(tests=["age"]))  # type: ignore[arg-type]
+        associate(golden_model("tiny-bert-cased"), tiltmeter.load_benchmark("ilps"), tests=["age"])

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
-from conftest import reference
-from tiltmeter import catalog
+from conftest import reference, scores_of
+from tiltmeter import Answers, Settings, catalog
+from tiltmeter.catalog import Entry
+from tiltmeter.families import find_family
 from tiltmeter.measures.bias_score import bias_score
 from tiltmeter.measures.icat import icat
 from tiltmeter.measures.jss import jensen_shannon, jss
@@ -22,6 +27,8 @@ from tiltmeter.measures.jss_liu import jss_liu
 from tiltmeter.measures.kls import kls
 from tiltmeter.measures.lms import lms
 from tiltmeter.measures.ss import ss
+from tiltmeter.stats.measured import has_exact_test, interval_of, p_value, stratum_of, wins_and_losses
+from tiltmeter.stats.resampling import Sample
 
 READABLE = {"stereo", "anti", "unrelated", "target"}  # the association measures have tests of their own
 MEASURES = [measure for measure in catalog.entries("measures") if set(measure.parameters) <= READABLE]
@@ -145,3 +152,162 @@ def test_stereoset_measures_by_hand() -> None:
     assert lms(stereo, anti, unrelated, target) == pytest.approx((50 + 50) / 2)
     lean = (100 / 3 + 100) / 2
     assert icat(stereo, anti, unrelated, target) == pytest.approx(50 * (100 - lean) / 50)
+
+
+# What a measure's file says is what is done with its number: made-up measures, known to no other file ---------------
+
+
+def made_up(function: Callable[..., Any], **constants: Any) -> Entry:
+    """A measure as the catalog would find it in a file of its own."""
+    module = ModuleType("made_up")
+    vars(module).update(constants)
+    return Entry(function.__name__, function, module)
+
+
+def difference(stereo: Any, anti: Any) -> Any:
+    return np.mean(np.asarray(stereo) - np.asarray(anti), axis=-1)
+
+
+def one_and_other(stereo: Any, anti: Any) -> Any:
+    """The side of each item, the wrong way round on purpose: it is the measure's to say."""
+    return np.sign(np.asarray(anti) - np.asarray(stereo)).astype(np.int64)
+
+
+def sample_of(stereo: list[float], anti: list[float]) -> Sample:
+    codes = np.zeros(len(stereo), dtype=np.int64)
+    return Sample.of({"stereo": np.array(stereo), "anti": np.array(anti)}, codes, codes)
+
+
+@pytest.mark.parametrize("whole", [100.0, 1.0, 7.0])
+@pytest.mark.parametrize(("wins", "n"), [(12, 12), (0, 5), (2, 8), (1, 3)])
+@pytest.mark.parametrize("confidence", [0.95, 0.6])
+def test_a_proportion_has_an_exact_interval_where_nothing_varies(whole: float, wins: int, n: int, confidence: float) -> None:
+    value = whole * wins / n
+    draws, settings = np.full(200, value), Settings(confidence=confidence)
+    measure = made_up(difference, PROPORTION=whole)
+    low, high, note = interval_of(measure, n, value, draws, settings)
+    exact = binomtest(wins, n).proportion_ci(confidence)  # Clopper and Pearson
+    assert (low, high) == pytest.approx((whole * exact.low, whole * exact.high))
+    assert note == "exact interval, since no resample differs"
+    assert low <= value <= high and high - low > 0.1 * whole
+
+    low, high, note = interval_of(made_up(difference), n, value, draws, settings)
+    assert np.isnan(low) and np.isnan(high) and note == "no interval, since no resample differs"
+
+
+def test_intervals_where_something_varies() -> None:
+    draws, settings = np.linspace(50.0, 70.0, 201), Settings(confidence=0.9)
+    for measure in (made_up(difference), made_up(difference, PROPORTION=100.0)):
+        assert interval_of(measure, 9, 60.0, draws, settings) == (51.0, 69.0, "")
+    bounded = made_up(difference, BOUNDED=True, NEUTRAL=50.0, RANGE=(50.0, 65.0))
+    low, high, _ = interval_of(bounded, 9, 52.0, draws, settings)  # the draws lie above the value: noise added to noise
+    assert low == 50.0 and 52.0 < high < 65.0
+    some = np.concatenate([draws, np.full(30, np.nan)])
+    assert interval_of(made_up(difference), 9, 60.0, some, settings)[2] == "30 of 231 resamples undefined"
+    low, high, note = interval_of(made_up(difference), 9, 60.0, np.where(np.arange(201) < 99, draws, np.nan), settings)
+    assert np.isnan(low) and np.isnan(high) and note == "too few defined resamples for an interval"
+
+
+@pytest.mark.parametrize(("wins", "losses", "ties"), [(9, 1, 0), (1, 9, 4), (6, 5, 2), (0, 0, 3), (20, 0, 0)])
+def test_a_sign_test_is_exact(wins: int, losses: int, ties: int) -> None:
+    stereo = [0.0] * (wins + losses + ties)
+    anti = [1.0] * wins + [-1.0] * losses + [0.0] * ties
+    measure = made_up(difference, NEUTRAL=0.0, TEST="sign", sides=one_and_other)
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    p = p_value(measure, sample_of(stereo, anti), 0.0, ("stereo", "anti"), rng, Settings())
+    assert p == pytest.approx(binomtest(wins, wins + losses).pvalue if wins + losses else 1.0)
+    assert rng.bit_generator.state == before  # nothing was drawn
+    assert wins_and_losses(measure, sample_of(stereo, anti)) == (wins, losses)
+    assert has_exact_test(measure) and not has_exact_test(made_up(difference, NEUTRAL=0.0))
+
+
+def test_without_a_sign_test_sides_are_exchanged() -> None:
+    """Of the 32 ways to give 1, 2, 3, 4 and 5 signs, 20 have a sum of 5 or more, or of -5 or less; three are at -5 itself,
+    and whether these count is up to where the draws are centred. By signs alone it would be 12 of 32.
+    """
+    sample = sample_of([1.0, 2.0, 3.0, 4.0, -5.0], [0.0] * 5)
+    for constants in ({}, {"sides": one_and_other}, {"TEST": "exchange", "sides": one_and_other}):
+        measure = made_up(difference, NEUTRAL=0.0, **constants)
+        p = p_value(measure, sample, 1.0, ("stereo", "anti"), np.random.default_rng(0), Settings(resamples=20_000))
+        assert 16.5 / 32 < p < 20.5 / 32
+    for nowhere in (made_up(difference), made_up(difference, NEUTRAL=None, TEST="sign", sides=one_and_other)):
+        assert np.isnan(p_value(nowhere, sample, 1.0, ("stereo", "anti"), np.random.default_rng(0), Settings()))
+
+
+def pairs_by_target() -> Answers:
+    """Differences of 1 for one target and 3 for the other, each target in both of two bias types."""
+    rows = [
+        {
+            "model": model, "benchmark": "b", "item": f"i{k}", "role": role, "scorer": "s",
+            "score": float((1 + 2 * (k % 2) + shift) * (role == "stereo")), "n_tokens": 1, "reason": None,
+            "bias_type": "ab"[k % 4 // 2], "direction": None, "target": "xy"[k % 2],
+        }
+        for model, shift in (("m", 0.0), ("n", 0.5))
+        for k in range(40)
+        for role in ("stereo", "anti")
+    ]  # fmt: skip
+    return scores_of(
+        pd.DataFrame(rows), pd.DataFrame({"benchmark": "b", "item": [f"i{k}" for k in range(40)], "extra": "{}"})
+    )
+
+
+def slots_by_target() -> Answers:
+    """The same of one group of terms in sentences."""
+    rows = [
+        {
+            "model": "m", "benchmark": "b", "item": f"i{k}", "group": "g", "term": "t", "pieces": 1,
+            "probability": 0.1 + 0.2 * (k % 2), "rank": 1, "matched": True, "top_k": 10, "among": "vocabulary",
+            "reason": None, "bias_type": "ab"[k % 4 // 2], "direction": None, "target": "xy"[k % 2],
+        }
+        for k in range(40)
+    ]  # fmt: skip
+    items = pd.DataFrame({"benchmark": "b", "item": [f"i{k}" for k in range(40)], "extra": "{}"})
+    return Answers("slots", {"slots": pd.DataFrame(rows)}, items)
+
+
+def mean_probability(probability: Any) -> Any:
+    return np.mean(probability, axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("answers", "function", "value"), [(pairs_by_target(), difference, 2.0), (slots_by_target(), mean_probability, 0.2)]
+)
+def test_items_are_drawn_within_the_strata_that_a_measure_names(answers: Answers, function: Any, value: float) -> None:
+    """Within a target nothing varies, so a measure drawn so has no interval; within bias types it has one."""
+    family = find_family(answers.family)
+    found = {
+        strata: next(iter(family.estimate(answers, [made_up(function, **constants)], ["all"], Settings(resamples=200))))
+        for strata, constants in (("target", {"STRATA": "target"}), ("bias_type", {}))
+    }
+    assert [row.value for row in found.values()] == pytest.approx([value, value])
+    assert np.isnan(found["target"].low) and "no interval, since no resample differs" in found["target"].note
+    assert found["bias_type"].low < value < found["bias_type"].high and found["bias_type"].note == ""
+    assert stratum_of(made_up(function, STRATA="target")) == "target" and stratum_of(made_up(function)) == "bias_type"
+
+
+def test_a_made_up_measure_of_proportion_and_sign_through_a_family() -> None:
+    """What the constants say reaches estimates and comparisons, though nothing knows the measure's name."""
+
+    def ours(stereo: Any, anti: Any) -> Any:
+        return 3.0 * np.mean(np.asarray(stereo) > np.asarray(anti), axis=-1)
+
+    def sides(stereo: Any, anti: Any) -> Any:
+        return np.sign(np.asarray(stereo) - np.asarray(anti)).astype(np.int64)
+
+    measure = made_up(ours, NEUTRAL=1.5, PROPORTION=3.0, TEST="sign", sides=sides)
+    answers = pairs_by_target()
+    row = next(iter(find_family("pairs").estimate(answers, [measure], ["all"], Settings(resamples=200))))
+    assert (row.measure, row.value, row.n, row.neutral) == ("ours", 3.0, 40, 1.5)
+    assert (row.low, row.high) == pytest.approx((3 * 0.025 ** (1 / 40), 3.0))
+    assert row.p == pytest.approx(2 * 0.5**40)
+    answers.table.loc[(answers.table["model"] == "n") & answers.table["item"].isin(["i0", "i1", "i2"]), "score"] = 0.0
+    answers.table.loc[(answers.table["model"] == "n") & (answers.table["role"] == "anti"), "score"] = 0.25
+    (difference_,) = find_family("pairs").compare(pairs_of(answers), "m", "n", [measure], ["all"], Settings(resamples=200))
+    assert difference_.difference == pytest.approx(3 * 3 / 40)
+    assert difference_.p == pytest.approx(2 * 0.5**3)  # the three pairs on which the two disagree
+
+
+def pairs_of(answers: Answers) -> Answers:
+    """The same anew: what was paired up is remembered for the answers it was made of."""
+    return scores_of(answers.table.copy(), answers.items)

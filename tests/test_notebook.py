@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import tiltmeter
+from conftest import scores_of
 from study_material import made_up, noise, small_run
-from tiltmeter import Scores, TiltmeterError
+from tiltmeter import TiltmeterError
 from tiltmeter.runs import load_run
 
 NASTY = "<script>alert('x')</script>&\"\u202e"
@@ -53,7 +54,7 @@ def test_a_run_says_what_it_found_and_shows_its_estimates() -> None:
     page = shown(run)
     text = run._repr_html_()
     for model in ("tiny-bert-cased", "tiny-albert", "tiny-roberta"):
-        assert f"<p>{model} on starter-pairs: the stereotypical sentence scores higher in" in text
+        assert f"<p>{model} on starter-pairs: The stereotypical sentence scores higher in" in text
     head, *rows = page.rows
     overall = run.estimates[run.estimates["by"].isin(["all", "group", "gap"])]
     assert len(rows) == min(60, len(overall)) and f"{len(overall) - 60} more rows" in text
@@ -66,14 +67,14 @@ def test_a_run_says_what_it_found_and_shows_its_estimates() -> None:
 
 def test_scores_slots_and_findings() -> None:
     run = load_run(small_run())
-    head, *rows = shown(run.scores).rows
+    head, *rows = shown(run.answers["pairs"]).rows
     at = [head.index(name) for name in ("benchmark", "model", "scorer", "scores", "missing")]
-    frame = run.scores.to_pandas()
+    frame = run.answers["pairs"].to_pandas()
     for benchmark, model, scorer, there, missing in ([row[n] for n in at] for row in rows):
         ours = frame[(frame["benchmark"] == benchmark) & (frame["model"] == model) & (frame["scorer"] == scorer)]
         assert (int(there), int(missing)) == (ours["score"].notna().sum(), ours["score"].isna().sum())
-    assert "missing" in run.scores._repr_html_() and run.slots is not None
-    head, *rows = shown(run.slots).rows
+    assert "missing" in run.answers["pairs"]._repr_html_() and run.answers["slots"] is not None
+    head, *rows = shown(run.answers["slots"]).rows
     assert head[:4] == ["benchmark", "model", "group", "sentences"] and len(rows) == 6
     finding = tiltmeter.study("agreement", small_run())
     assert len(shown(finding).rows) == 1 + len(finding.table) and finding.sentences[0][:20] in finding._repr_html_()
@@ -96,7 +97,7 @@ def test_showing_draws_the_estimates_and_gives_the_figure() -> None:
     picture = tiltmeter.show(table, width="two")
     assert picture._repr_png_().startswith(b"\x89PNG") and picture.get_size_inches()[0] == 7.0
     run = load_run(small_run())
-    assert [axis.get_ylabel() for axis in tiltmeter.show(run.slots).axes] == ["", ""]
+    assert [axis.get_ylabel() for axis in tiltmeter.show(run.answers["slots"]).axes] == ["", ""]
     assert tiltmeter.show(tiltmeter.study("agreement", small_run())).axes
 
 
@@ -112,5 +113,5 @@ def test_what_cannot_be_shown_is_said() -> None:
         tiltmeter.show([1, 2])  # type: ignore[arg-type]
     with pytest.raises(TiltmeterError, match="not DataFrame"):
         tiltmeter.as_html(pd.DataFrame({"a": [1]}))
-    empty = Scores(made_up({("m", "s"): (noise(4), noise(4))}).frame, pd.DataFrame())
+    empty = scores_of(made_up({("m", "s"): (noise(4), noise(4))}).table, pd.DataFrame())
     assert "8 sentence scores" in empty._repr_html_()

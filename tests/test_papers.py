@@ -14,8 +14,8 @@ from study_material import options_of, small_run
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import TiltmeterError, catalog, figures
-from tiltmeter.reporting.papers import figure, names, parts_of, table
-from tiltmeter.reporting.typesetting import _escape_markdown, typeset
+from tiltmeter.reporting.by_name import figure, names, parts_of, table
+from tiltmeter.reporting.typeset import _escape_markdown, typeset
 from tiltmeter.runs import load_run
 
 NUMBER = re.compile(r"-?\d+\.\d+")
@@ -154,7 +154,7 @@ def test_other_settings_are_computed_anew_and_stored_ones_kept() -> None:
     stored = load_run(small_run()).estimates
     kept = table("estimates", small_run())
     assert kept["low"].dropna().tolist() == stored.loc[kept.index, "low"].dropna().tolist()
-    from tiltmeter.group_estimating import Settings
+    from tiltmeter.stats.settings import Settings
 
     again = table("estimates", small_run(), measure=["bias_score"], settings=Settings(resamples=100, seed=7))
     both = kept.merge(again, on=["model", "benchmark", "scorer", "measure", "by", "group"])
@@ -165,7 +165,7 @@ def test_comparisons_and_studies_as_tables(tmp_path: Path, capsys: pytest.Captur
     words = ("--measure", "bias_score", "-s", "cps", "--resamples", 100)
     assert command("table", "comparison", small_run(), "-o", tmp_path / "t.md", *words) == 0
     head, *rows = cells((tmp_path / "t.md").read_text())
-    found = tiltmeter.compare(load_run(small_run()).scores, None, ["bias_score"], resamples=100)
+    found = tiltmeter.compare(load_run(small_run()).answers["pairs"], None, ["bias_score"], resamples=100)
     found = found[found["scorer"] == "cps"]
     at = head.index("difference (interval)")
     shown = [NUMBER.findall(row[at]) for row in rows]

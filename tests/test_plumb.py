@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import tiltmeter
-from tiltmeter.benchmarks._items import CROWS_BIAS_TYPES
+from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES
 from tiltmeter.benchmarks.plumb_slots import gender_terms
 from tiltmeter.models import EMBEDDED
 
@@ -95,14 +95,15 @@ def test_plumb_pairs_holds_what_it_promises() -> None:
 
 def test_plumb_slots_holds_what_it_promises() -> None:
     bench = tiltmeter.load_benchmark("plumb-slots")
-    assert len(bench) >= 150 and not bench.scored_items
+    assert bench.family == "slots" and len(bench) == len(bench.asked_items) >= 150
+    assert not bench.notes
     assert all(item.texts["slot"].count("[MASK]") == 1 for item in bench.items)
     terms = gender_terms()
     assert len(terms["female"]) == len(terms["male"]) >= 80
     assert terms["female"][:2] == ("woman", "Woman")
     assert not set(terms["female"]) & set(terms["male"])
     assert {row["form"] for row in TERMS} >= {"singular", "plural", "possessive"}
-    with pytest.raises(tiltmeter.TiltmeterError, match="no items that can be scored"):
+    with pytest.raises(tiltmeter.TiltmeterError, match="plumb-slots is a benchmark of slots, which has no scorers"):
         tiltmeter.score("plumb-mlm", "plumb-slots", ["aul"], cache=False)
 
 
@@ -154,7 +155,7 @@ def test_somebody_elses_card_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_the_list_tells_of_the_models(capsys: Any) -> None:
-    from tiltmeter.cli.listing import listing
+    from tiltmeter.cli.list import listing
 
     rows = {row["name"]: row for row in listing("models")}
     assert set(rows) == {"plumb-mlm", "plumb-clm"}

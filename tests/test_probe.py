@@ -62,7 +62,7 @@ def random_model(name: str) -> LanguageModel:
     return tiltmeter.wrap_model(loader.from_config(config), tokenizer, name=name, kind=kind)
 
 
-def frame(scores: tiltmeter.Scores) -> Any:
+def frame(scores: tiltmeter.Answers) -> Any:
     return scores.to_pandas().set_index(["scorer", "item", "role"])["score"].sort_index()
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
-from tiltmeter.evaluating import Options
-from tiltmeter.group_estimating import Settings
 from tiltmeter.probes.sentences import tokenise
-from tiltmeter.running import run
+from tiltmeter.runs import Options
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
 
 pytestmark = pytest.mark.realdata
 
@@ -61,17 +61,17 @@ def test_every_pair_and_every_triple_by_every_scorer(realdata: Path, tmp_path: P
         for _, one in rows.groupby("scorer"):
             counts = (one["n"] + one["n_missing"]).tolist()
             assert dict(zip(one["group"], counts, strict=True)) == types
-    scores = done.scores.to_pandas()
+    scores = done.answers["pairs"].to_pandas()
     assert len(scores) == 1508 * 2 * 9 + 2106 * 3 * 11
     assert scores[scores["score"].isna()]["reason"].notna().all()
     assert set(scores[scores["scorer"] == "aul"]["reason"].dropna()) == set()
-    assert len(done.scores.items) == 1508 + 2106 + 2123
+    assert len(done.answers["pairs"].items) == 1508 + 2106 + 2123
 
 
 def test_fills_against_difflib(realdata: Path) -> None:
     """The alignment by the context's BLANK differs from difflib's on a few per cent of the items (about 4 %)."""
     model = tiltmeter.load_model(GOLDEN / "models" / "tiny-bert-cased")
-    items = tiltmeter.load_benchmark("stereoset", data_dir=realdata).scored_items
+    items = tiltmeter.load_benchmark("stereoset", data_dir=realdata).asked_items
     fills, diffs = (tokenise(model, items, alignment) for alignment in ("auto", "difflib"))
     different = {
         one.item

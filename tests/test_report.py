@@ -18,18 +18,18 @@ from hypothesis import strategies as st
 
 import tiltmeter
 from conftest import CAUSAL, GOLDEN, MASKED, golden_model
-from report_material import NASTY, element, embedded, explorer, made_up_run
+from report_material import NASTY, element, embedded, explorer, made_up_run, section, tables, words_of
 from test_cli import tiltmeter as command
-from tiltmeter import Scores, TiltmeterError
-from tiltmeter.evaluating import Options
-from tiltmeter.group_estimating import Settings
+from tiltmeter import TiltmeterError
+from tiltmeter.families.kit.pack import Pack, island, unpack
+from tiltmeter.families.pairs.spans import spans_of
 from tiltmeter.reporting.html import gather, page, write_report
-from tiltmeter.reporting.html.drawing import Scale, bar, tone
-from tiltmeter.reporting.html.packing import Pack, island, unpack
-from tiltmeter.reporting.html.spans import spans_of
-from tiltmeter.run_folders import write_estimates
-from tiltmeter.running import run
-from tiltmeter.runs import import_run, load_run
+from tiltmeter.reporting.html.bars import Scale, bar, tone
+from tiltmeter.runs import Options, load_run
+from tiltmeter.runs.folder import write_estimates
+from tiltmeter.runs.published import import_run
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
 from tiltmeter.studies import Finding
 
 
@@ -39,8 +39,8 @@ def real_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert", "tiny-gpt2")]
     benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json", GOLDEN / "data" / "slots.jsonl"]
-    options = Options(settings=Settings(resamples=100), cache=folder / "cache", top_k=500)
-    run(models, benchmarks, ["cps", "aul", "causal"], output=folder / "run", options=options)
+    options = Options(settings=Settings(resamples=100), cache=folder / "cache")
+    run(models, benchmarks, ["cps", "aul", "causal"], output=folder / "run", options=options, top_k=500)
     return folder / "run"
 
 
@@ -72,9 +72,11 @@ def test_the_page_is_one_file_that_asks_for_nothing(real_page: str) -> None:
 
 
 def test_the_page_tells_the_story(real_page: str) -> None:
-    text = re.sub(r"<[^>]+>", " ", real_page)
+    text = words_of(re.sub(r"<script.*?</script>", "", real_page, flags=re.S))
     for phrase in (
-        "In short", "Every measure, by every scorer", "By bias type", "What fills the slots", "Models side by side",
+        "In short", "Pairs of sentences", "Every measure, by every scorer", "By bias type", "Words that fill a mask",
+        "Gaps between groups, per sentence", "Models side by side", "A scorer turns a sentence into a number",
+        "p is corrected by Holm's method over the groups of one table", "the stereotype is about the group it puts down",
         "Every item", "Caveats", "Methods", "Where these numbers came from", "tiny-gpt2", "bias_score by cps, neutral 50",
         "Nangia, Vania, Bhalerao and Bowman (2020)", "Strictly greater: a tie counts in N", "weights sha256".capitalize(),
         "tiny-bert-cased on the same", "each masked in turn", "percentile bootstraps", "80 % power", "harmful stereotypes",
@@ -87,7 +89,7 @@ def test_sides_and_scores_of_the_explorer_are_those_of_the_run(real_run: Path, r
     scores = pd.read_parquet(real_run / "scores.parquet")
     overall = embedded(real_page).query("by == 'all' and measure == 'bias_score'")
     seen = 0
-    for benchmark in (one for one in header["benchmarks"] if one["kind"] == "pairs"):
+    for benchmark in (one for one in header["benchmarks"] if one["family"] == "pairs"):
         for one in benchmark["scores"]:
             model = header["models"][one["model"]]
             where = {"model": model, "benchmark": benchmark["name"], "scorer": one["scorer"]}
@@ -125,7 +127,7 @@ def test_the_coloured_tokens_add_up_to_the_scores(real_page: str) -> None:
 def test_slots_show_the_terms_that_rank_highest(real_run: Path, real_page: str) -> None:
     header, array = explorer(real_page)
     slots = pd.read_parquet(real_run / "slots.parquet")
-    (benchmark,) = (one for one in header["benchmarks"] if one["kind"] == "slots")
+    (benchmark,) = (one for one in header["benchmarks"] if one["family"] == "slots")
     for fills in benchmark["fills"]:
         ours = slots[slots["model"] == header["models"][fills["model"]]]
         start = np.cumsum([0, *array(fills["count"])])
@@ -142,7 +144,7 @@ def test_slots_show_the_terms_that_rank_highest(real_run: Path, real_page: str) 
 def test_slots_show_what_the_model_predicts(real_run: Path, real_page: str) -> None:
     header, _ = explorer(real_page)
     predicted = pd.read_parquet(real_run / "predictions.parquet").astype({"token": object, "group": object})
-    (benchmark,) = (one for one in header["benchmarks"] if one["kind"] == "slots")
+    (benchmark,) = (one for one in header["benchmarks"] if one["family"] == "slots")
     for fills in benchmark["fills"]:
         ours = predicted[predicted["model"] == header["models"][fills["model"]]]
         for item, shown in zip(benchmark["items"]["id"], fills["top"], strict=True):
@@ -179,7 +181,7 @@ def test_byte_level_tokens_cover_any_text(text: str, cuts: list[int]) -> None:
         data = text.encode()
     except UnicodeEncodeError:
         return
-    from tiltmeter.reporting.html.spans import _byte_of
+    from tiltmeter.families.pairs.spans import _byte_of
 
     sign = {byte: letter for letter, byte in _byte_of().items()}
     spelled = "".join(sign[byte] for byte in data)
@@ -227,6 +229,52 @@ def test_bars_and_tones() -> None:
     assert Scale.around([np.nan], np.nan).ticks and Scale.around([5.0, 5.0], np.nan).decimals >= 0
 
 
+def shows(text: str, value: float) -> bool:
+    """Whether a cell has a number, to the digits shown; missing as missing, and infinite as not known."""
+    if not np.isfinite(value):
+        return text in ("missing", "–")
+    digits = text.replace("−", "-")
+    return digits == f"{value:.{len(digits.partition('.')[2])}f}"
+
+
+def check_row(shown: dict[str, str], stored: pd.Series) -> None:
+    """A row of the page has the numbers of its row in estimates.csv."""
+    assert shows(shown["Value"], stored["value"])
+    edges = shown["Interval"].split(" to ") if np.isfinite(stored["low"]) else [shown["Interval"]] * 2
+    assert shows(edges[0], stored["low"]) and shows(edges[1], stored["high"])
+    for name, column in (("n", "n"), ("Missing", "n_missing"), ("Ties", "n_ties")):
+        assert shown[name] == f"{int(stored[column]):,}"
+    p = stored["p"] if np.isnan(stored["p_holm"]) else stored["p_holm"]
+    assert shown["p"] == "< 0.001" if p < 0.001 else shows(shown["p"], p)
+
+
+def check_associations(text: str, folder: Path) -> int:
+    """Every estimate of the family stands in the table of its benchmark, scorer and measure, and nothing else does."""
+    read = tables(text, "associations")
+    stored = pd.read_csv(folder / "estimates.csv").query("family == 'associations'")
+    for (benchmark, scorer, measure), rows in stored.groupby(["benchmark", "scorer", "measure"]):
+        shown = {(row["Group"], row["Model"]): row for row in read.pop(f"{benchmark} · {scorer} · {measure}")}
+        assert len(shown) == len(rows)
+        for _, row in rows.iterrows():
+            check_row(shown["all" if row["by"] == "all" else row["group"], row["model"]], row)
+    assert not read
+    return len(stored)
+
+
+def test_the_tables_of_associations_have_the_numbers_of_the_run(tmp_path: Path) -> None:
+    """SEAT and ILPS of two models: tests, groups, domains and averages, each in its own table."""
+    models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert")]
+    options = Options(settings=Settings(resamples=100))
+    made = run(models, ["seat", "ilps"], output=tmp_path / "run", options=options)
+    text = page(gather(made.folder))
+    assert check_associations(text, made.folder) > 100
+    ilps = {title: rows for title, rows in tables(text, "associations").items() if title.startswith("ilps · ")}
+    assert (
+        sum(title.endswith("· ilps") for title in ilps) == made.estimates.query("measure == 'ilps'")["scorer"].nunique() > 1
+    )
+    assert all(row["Model"] in ("tiny-bert-cased", "tiny-albert") for rows in ilps.values() for row in rows)
+
+
 def test_measures_of_other_probes_find_a_place(tmp_path: Path) -> None:
     """Neutral 0, no neutral point, no interval, nothing at all: shown, never a crash."""
     made = made_up_run(tmp_path / "run")
@@ -237,21 +285,47 @@ def test_measures_of_other_probes_find_a_place(tmp_path: Path) -> None:
         {"scorer": "ilps", "measure": "gap", "by": "test", "group": "x", "value": np.nan, "note": "no terms"},
         {"scorer": "ilps", "measure": "far", "by": "test", "group": "x", "value": np.inf},
     ]  # fmt: skip
-    base = {"model": "one", "benchmark": "words", "n": 8, "n_missing": 0, "n_ties": 0}
+    base = {"model": "one", "benchmark": "words", "family": "associations", "n": 8, "n_missing": 0, "n_ties": 0}
     table = pd.concat([made.estimates, pd.DataFrame([base | row for row in strange])], ignore_index=True)
     write_estimates(made.folder, table)
     text = page(gather(made.folder))
-    assert "Associations" in text and "words · seat · effect_size" in text and "no neutral point" in text
-    assert "ilps" in text and "no terms" in text
+    assert check_associations(text, made.folder) == 4
+    associations = words_of(section(text, "associations"))
+    assert "Association tests" in associations and "no neutral point" in associations
+    assert "x, one: no terms." in associations and "words · ilps · gap" in associations
     assert embedded(text)["value"].iloc[-4] == 0.7
+
+
+def test_variances_over_groups_have_a_table_for_each_scorer(tmp_path: Path) -> None:
+    """Of one model and bias type there is one per scorer: in one table nobody could tell them apart."""
+    made = made_up_run(tmp_path / "run", models=("one",))
+    rows = made.estimates.query("by == 'bias_type' and measure == 'bias_score'").assign(
+        measure="group_variance", neutral=0.0
+    )
+    write_estimates(made.folder, pd.concat([made.estimates, rows], ignore_index=True))
+    text = page(gather(made.folder))
+    for scorer in ("cps", "aul"):
+        shown = tables(text, "pairs")[f"Variance over protected groups · {scorer}"]
+        ours = rows[rows["scorer"] == scorer].set_index("group")
+        assert len(shown) == len(ours) == 3
+        for row in shown:
+            check_row(row, ours.loc[row["Group"]])
+
+
+def test_every_section_can_be_reached(real_page: str) -> None:
+    (listed,) = re.findall(r'<nav aria-label="Sections">(.*?)</nav>', real_page, re.S)
+    linked = dict(re.findall(r'<a href="#([^"]+)">([^<]+)</a>', listed))
+    assert list(linked) == re.findall(r'<section id="([^"]+)">', real_page)
+    assert (linked["pairs"], linked["slots"]) == ("Pairs", "Slots")
+    assert len(" ".join(linked.values())) < 90  # all of it fits in a line, beside the name and the theme
 
 
 def test_runs_in_memory(tmp_path: Path) -> None:
     made = made_up_run(tmp_path / "run", n=20)
-    path = tiltmeter.report([made.scores, made], tmp_path / "both.html")
+    path = tiltmeter.report([made.answers["pairs"], made], tmp_path / "both.html")
     text = path.read_text(encoding="utf-8")
-    assert "one (scores 1)" in text and "one (run)" in text and "More than one run has a model called one" in text
-    alone = page(gather(made.scores))
+    assert "one (pairs 1)" in text and "one (run)" in text and "More than one run has a model called one" in text
+    alone = page(gather(made.answers["pairs"]))
     assert "How far do one and two lean?" in alone and "More than one" not in alone
 
 
@@ -260,7 +334,7 @@ def test_namesakes_versions_and_data_are_told_apart(tmp_path: Path) -> None:
     second = made_up_run(tmp_path / "second", n=22, models=("one",), version="0.0.9", seed=1)
     text = page(gather([first.folder, second.folder]))
     assert "different versions of tiltmeter (first: 0.1.0, second: 0.0.9)" in text
-    assert "Different sentences are called made-up" in text
+    assert "Different data are called made-up in these runs" in text
     assert set(embedded(text)["benchmark"]) == {"made-up (first)", "made-up (second)"}
     assert set(embedded(text)["model"]) == {"one (first)", "one (second)"}
     numbers = [*first.estimates["value"], *second.estimates["value"]]
@@ -300,13 +374,14 @@ def test_other_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         tiltmeter.report([])
 
 
-def test_without_token_tables_the_page_says_so(tmp_path: Path) -> None:
+def test_without_token_tables_no_words_are_coloured(tmp_path: Path) -> None:
+    """What the page then says is a matter of the browser, and of each model (test_report_browser)."""
     folder = made_up_run(tmp_path / "run").folder
-    assert "words are not coloured" not in page(gather(folder))
+    assert [tokens["model"] for tokens in explorer(page(gather(folder)))[0]["benchmarks"][0]["tokens"]] == [0, 1]
+    shutil.rmtree(folder / "observations" / "two")
+    assert [tokens["model"] for tokens in explorer(page(gather(folder)))[0]["benchmarks"][0]["tokens"]] == [0]
     shutil.rmtree(folder / "observations")
-    text = page(gather(folder))
-    assert "words are not coloured" in text
-    assert explorer(text)[0]["benchmarks"][0]["tokens"] == []
+    assert explorer(page(gather(folder)))[0]["benchmarks"][0]["tokens"] == []
 
 
 def test_missing_scores_and_limits_are_caveats(tmp_path: Path) -> None:
@@ -319,15 +394,13 @@ def test_missing_scores_and_limits_are_caveats(tmp_path: Path) -> None:
 
 def test_a_run_of_slots_alone(real_run: Path) -> None:
     whole = load_run(real_run)
-    alone = replace(
-        whole,
-        scores=Scores.none(whole.scores.items),
-        estimates=whole.estimates.query("scorer == 'slots'").reset_index(drop=True),
-    )
-    text = page(gather(alone))
-    assert "What fills the slots" in text and "Every measure, by every scorer" not in text
-    assert "No paired differences" in text and "words are not coloured" not in text
-    assert [one["kind"] for one in explorer(text)[0]["benchmarks"]] == ["slots"]
+    estimates = whole.estimates.query("family == 'slots'").reset_index(drop=True)
+    text = page(gather(replace(whole, answers={"slots": whole.answers["slots"]}, estimates=estimates)))
+    assert "Words that fill a mask" in section(text, "slots") and not section(text, "pairs")
+    assert "Every measure, by every scorer" not in text and "towards the stereotypes" not in section(text, "short")
+    assert set(tables(text, "comparison")) == {"lean", "mnt_gap", "mps_gap"}
+    assert "FAMILIES.slots = {" in text and "FAMILIES.pairs = {" not in text  # a family's script comes with its cards
+    assert [one["family"] for one in explorer(text)[0]["benchmarks"]] == ["slots"]
 
 
 def test_imported_scores(tmp_path: Path) -> None:
@@ -337,7 +410,8 @@ def test_imported_scores(tmp_path: Path) -> None:
     pd.DataFrame(rows).to_csv(tmp_path / "theirs.csv", index=False)
     imported = import_run(tmp_path / "theirs.csv", tmp_path / "run", model="theirs", scorer="published")
     text = page(gather(imported.folder))
-    assert "scores from elsewhere" in text and "published" in text and "words are not coloured" in text
+    assert "scores from elsewhere" in text and "published" in text
+    assert explorer(text)[0]["benchmarks"][0]["tokens"] == []
 
 
 def test_studies_are_shown_with_figures_and_tables(tmp_path: Path) -> None:

@@ -7,13 +7,19 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from conftest import GOLDEN
 from report_material import NASTY, embedded, made_up_run
 from tiltmeter.reporting.html import write_report
+from tiltmeter.runs import Options
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
@@ -35,6 +41,24 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As many pairs as CrowS-Pairs, two models, some of the sentences nasty."""
     folder = tmp_path_factory.mktemp("browser")
     return write_report(made_up_run(folder / "run", n=SIZE), folder / "report.html").absolute()
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run of all families: a masked and a causal model on pairs, triples, slots, and SEAT; no words of one model."""
+    folder = tmp_path_factory.mktemp("mixed")
+    models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-gpt2")]
+    benchmarks = [
+        "starter-pairs",
+        GOLDEN / "data" / "triples_stereoset_format.json",
+        GOLDEN / "data" / "slots.jsonl",
+        "seat",
+    ]
+    settings = Settings(resamples=100)
+    options = Options(("bias_type", "direction", "target"), limit=24, settings=settings, cache=folder / "cache")
+    made = run(models, benchmarks, output=folder / "run", options=options, top_k=500)
+    shutil.rmtree(folder / "run" / "observations" / "tiny-gpt2")
+    return write_report(made.folder, folder / "report.html").absolute()
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +197,61 @@ def test_words_are_coloured_and_changed_words_marked(items: Any) -> None:
     _wait(items, "return document.querySelectorAll('#list details tbody tr').length === 4")
 
 
+def test_every_control_of_every_benchmark_works(browser: Any, mixed: Path) -> None:
+    """Pairs, triples and slots, a model with words and one without: each choice of each list, and nothing goes wrong."""
+    browser.get(mixed.as_uri())
+    browser.get_log("browser")
+    browser.find_element("id", "show-items").click()
+    _wait(browser, "return !document.getElementById('browser').hidden")
+    names = _texts(browser, "#f-benchmark option")
+    assert names == ["starter-pairs", "stereoset", "slots"]  # SEAT asks about no single items
+    for number, name in enumerate(names):
+        _choose(browser, "benchmark", str(number))
+        assert _texts(browser, "#f-model option") == ["tiny-bert-cased", "tiny-gpt2"]
+        for model in ("0", "1"):
+            _choose(browser, "model", model)
+            status = browser.find_element("id", "status").text
+            assert status.startswith("All ") and status.endswith("sentences" if name == "slots" else "pairs")
+            assert len(browser.find_elements("css selector", "#list > li .text")) > 0
+            for control in ("scorer", "bias_type", "direction", "side", "sort"):
+                values = browser.execute_script(
+                    "return [...document.getElementById(arguments[0]).options].map(o => o.value)", f"f-{control}"
+                )
+                for value in [*values[::-1], values[0]] if values else ():
+                    _choose(browser, control, value)
+                    found = browser.execute_script("return found.length")
+                    assert len(browser.find_elements("css selector", "#list > li")) == min(20, found)
+    assert browser.get_log("browser") == []
+
+
+def test_slots_show_predictions_and_terms_with_their_groups(browser: Any, mixed: Path) -> None:
+    browser.get(mixed.as_uri())
+    browser.find_element("id", "show-items").click()
+    _wait(browser, "return !document.getElementById('browser').hidden")
+    _choose(browser, "benchmark", "2")
+    assert not browser.find_element("id", "f-scorer").is_displayed()
+    assert "listed terms that it ranks highest among the whole vocabulary" in browser.find_element("id", "legend").text
+    assert {"First predictions", "Listed terms, by rank"} == set(_texts(browser, "#list .terms-of"))
+    assert _texts(browser, "#list mark.slot") and all(text.strip() == "?" for text in _texts(browser, "#list mark.slot"))
+    ranks = [text.rsplit(", ", 1)[0] for text in _texts(browser, "#list > li:first-child ul.terms .rank")]
+    numbers = [int(text.removeprefix("rank ").replace(",", "")) for text in ranks]
+    assert numbers == sorted(numbers) and len(numbers) > 1
+    _choose(browser, "model", "1")
+    assert "ranks highest among the listed terms" in browser.find_element("id", "legend").text
+
+
+def test_a_model_without_a_table_of_words_says_so(browser: Any, mixed: Path) -> None:
+    browser.get(mixed.as_uri())
+    browser.find_element("id", "show-items").click()
+    _wait(browser, "return !document.getElementById('browser').hidden")
+    legend, numbers = browser.find_element("id", "legend"), browser.find_element("id", "f-numbers")
+    assert "speaks for the stereotypical sentence" in legend.text and numbers.is_displayed()
+    assert _texts(browser, "#list .token")
+    _choose(browser, "model", "1")
+    assert "Words are not coloured" in legend.text and "A run by pll, cps, aul or causal keeps one" in legend.text
+    assert not _texts(browser, "#list .token") and _texts(browser, "#list mark") and not numbers.is_displayed()
+
+
 def test_the_legend_says_what_the_scorer_makes_of_the_colours(items: Any) -> None:
     assert "cps is the sum over the words that are not underlined." in items.find_element("id", "legend").text
     _choose(items, "scorer", "aul")
@@ -180,7 +259,7 @@ def test_the_legend_says_what_the_scorer_makes_of_the_colours(items: Any) -> Non
 
 
 def test_small_differences_are_not_shown_as_none(items: Any) -> None:
-    shown = items.execute_script("return [12.3456, -0.0451, 0.0000312, -0.0023, 0].map(strength)")
+    shown = items.execute_script("return [12.3456, -0.0451, 0.0000312, -0.0023, 0].map(FAMILIES.pairs.strength)")
     assert shown == ["+12.346", "−0.045", "+0.000031", "−0.0023", "±0.000"]
 
 
@@ -230,6 +309,23 @@ def test_tables_are_redrawn_for_another_measure(opened: Any, report: Path) -> No
     assert opened.execute_script(ROWS, BREAKDOWN) == first
 
 
+def test_remarks_follow_the_table(browser: Any, mixed: Path) -> None:
+    """What is said below a table is about the rows that are shown, by whichever measure."""
+    browser.get(mixed.as_uri())
+    place = ".breakdown[data-benchmark=starter-pairs][data-by=direction]"
+    first = _texts(browser, f"{place} .remark")
+    assert any("p by Fisher's exact test" in remark for remark in first)
+    choose = "const s = document.querySelector(arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change'))"
+    browser.execute_script(choose, f"{place} select", '["kls","cps"]')
+    assert not any("Fisher" in remark for remark in _texts(browser, f"{place} .remark"))
+    browser.execute_script(choose, f"{place} select", '["bias_score","cps"]')
+    assert [remark for remark in _texts(browser, f"{place} .remark") if "Fisher" in remark] == [
+        "|difference|, tiny-bert-cased: neutral at 0; p by Fisher's exact test."
+    ]
+    browser.execute_script(choose, f"{place} select", "")
+    assert _texts(browser, f"{place} .remark") == first
+
+
 def test_python_and_the_page_draw_alike(opened: Any) -> None:
     """The first table was drawn by the one, the next by the other: the same words, the same lines."""
     first = opened.execute_script(ROWS, BREAKDOWN)
@@ -237,18 +333,86 @@ def test_python_and_the_page_draw_alike(opened: Any) -> None:
     assert opened.execute_script(ROWS, BREAKDOWN) == first
 
 
-def test_downloads_hold_the_exact_numbers(opened: Any, report: Path, tmp_path: Path) -> None:
-    import pandas as pd
+def _downloaded(file: Path) -> Path:
+    end = time.monotonic() + 10
+    while not file.is_file() and time.monotonic() < end:
+        time.sleep(0.05)
+    return file
 
+
+def test_downloads_hold_the_exact_numbers(opened: Any, report: Path, tmp_path: Path) -> None:
     opened.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     opened.execute_script("document.querySelector('footer button.csv').click()")
-    target = tmp_path / "tiltmeter-estimates.csv"
-    end = time.monotonic() + 10
-    while not target.is_file() and time.monotonic() < end:
-        time.sleep(0.05)
-    ours, theirs = pd.read_csv(target), embedded(report.read_text(encoding="utf-8"))
-    assert list(ours) == list(theirs) and len(ours) == len(theirs)
-    assert ours["value"].tolist() == pytest.approx(theirs["value"].tolist(), rel=1e-15)
+    ours = pd.read_csv(_downloaded(tmp_path / "tiltmeter-estimates.csv"))
+    _check_rows(ours, embedded(report.read_text(encoding="utf-8")))
+
+
+DOWNLOADS = """
+    const files = [], before = save;
+    save = (name, text) => files.push([name, text]);
+    const buttons = [...document.querySelectorAll(arguments[0])];
+    for (const button of buttons) button.click();
+    save = before;
+    const section = (button) => button.closest("section")?.id ?? "";
+    return buttons.map((button, n) => [section(button), button.dataset.table, button.dataset.where, ...files[n]]);
+"""
+
+
+def _download(browser: Any, selector: str = "button.csv") -> list[tuple[str, str, dict[str, str], str, pd.DataFrame]]:
+    """Clicks every such button: its section, its table, its condition, and the file that it gives."""
+    given = browser.execute_script(DOWNLOADS, selector)
+    return [
+        (section, table, json.loads(where), name, pd.read_csv(StringIO(text))) for section, table, where, name, text in given
+    ]
+
+
+def _check_rows(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
+    assert list(ours) == list(theirs) and len(ours) == len(theirs) > 0
+    for name in ours:
+        expected = theirs[name].where(theirs[name] != "", None)
+        if ours[name].dtype.kind in "if":
+            assert ours[name].tolist() == pytest.approx(expected.astype(float).tolist(), rel=1e-15, nan_ok=True)
+        else:
+            assert ours[name].fillna("").tolist() == expected.fillna("").tolist()
+
+
+def test_all_rows_of_a_table_of_groups_can_be_downloaded(opened: Any, report: Path, tmp_path: Path) -> None:
+    """Also those that are not shown: every measure and scorer. The button was dead when quotes in it ended an attribute."""
+    opened.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    button = opened.find_element("css selector", f"{BREAKDOWN} button.csv")
+    assert button.text == "Download these rows of all scorers and measures (CSV)"
+    opened.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+    button.click()
+    ours = pd.read_csv(_downloaded(tmp_path / "made-up-by-bias_type.csv"))
+    theirs = embedded(report.read_text(encoding="utf-8")).query("by == 'bias_type'").reset_index(drop=True)
+    _check_rows(ours, theirs)
+    assert set(zip(ours["measure"], ours["scorer"], strict=True)) == {
+        (measure, scorer) for measure in ("bias_score", "kls") for scorer in ("cps", "aul")
+    }
+
+
+LINES = """
+    return [...document.querySelectorAll("button.csv")].map((button) => {
+        const table = button.closest("details, .breakdown");
+        return [table?.querySelectorAll("tbody tr").length ?? 0, table?.className === "breakdown"];
+    })
+"""
+"""How many rows stand beside each button, and whether they are a part of what it gives."""
+
+
+def test_every_download_has_the_rows_of_its_table(browser: Any, mixed: Path) -> None:
+    """On a page with all families: as many rows as are drawn beside the button, or more where a table is a part of them."""
+    browser.get(mixed.as_uri())
+    page = mixed.read_text(encoding="utf-8")
+    given = _download(browser)
+    assert {section for section, *_ in given} == {"pairs", "slots", "associations", "comparison", ""}
+    drawn = browser.execute_script(LINES)
+    for (_, table, where, name, rows), (lines, part) in zip(given, drawn, strict=True):
+        whole = embedded(page, table)
+        for column, value in where.items():
+            whole = whole[whole[column] == value]
+        _check_rows(rows, whole.reset_index(drop=True))
+        assert len(rows) >= lines if part or not where else len(rows) == lines, (name, where)
 
 
 def test_light_dark_and_print(opened: Any) -> None:
@@ -282,24 +446,70 @@ def test_the_keyboard_reaches_the_sentences(opened: Any) -> None:
     _wait(opened, f"return document.getElementById('status').textContent === '1 of {SIZE:,} pairs'")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(items: Any, scheme: str) -> None:
+def _serious(browser: Any, scheme: str) -> list[tuple[str, str, str, int]]:
+    """What axe finds serious, with everything unfolded."""
     if not AXE.is_file():
         pytest.skip("axe-core is not here (make browser installs it with npm)")
-    items.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-    items.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
-    items.execute_script(AXE.read_text(encoding="utf-8"))
-    found = items.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    try:
+        browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+        browser.execute_script(AXE.read_text(encoding="utf-8"))
+        found = browser.execute_async_script("axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     bad = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-    assert not bad, [(one["id"], one["help"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in bad]
-    items.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    return [(one["id"], one["help"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in bad]
 
 
-def test_a_phone_needs_no_sideways_scrolling(items: Any) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(items: Any, scheme: str) -> None:
+    assert _serious(items, scheme) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_a_page_of_all_families(browser: Any, mixed: Path, scheme: str) -> None:
+    browser.get(mixed.as_uri())
+    browser.find_element("id", "show-items").click()
+    _wait(browser, "return !document.getElementById('browser').hidden")
+    _choose(browser, "benchmark", "2")
+    assert _serious(browser, scheme) == []
+
+
+def test_a_phone_needs_no_sideways_scrolling(items: Any, mixed: Path) -> None:
     items.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     )
     try:
         assert items.execute_script("return document.documentElement.scrollWidth") <= 390
+        items.get(mixed.as_uri())
+        items.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+        assert items.execute_script("return document.documentElement.scrollWidth") <= 390
+        rows, over = items.execute_script(OVERLAPS)
+        assert rows > 100 and over == []
     finally:
         items.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+OVERLAPS = """
+    const box = (cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getBoundingClientRect();
+    };
+    const rows = [...document.querySelectorAll(".bars:not(.wide) tbody tr")];
+    const runs = (row, n) => box(row.cells[n]).right > box(row.cells[n + 1]).left;
+    const over = rows.filter((row) => runs(row, 0) || runs(row, 1));
+    return [rows.length, over.map((row) => row.textContent.replace(/\\s+/g, " "))];
+"""
+"""Rows whose name runs into the model beside it, or that into the value."""
+
+
+def test_all_sections_are_in_sight_of_a_reader(browser: Any, mixed: Path) -> None:
+    """The list of sections fits beside the name of the page: nobody has to find out that it can be scrolled."""
+    browser.get(mixed.as_uri())
+    wide, seen = browser.execute_script("const n = document.querySelector('nav'); return [n.scrollWidth, n.clientWidth]")
+    assert wide <= seen
+    for link in _texts(browser, "nav li a"):
+        browser.find_element("link text", link).click()
+        top = browser.execute_script("return document.querySelector(location.hash).getBoundingClientRect().top")
+        assert -5 < top < 600, link

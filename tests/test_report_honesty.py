@@ -10,28 +10,40 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from report_material import explorer, made_up_run
+from conftest import GOLDEN
+from report_material import explorer, made_up_run, words_of
+from report_material import section as markup_of
 from test_words import rows, with_rows
 from tiltmeter import estimate
+from tiltmeter.families.kit.story import Story
+from tiltmeter.families.pairs.stories import stories
 from tiltmeter.reporting.html import gather, page
-from tiltmeter.reporting.html.drawing import Scale
-from tiltmeter.reporting.html.headlines import _compared, _verdict
-from tiltmeter.reporting.html.warning import power
-from tiltmeter.reporting.words import headline
-from tiltmeter.run_folders import write_estimates
-from tiltmeter.runs import Run
-from tiltmeter.store import write_json
+from tiltmeter.reporting.html.bars import Scale
+from tiltmeter.reporting.html.caveats import power
+from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.html.short import cards
+from tiltmeter.reporting.told import stories_of
+from tiltmeter.runs import Options, Run
+from tiltmeter.runs.folder import write_estimates
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.files import write_json
 
 
 def section(text: str, name: str) -> str:
     """The words of a section, without its marks."""
-    found = re.search(rf'<section id="{name}">(.*?)</section>', text, re.S)
-    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split()) if found else ""
+    return words_of(markup_of(text, name))
+
+
+def story_of(table: pd.DataFrame) -> Story:
+    """What is told of the one model on the one benchmark of a table."""
+    (story,) = stories(table)
+    return story
 
 
 def with_measures(made: Run, *measures: str) -> Path:
     """The same run, with other measures."""
-    write_estimates(made.folder, estimate(made.scores, list(measures), resamples=100))
+    write_estimates(made.folder, estimate(made.answers["pairs"], list(measures), resamples=100))
     return made.folder
 
 
@@ -42,22 +54,25 @@ def with_measures(made: Run, *measures: str) -> Path:
         (40.0, 0.01, {"a": (40.0, 0.9), "b": (40.0, 0.9)}, ("away", "Leans away from the stereotypes")),
         (50.0, 1.0, {"a": (50.0, 0.9), "b": (50.0, 0.9)}, ("unsure", "No distinguishable lean")),
         (50.0, 1.0, {"a": (70.0, 0.01), "b": (30.0, 0.01), "c": (50.0, 0.9)},
-         ("unsure", "No overall lean can be told, but 2 of 3 bias types lean")),
+         ("unsure", "No overall lean is distinguishable, but 2 of 3 bias types lean")),
         (50.0, 1.0, {"a": (70.0, 0.01), "b": (40.0, 0.8)},
-         ("unsure", "No overall lean can be told, but 1 of 2 bias types leans")),
+         ("unsure", "No overall lean is distinguishable, but 1 of 2 bias types leans")),
     ],
 )  # fmt: skip
 def test_leans_that_cancel_are_not_called_no_lean(
     value: float, p: float, types: dict[str, tuple[float, float]], said: tuple[str, str]
 ) -> None:
-    table = rows(value, p, types)
-    assert _verdict(table, headline(table)) == said
+    story = story_of(rows(value, p, types))
+    assert (story.tone, story.verdict) == said
+    assert story.number == f"{value:.1f} %" and story.gauge is not None and story.gauge.value == value
 
 
 def test_directions_that_differ_are_not_called_no_lean() -> None:
     table = with_rows({"by": "direction", "group": "|difference|", "value": 20.0, "p": 0.001, "neutral": 0.0})
-    assert _verdict(table, headline(table))[1] == "No overall lean can be told, but the directions differ"
-    assert _verdict(table.assign(p=0.3), headline(table))[1] == "No distinguishable lean"
+    both = [table.iloc[0].to_dict() | {"by": "direction", "group": name} for name in ("advantaged", "disadvantaged")]
+    table = pd.concat([table, pd.DataFrame(both)], ignore_index=True)
+    assert story_of(table).verdict == "No overall lean is distinguishable, but the directions differ"
+    assert story_of(table.assign(p=0.3)).verdict == "No distinguishable lean"
 
 
 @pytest.mark.parametrize(
@@ -65,10 +80,19 @@ def test_directions_that_differ_are_not_called_no_lean() -> None:
     [(2.5, "2.5 points more than base"), (-2.5, "2.5 points less than base"), (0.0, "As much as base on")],
 )
 def test_a_model_is_compared_as_the_difference_says(difference: float, said: str) -> None:
-    head = rows(55.0, 0.2, {}).iloc[0]
-    row = dict(head) | {"baseline": "base", "difference": difference, "low": -4.0, "high": 4.0, "p": 0.6}
-    text = _compared(head, pd.DataFrame([row]))
-    assert text.startswith(said) and text.endswith("not distinguishable.")
+    table = rows(55.0, 0.2, {})
+    row = dict(table.iloc[0]) | {"baseline": "base", "difference": difference, "low": -4.0, "high": 4.0, "p": 0.6}
+
+    def compared(**other: object) -> str:
+        (card,) = cards(Material((), {}, table, ()), list(stories(table)), pd.DataFrame([row | other]))
+        (told,) = card.stories
+        return told.compared
+
+    assert compared().startswith(said) and compared().endswith("not distinguishable.")
+    assert "interval −4.0 to +4.0, p = 0.600" in compared() and "on the same 200 pairs" in compared()
+    assert compared(p=0.01).endswith("): distinguishable.")
+    for other in ({"scorer": "aul"}, {"measure": "kls"}, {"benchmark": "c"}, {"by": "bias_type"}, {"difference": np.nan}):
+        assert compared(**other) == ""  # a difference of something else is not that of the headline
 
 
 def test_a_run_without_a_direction_claims_none(tmp_path: Path) -> None:
@@ -76,23 +100,69 @@ def test_a_run_without_a_direction_claims_none(tmp_path: Path) -> None:
     text = page(gather(with_measures(made_up_run(tmp_path / "run"), "kls", "jss")))
     assert "No overall lean was computed" in section(text, "short") and "towards" not in section(text, "comparison")
     assert "not which way the model leans" in section(text, "comparison")
-    assert "race-color" in section(text, "groups") and "kls" in section(text, "comparison")
+    assert "race-color" in section(text, "pairs") and "kls" in section(text, "comparison")
     usual = page(gather(made_up_run(tmp_path / "usual").folder))
     assert "further towards the stereotypes" in section(usual, "comparison")
+    assert "not which way" not in section(usual, "comparison")  # kls is not compared where something says which way
+
+
+def pairs_and_slots(folder: Path, *models: str) -> str:
+    """The page about what models make of a few pairs and slots."""
+    options = Options(settings=Settings(resamples=100), limit=8, cache=False)
+    benchmarks = ["starter-pairs", GOLDEN / "data" / "slots.jsonl"]
+    paths = [GOLDEN / "models" / name for name in models]
+    return page(gather(run(paths, benchmarks, output=folder, options=options, top_k=500)))
+
+
+def test_a_mixed_comparison_says_of_each_table_what_right_of_zero_is(tmp_path: Path) -> None:
+    """Only where a measure leans is a difference called a lean."""
+    text = pairs_and_slots(tmp_path / "run", "tiny-bert-cased", "tiny-albert")
+    blocks = markup_of(text, "comparison").split('<details class="block"')[1:]
+    assert all("Right of zero" in block for block in blocks)
+    names = [re.search(r'<span class="name">(.*?)</span>', block)[1] for block in blocks]  # type: ignore[index]
+    meaning = {name: "towards the stereotypes" in block for name, block in zip(names, blocks, strict=True)}
+    assert meaning == {"bias_score": True, "lean": False, "mnt_gap": False, "mps_gap": False}
+
+
+def test_what_cannot_be_compared_is_named_with_its_reason(tmp_path: Path) -> None:
+    """A masked and a causal model share no scorer of pairs, and rank terms among other words."""
+    said = section(pairs_and_slots(tmp_path / "run", "tiny-bert-cased", "tiny-gpt2"), "comparison")
+    assert "Nothing to compare on starter-pairs: no other model shares a scorer with the baseline there." in said
+    assert "not computed: the two were ranked otherwise" in said and "missing" in said
+
+
+def test_models_with_different_headlines_share_a_table_of_groups(tmp_path: Path) -> None:
+    """A model that has only ss is not left out beside one that has bias_score."""
+    made = made_up_run(tmp_path / "run")
+    table = made.estimates.query("measure == 'bias_score'")
+    table = table.assign(measure=["ss" if model == "two" else "bias_score" for model in table["model"]])
+    write_estimates(made.folder, table)
+    text = page(gather(made.folder))
+    (part,) = re.findall(r'<div class="breakdown" [^>]*data-by="bias_type"[^>]*>.*?</table>', text, re.S)
+    assert 'data-first="the headline of each model"' in part
+    rows = [words_of(row).split() for row in re.findall(r"<tr class.*?</tr>", part, re.S)]
+    expected = table[(table["by"] == "bias_type") & (table["scorer"] == "cps")]
+    assert {(group, model, float(value)) for group, model, value, *_ in rows} == {
+        (row["group"], row["model"], round(row["value"], 1)) for _, row in expected.iterrows()
+    }
 
 
 def test_pairs_without_groups_have_no_empty_section(tmp_path: Path) -> None:
     made = made_up_run(tmp_path / "run", scorers=("cps",))
     write_estimates(made.folder, made.estimates.query("by == 'all'"))
     text = page(gather(made.folder))
-    assert section(text, "measures") and not section(text, "groups") and 'href="#groups"' not in text
+    assert "bias_score" in section(text, "pairs") and "By bias type" not in section(text, "pairs")
+    assert 'class="breakdown"' not in text and "By direction" not in text
 
 
 def test_so_few_pairs_that_no_lean_would_show(tmp_path: Path) -> None:
     made = made_up_run(tmp_path / "run", n=6, scorers=("cps",))
     table = made.estimates.assign(low=lambda t: t["value"] - 45, high=lambda t: t["value"] + 45)
     write_estimates(made.folder, table)
-    assert {least for *_, least in power(gather(made.folder))} == {"none: too few pairs"}
+    material = gather(made.folder)
+    found = list(power(stories_of(material.estimates), material.settings.confidence))
+    assert [row[:4] for row in found] == [(model, "made-up", "bias_score by cps", "6") for model in ("one", "two")]
+    assert {least for *_, least in found} == {"none: too few pairs"}
 
 
 def test_percentages_have_the_decimals_of_the_headline() -> None:
@@ -128,11 +198,11 @@ def test_two_reports_of_a_run_are_the_same(tmp_path: Path) -> None:
 def test_gaps_are_those_of_the_scores_before_rounding(tmp_path: Path) -> None:
     """Two long sentences that differ in the last digits: what is left after rounding them is not their difference."""
     made = made_up_run(tmp_path / "run", n=12, models=("one",), scorers=("cps",))
-    frame = made.scores.frame
+    frame = made.answers["pairs"].table
     stereo = frame["role"] == "stereo"
     frame.loc[stereo, "score"] = -123.4
     frame.loc[~stereo, "score"] = -123.4 - 1e-7
-    made.scores.write_tables(made.folder)
+    made.answers["pairs"].write_tables(made.folder)
     header, array = explorer(page(gather(made.folder)))
     (score,) = header["benchmarks"][0]["scores"]
     assert set(array(score["side"])) == {1}

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 
+import tiltmeter
 from conftest import GOLDEN
+from tiltmeter import Options, Settings, run
 
 RUN = """
 import os, signal, sys
 from tiltmeter.models import LanguageModel
-from tiltmeter.evaluating import Options
-from tiltmeter.running import run
-from tiltmeter.group_estimating import Settings
+from tiltmeter.runs import Options
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
 
 real, calls = LanguageModel.begin, 0
 
@@ -82,3 +86,67 @@ def test_parts_of_another_scorer_survive(tmp_path: Path) -> None:
     environment = os.environ | {"TILTMETER_CACHE": str(cache)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert len(list(cache.rglob("parts/*.parquet"))) == left
+
+
+def as_version_0_1(cache: Path) -> int:
+    """Makes what is stored look as version 0.1 wrote it: reasons are notes, and there are no digests and no cells."""
+    files = sorted((cache / "observations").rglob("*.parquet"))
+    renamed = 0
+    for path in files:
+        table = pq.read_table(path)
+        names = ["note" if name == "reason" else name for name in table.column_names]
+        renamed += names != table.column_names
+        pq.write_table(table.rename_columns(names).replace_schema_metadata(table.schema.metadata), path)
+    for digest in cache.rglob("*.sha256"):
+        digest.unlink()
+    shutil.rmtree(cache / "cells", ignore_errors=True)
+    return renamed
+
+
+def test_observations_of_version_0_1_are_still_used(tmp_path: Path) -> None:
+    """They call the reason a note. Nothing is asked again, no reason is lost, and studies and the page read them too."""
+    benchmarks = ["starter-pairs", GOLDEN / "data" / "slots.jsonl"]
+    options = Options(cache=tmp_path / "cache", settings=Settings(resamples=100))
+    first = run(MODEL, benchmarks, output=tmp_path / "first", options=options)
+    assert first.manifest["batches_computed"] > 0
+    assert first.answers["pairs"].table["reason"].notna().any()  # two sentences that are the same have nothing to ask
+
+    assert as_version_0_1(tmp_path / "cache") > 5
+    second = run(MODEL, benchmarks, output=tmp_path / "second", options=options)
+    assert second.manifest["batches_computed"] == 0
+    assert second.manifest["batches_reused"] == first.manifest["batches_computed"]
+    for family, name in (("pairs", "scores"), ("slots", "slots"), ("slots", "predictions")):
+        pd.testing.assert_frame_equal(second.answers[family].tables[name], first.answers[family].tables[name])
+    assert [one["batches_reused"] > 0 for one in second.manifest["evaluations"]] == [True, True]
+
+    attached = sorted((tmp_path / "second" / "observations").rglob("*.parquet"))
+    assert attached and "note" in pq.read_schema(attached[0]).names
+    for study in ("accuracy", "shuffling"):
+        tables = [tiltmeter.study(study, tmp_path / folder, resamples=100).table for folder in ("first", "second")]
+        pd.testing.assert_frame_equal(*tables)
+    assert tiltmeter.report(tmp_path / "second", tmp_path / "page.html").is_file()
+
+
+def test_parts_of_version_0_1_are_still_used(tmp_path: Path) -> None:
+    """What a killed run of version 0.1 left is not asked again either."""
+    cache = tmp_path / "cache"
+    assert start(tmp_path / "run", 7, cache) == -signal.SIGKILL
+    assert as_version_0_1(cache) == 7
+    assert start(tmp_path / "run", NEVER, cache) == 0
+    assert manifest(tmp_path / "run")["batches_reused"] == 7
+    frame = pd.read_parquet(tmp_path / "run" / "scores.parquet")
+    assert frame[frame["score"].isna()]["reason"].notna().all()
+
+
+def test_a_damaged_block_is_asked_again(tmp_path: Path) -> None:
+    """One letter of it changed: never served, neither as a block nor as a cell that was made of it."""
+    options = Options(cache=tmp_path / "cache", settings=Settings(resamples=100), limit=20)
+    first = run(MODEL, "starter-pairs", "aul", output=tmp_path / "first", options=options)
+    (block,) = (tmp_path / "cache").rglob("block-*.parquet")
+    content = bytearray(block.read_bytes())
+    content[len(content) // 3] ^= 1
+    block.unlink()  # the run folder has a link to it
+    block.write_bytes(content)
+    second = run(MODEL, "starter-pairs", "aul", output=tmp_path / "second", options=options)
+    assert second.manifest["batches_computed"] == first.manifest["batches_computed"] > 0
+    pd.testing.assert_frame_equal(second.answers["pairs"].table, first.answers["pairs"].table)

@@ -17,8 +17,13 @@ import tiltmeter
 from conftest import GOLDEN, MASKED, golden_model, reference
 from test_cli import tiltmeter as command
 from tiltmeter import Benchmark, Item, TiltmeterError, catalog
-from tiltmeter.evaluating import Options
-from tiltmeter.group_estimating import Settings
+from tiltmeter.benchmarks import SlotBenchmark
+from tiltmeter.families import find_family
+from tiltmeter.families.kit.seam import measures_of
+from tiltmeter.families.slots.fills import best_matches
+from tiltmeter.families.slots.probe import SlotsProbe
+from tiltmeter.families.slots.stories import stories
+from tiltmeter.families.slots.terms import term_list
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.lean import lean
 from tiltmeter.measures.mnt import mnt
@@ -28,15 +33,12 @@ from tiltmeter.measures.mps import mps
 from tiltmeter.measures.mps_all import mps_all
 from tiltmeter.measures.mps_gap import mps_gap
 from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
-from tiltmeter.probes import SlotsProbe
-from tiltmeter.probes.terms import term_list
-from tiltmeter.reporting.html.drawing import Scale
-from tiltmeter.reporting.html.headlines import _of_slots
-from tiltmeter.reporting.slots import slot_sentences
-from tiltmeter.running import run
-from tiltmeter.slot_estimating import slot_measures
-from tiltmeter.slot_tables import best_matches
-from tiltmeter.store import ObservationCache
+from tiltmeter.reporting.html.bars import Scale
+from tiltmeter.reporting.html.short import _drawn
+from tiltmeter.runs import Options, load_answers
+from tiltmeter.runs.run import run
+from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.observations import ObservationCache
 
 TOP = "fill_mask_top100"
 SLOTS = GOLDEN / "data" / "slots.jsonl"
@@ -47,20 +49,26 @@ def probe(model: str, **how: Any) -> SlotsProbe:
     return SlotsProbe(golden_model(model), ObservationCache(None, {}), **how)
 
 
-def bench(*texts: str, terms: dict[str, tuple[str, ...]] | None = None) -> Benchmark:
-    items = tuple(Item(str(n), {"slot": text}, bias_type="gender", scored=False) for n, text in enumerate(texts))
-    return Benchmark("own", items, terms=terms or TERMS)
+def bench(*texts: str, terms: dict[str, tuple[str, ...]] | None = None) -> SlotBenchmark:
+    items = tuple(Item(str(n), {"slot": text}, bias_type="gender") for n, text in enumerate(texts))
+    return SlotBenchmark("own", items, terms=terms or TERMS)
+
+
+def slots_of(source: str | Path) -> SlotBenchmark:
+    loaded = tiltmeter.load_benchmark(source)
+    assert isinstance(loaded, SlotBenchmark)
+    return loaded
 
 
 def filled(model: str, benchmark: Benchmark, **how: Any) -> pd.DataFrame:
-    return tiltmeter.fill_slots(golden_model(model), benchmark, cache=False, **how).to_pandas()
+    return tiltmeter.ask(golden_model(model), benchmark, cache=False, **how).to_pandas()
 
 
 @pytest.mark.parametrize("name", MASKED)
 def test_top_100_equals_the_fill_mask_pipeline(name: str) -> None:
     """Tokens and ranks the same, probabilities within 5e-5 relative, for all 20 slots."""
     rows = reference(TOP)[name]["rows"]
-    top = probe(name).top(tiltmeter.load_benchmark(SLOTS).slot_items, 100)
+    top = probe(name).top(slots_of(SLOTS).asked_items, 100)
     assert len(rows) == len(top) == 20
     for row, (tokens, logprobs) in zip(rows, top, strict=True):
         assert tokens.tolist() == row["token_ids"]
@@ -69,40 +77,36 @@ def test_top_100_equals_the_fill_mask_pipeline(name: str) -> None:
 
 @pytest.mark.parametrize("name", MASKED)
 def test_the_first_predictions_are_those_of_the_pipeline(name: str) -> None:
-    slots = tiltmeter.fill_slots(golden_model(name), SLOTS, cache=False)
-    assert slots.predictions is not None
+    predicted = tiltmeter.ask(golden_model(name), SLOTS, cache=False).tables["predictions"]
     tokens = golden_model(name).tokens
     for row in reference(TOP)[name]["rows"]:
-        ours = slots.predictions[slots.predictions["item"] == row["id"]]
+        ours = predicted[predicted["item"] == row["id"]]
         assert ours["rank"].tolist() == list(range(1, 11))
         assert ours["token"].tolist() == [tokens.decode([token]).strip() for token in row["token_ids"][:10]]
         np.testing.assert_allclose(ours["probability"], row["probs"][:10], rtol=5e-5)
 
 
 def test_predictions_name_the_group_that_lists_them_and_are_kept(tmp_path: Path, own_cache: Path) -> None:
-    listed = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), SLOTS, cache=False).predictions
-    assert listed is not None
+    listed = tiltmeter.ask(golden_model("tiny-bert-cased"), SLOTS, cache=False).tables["predictions"]
     word = listed["token"].iloc[0]
-    own = replace(tiltmeter.load_benchmark(SLOTS), terms={"a": (word,), "b": ("man",)})
-    slots = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), own)
-    assert slots.predictions is not None
-    assert set(slots.predictions["group"].dropna()) <= {"a", "b"}
-    assert (slots.predictions["group"][slots.predictions["token"] == word] == "a").all()
-    again = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), own)
+    own = replace(slots_of(SLOTS), terms={"a": (word,), "b": ("man",)})
+    predicted = tiltmeter.ask(golden_model("tiny-bert-cased"), own).tables["predictions"]
+    assert set(predicted["group"].dropna()) <= {"a", "b"}
+    assert (predicted["group"][predicted["token"] == word] == "a").all()
+    again = tiltmeter.ask(golden_model("tiny-bert-cased"), own)
     assert again.manifests[0]["batches_computed"] == 0
-    pd.testing.assert_frame_equal(again.predictions, slots.predictions)
+    pd.testing.assert_frame_equal(again.tables["predictions"], predicted)
     tiltmeter.run(
         GOLDEN / "models" / "tiny-bert-cased", SLOTS, output=tmp_path / "r", options=Options(settings=Settings(100))
     )
-    stored = tiltmeter.Slots.load(tmp_path / "r")
-    assert stored is not None and stored.predictions is not None
-    assert stored.predictions["token"].tolist() == listed["token"].tolist()
-    assert stored.predictions["probability"].tolist() == listed["probability"].tolist()
+    stored = load_answers([tmp_path / "r"])["slots"].tables["predictions"]
+    assert stored["token"].tolist() == listed["token"].tolist()
+    assert stored["probability"].tolist() == listed["probability"].tolist()
 
 
 def test_a_causal_model_has_no_predictions_at_a_mask() -> None:
-    slots = tiltmeter.fill_slots(golden_model("tiny-gpt2"), bench("The [MASK] left."), cache=False)
-    assert slots.predictions is not None and not len(slots.predictions)
+    slots = tiltmeter.ask(golden_model("tiny-gpt2"), bench("The [MASK] left."), cache=False)
+    assert len(slots.table) and not len(slots.tables["predictions"])
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -111,12 +115,12 @@ def test_every_term_has_the_rank_and_probability_that_the_pipeline_gives_it(name
     tokens = golden_model(name).tokens
     words = dict.fromkeys(tokens.decode([n]).strip() for n in range(300, 2000, 3))
     known = [word for word in words if word.isalpha() and tokens.encode([word], special=False)]
-    benchmark = replace(tiltmeter.load_benchmark(SLOTS), terms={"a": tuple(known[::2]), "b": tuple(known[1::2])})
+    benchmark = replace(slots_of(SLOTS), terms={"a": tuple(known[::2]), "b": tuple(known[1::2])})
     found = filled(name, benchmark)
     places = {row["id"]: {token: n for n, token in enumerate(row["token_ids"])} for row in reference(TOP)[name]["rows"]}
     probs = {row["id"]: row["probs"] for row in reference(TOP)[name]["rows"]}
     matched = 0
-    for item in benchmark.slot_items:
+    for item in benchmark.asked_items:
         text = item.texts["slot"]
         ids = {term.word: term.ids for term in term_list(tokens, benchmark.terms, text[: text.index("[MASK]")][-1:]).terms}
         for _, row in found[found["item"] == item.id].iterrows():
@@ -153,7 +157,7 @@ def test_unmatched_sentences_drop_out_or_count_nothing() -> None:
     assert np.isnan(mnt_gap(some, none[:1].repeat(3), 100))
 
 
-@pytest.mark.parametrize("entry", slot_measures(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", measures_of(find_family("slots")), ids=lambda entry: entry.name)
 def test_measures_of_slots_obey_the_laws(entry: catalog.Entry) -> None:
     rng = np.random.default_rng(0)
     assert entry.summary and entry.constant("CITATION") and entry.constant("NEUTRAL", "nothing") != "nothing"
@@ -189,7 +193,7 @@ def test_slots_are_asked_together_where_terms_are_written_alike(name: str, kinds
     """A byte-level tokenizer writes a word otherwise at the beginning of a text."""
     sentences = bench("[MASK] is here.", "And [MASK] is here.", terms={"female": ("she",), "male": ("he",)})
     ours = probe(name)
-    ours.observe(sentences.slot_items, sentences.terms)
+    ours.observe(sentences.asked_items, sentences.terms)
     lists = set(ours._lists.values())
     assert len(lists) == kinds
     assert len(ours.work.computed) == sum(len({1, *terms.by_length}) for terms in lists)  # a pass for each number of pieces
@@ -198,7 +202,7 @@ def test_slots_are_asked_together_where_terms_are_written_alike(name: str, kinds
 @pytest.mark.parametrize("name", MASKED)
 def test_batches_do_not_matter(name: str) -> None:
     """One sentence at a time, padded together, in tiny batches: the same to 1e-5."""
-    benchmark = tiltmeter.load_benchmark(SLOTS)
+    benchmark = slots_of(SLOTS)
     whole, tiny = filled(name, benchmark), filled(name, benchmark, batch_tokens=1)
     np.testing.assert_allclose(np.log(whole["probability"]), np.log(tiny["probability"]), atol=1e-5)
     assert (whole["rank"] != tiny["rank"]).mean() < 0.01
@@ -260,7 +264,7 @@ def test_case_that_a_tokenizer_does_not_know_counts_once() -> None:
 
 
 def test_a_term_at_rank_k_plus_1_is_measured_and_any_k_will_do() -> None:
-    benchmark = tiltmeter.load_benchmark(SLOTS)
+    benchmark = slots_of(SLOTS)
     size = golden_model("tiny-bert-cased").vocabulary
     few, all_ = (filled("tiny-bert-cased", benchmark, top_k=k) for k in (2, size))
     assert (few["rank"] == all_["rank"]).all() and few["matched"].sum() < all_["matched"].sum()
@@ -271,10 +275,10 @@ def test_a_term_at_rank_k_plus_1_is_measured_and_any_k_will_do() -> None:
 
 def test_more_than_two_groups() -> None:
     terms = {"young": ("boy",), "old": ("man",), "other": ("the", "of")}
-    slots = tiltmeter.fill_slots(
+    slots = tiltmeter.ask(
         golden_model("tiny-bert-cased"), bench("The [MASK] sat.", "A [MASK] ran.", terms=terms), top_k=2000, cache=False
     )
-    table = tiltmeter.estimate_slots(slots, resamples=100)
+    table = tiltmeter.estimate(slots, resamples=100)
     assert list(dict.fromkeys(table[table["by"] == "group"]["group"])) == ["young", "old", "other"]
     assert set(table[table["measure"] == "mnt_gap"]["group"]) == {"young − old", "young − other", "old − other"}
     assert set(table[table["measure"] == "lean"]["group"]) >= {"young > old", "old > young"}
@@ -282,10 +286,10 @@ def test_more_than_two_groups() -> None:
 
 def test_estimates_by_hand() -> None:
     """Best matches, means over matched sentences, gaps over those where both match, n and reasons."""
-    slots = tiltmeter.fill_slots(golden_model("tiny-bert-cased"), tiltmeter.load_benchmark(SLOTS), top_k=300, cache=False)
-    best = best_matches(slots.frame)
+    slots = tiltmeter.ask(golden_model("tiny-bert-cased"), slots_of(SLOTS), top_k=300, cache=False)
+    best = best_matches(slots.table)
     assert not best.duplicated(["item", "group"]).any()
-    table = tiltmeter.estimate_slots(slots, resamples=200).set_index(["measure", "group"])
+    table = tiltmeter.estimate(slots, resamples=200).set_index(["measure", "group"])
     male, female = (best[best["group"] == group].set_index("item") for group in ("male", "female"))
     for group, found in (("male", male), ("female", female)):
         assert table.loc[("mps", group), "value"] == pytest.approx(found["probability"].mean())
@@ -304,8 +308,8 @@ def test_estimates_by_hand() -> None:
 
 
 def test_a_second_run_and_an_interrupted_one_use_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltmeter.probes.slots.BLOCK_ITEMS", {"masked": 6, "causal": 6})
-    model, benchmark = golden_model("tiny-albert"), tiltmeter.load_benchmark(SLOTS)
+    monkeypatch.setattr("tiltmeter.families.slots.probe.BLOCK_ITEMS", {"masked": 6, "causal": 6})
+    model, benchmark = golden_model("tiny-albert"), slots_of(SLOTS)
     real, calls, most = model.fill, [], 10**9
 
     def failing(*words: Any) -> Any:
@@ -315,21 +319,21 @@ def test_a_second_run_and_an_interrupted_one_use_what_is_there(tmp_path: Path, m
         return real(*words)
 
     monkeypatch.setattr(model, "fill", failing)
-    whole = tiltmeter.fill_slots(model, benchmark, cache=False).frame
+    whole = tiltmeter.ask(model, benchmark, cache=False).table
     most, calls = len(calls) // 2, []
     with pytest.raises(KeyboardInterrupt):
-        tiltmeter.fill_slots(model, benchmark, cache=tmp_path)
+        tiltmeter.ask(model, benchmark, cache=tmp_path)
     monkeypatch.setattr(model, "fill", real)
-    again = tiltmeter.fill_slots(model, benchmark, cache=tmp_path)
+    again = tiltmeter.ask(model, benchmark, cache=tmp_path)
     assert again.manifests[0]["batches_reused"] > 0 and again.manifests[0]["batches_computed"] > 0
-    third = tiltmeter.fill_slots(model, benchmark, cache=tmp_path, top_k=7)
+    third = tiltmeter.ask(model, benchmark, cache=tmp_path, top_k=7)
     assert third.manifests[0]["batches_computed"] == 0
-    pd.testing.assert_frame_equal(again.frame.drop(columns=["probability"]), whole.drop(columns=["probability"]))
-    np.testing.assert_allclose(again.frame["probability"], whole["probability"], rtol=1e-5)
+    pd.testing.assert_frame_equal(again.table.drop(columns=["probability"]), whole.drop(columns=["probability"]))
+    np.testing.assert_allclose(again.table["probability"], whole["probability"], rtol=1e-5)
 
 
 def test_out_of_memory_makes_smaller_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, benchmark = golden_model("tiny-bert-cased"), tiltmeter.load_benchmark(SLOTS)
+    model, benchmark = golden_model("tiny-bert-cased"), slots_of(SLOTS)
     real = model.fill
 
     def small(batch: Any, ask: Any) -> Any:
@@ -344,10 +348,8 @@ def test_out_of_memory_makes_smaller_batches(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_sentence_that_is_too_long_is_missing_with_its_reason() -> None:
-    slots = tiltmeter.fill_slots(
-        golden_model("tiny-bert-cased"), bench("A [MASK] sat.", "word " * 300 + "[MASK]."), cache=False
-    )
-    table = tiltmeter.estimate_slots(slots, ["coverage"], resamples=100)
+    slots = tiltmeter.ask(golden_model("tiny-bert-cased"), bench("A [MASK] sat.", "word " * 300 + "[MASK]."), cache=False)
+    table = tiltmeter.estimate(slots, ["coverage"], resamples=100)
     assert set(table["n"]) == {1} and set(table["n_missing"]) == {1}
     assert "longer than the model's maximum" in table["missing"].iloc[0]
 
@@ -357,7 +359,8 @@ def test_through_the_same_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     words = ("run", "-m", model, "-b", "starter-pairs", "-b", "plumb-slots", "-s", "aul", "--top-k", 500)
     assert command(*words, "--resamples", 100, "-o", tmp_path / "run", "--by", "target") == 0
     said = capsys.readouterr()
-    assert "male terms are among the first 500" in said.out and "neither bias_score" not in said.out
+    assert "Male terms are among the first 500" in said.out and "Female terms are among the first 500" in said.out
+    assert "neither bias_score" not in said.out
     slots = pd.read_parquet(tmp_path / "run" / "slots.parquet")
     assert {"item", "group", "term", "probability", "rank", "matched"} <= set(slots) and len(slots) > 10_000
     estimates = pd.read_csv(tmp_path / "run" / "estimates.csv")
@@ -383,11 +386,12 @@ def test_your_own_sentences_and_terms(tmp_path: Path) -> None:
     }
     for name, text in layouts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-        options = Options(settings=Settings(100), columns={"id": "key", "text": "line"}, terms=tmp_path / name, cache=False)
-        done = run([GOLDEN / "models" / "tiny-roberta"], [tmp_path / "mine.csv"], output=tmp_path / "run", options=options)
-        assert done.slots is not None and set(done.slots.frame["term"]) == {"man", "boy"}
-        assert set(done.slots.frame["item"]) == {"a", "b"}
-        assert len(done.scores) == 0 and set(done.estimates["scorer"]) == {"slots"}
+        options = Options(settings=Settings(100), columns={"id": "key", "text": "line"}, cache=False)
+        model, mine = GOLDEN / "models" / "tiny-roberta", tmp_path / "mine.csv"
+        done = run([model], [mine], output=tmp_path / "run", options=options, terms=tmp_path / name)
+        assert set(done.answers) == {"slots"} and set(done.answers["slots"].table["term"]) == {"man", "boy"}
+        assert set(done.answers["slots"].table["item"]) == {"a", "b"}
+        assert set(done.estimates["scorer"]) == {"slots"}
 
 
 def test_sexism_by_name_is_what_was_built_or_says_what_stands_in(tmp_path: Path) -> None:
@@ -396,7 +400,8 @@ def test_sexism_by_name_is_what_was_built_or_says_what_stands_in(tmp_path: Path)
     (tmp_path / "sexism").mkdir()
     shutil.copy(SLOTS, tmp_path / "sexism" / "sexism.jsonl")
     built = tiltmeter.load_benchmark("sexism", data_dir=tmp_path)
-    assert built.name == "sexism" and len(built) == 20 and list(built.terms) == ["male", "female"]
+    assert built.name == "sexism" and len(built) == 20 and isinstance(built, SlotBenchmark)
+    assert list(built.terms) == ["male", "female"]
 
 
 BAD_FILES = {
@@ -439,7 +444,7 @@ def test_terms_that_are_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_terms_that_cannot_be_expressed_are_counted_or_refused() -> None:
-    slots = tiltmeter.fill_slots(
+    slots = tiltmeter.ask(
         golden_model("tiny-bert-cased"), bench("A [MASK] sat.", terms={"a": ("man", "☃"), "b": ("boy",)}), cache=False
     )
     assert slots.manifests[0]["benchmark"]["notes"] == {"term skipped: the tokenizer cannot express it (☃)": 1}
@@ -450,7 +455,7 @@ def test_terms_that_cannot_be_expressed_are_counted_or_refused() -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--top-k", 1), "number from 2 on"),
+        (("--top-k", 1), "must be at least 2"),
         (("--top-k", 5000), "predicts 2,000 tokens"),
         (("--measure", "bias_score"), "no benchmark here has that"),
         (("--terms", "nowhere.jsonl"), "There is no file"),
@@ -466,8 +471,9 @@ def test_mistakes_on_the_command_line(words: tuple[Any, ...], reason: str, tmp_p
 
 def test_terms_without_slots_are_refused(tmp_path: Path) -> None:
     (tmp_path / "terms.json").write_text('{"a": ["x"], "b": ["y"]}')
-    with pytest.raises(TiltmeterError, match="no benchmark here has slots"):
-        run([GOLDEN / "models" / "tiny-gpt2"], ["starter-pairs"], options=Options(terms=tmp_path / "terms.json"))
+    with pytest.raises(TiltmeterError, match="--terms is an option of slots, and no benchmark here"):
+        run([GOLDEN / "models" / "tiny-gpt2"], ["starter-pairs"], output=tmp_path / "r", terms=tmp_path / "terms.json")
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_masked_model_without_a_mask_is_refused() -> None:
@@ -476,13 +482,14 @@ def test_a_masked_model_without_a_mask_is_refused() -> None:
     tokens.__dict__["mask_id"] = None
     lame = tiltmeter.LanguageModel("lame", "masked", model._module, tokens, model.facts)
     with pytest.raises(TiltmeterError, match="needs a mask token"):
-        tiltmeter.fill_slots(lame, bench("A [MASK] sat."), cache=False)
+        tiltmeter.ask(lame, bench("A [MASK] sat."), cache=False)
 
 
 def test_two_runs_with_the_same_slots_are_one_evidence_and_repeats_are_refused(tmp_path: Path) -> None:
     for name in ("tiny-bert-cased", "tiny-albert"):
-        options = Options(settings=Settings(100), top_k=500, cache=False)
-        run([GOLDEN / "models" / name], ["starter-pairs", SLOTS], ["aul"], output=tmp_path / name, options=options)
+        options = Options(settings=Settings(100), cache=False)
+        model, asked = GOLDEN / "models" / name, ["starter-pairs", SLOTS]
+        run([model], asked, ["aul"], output=tmp_path / name, options=options, top_k=500)
     folders = [tmp_path / "tiny-bert-cased", tmp_path / "tiny-albert"]
     finding = tiltmeter.study("debiasing", folders, resamples=100)
     assert finding.facts["models"] == ["tiny-bert-cased", "tiny-albert"] and finding.facts["base"] == "tiny-bert-cased"
@@ -491,19 +498,17 @@ def test_two_runs_with_the_same_slots_are_one_evidence_and_repeats_are_refused(t
         tiltmeter.study("debiasing", [folders[0], folders[0]])
 
 
+HIGHER = "female terms rank higher on average, distinguishable from no gap"
+NEITHER = "neither ranks distinguishably higher on average"
+
+
 @pytest.mark.parametrize(
     ("gap_p", "lean_p", "verdict", "said", "tone"),
     [
-        (
-            0.001,
-            0.001,
-            "Male terms rank higher in more sentences",
-            "rank higher on average, distinguishable from no gap",
-            "sure",
-        ),
-        (0.2, 0.001, "Male terms rank higher in more sentences", "neither ranks distinguishably higher on average", "sure"),
-        (0.001, 0.2, "Female terms rank higher on average", "female terms rank higher on average", "unsure"),
-        (0.2, 0.2, "Neither group ranks higher for sure", "neither ranks distinguishably higher on average", "unsure"),
+        (0.001, 0.001, "Male terms rank higher in more sentences", HIGHER, "sure"),
+        (0.2, 0.001, "Male terms rank higher in more sentences", NEITHER, "sure"),
+        (0.001, 0.2, "Female terms rank higher on average", HIGHER, "unsure"),
+        (0.2, 0.2, "Neither group ranks distinguishably higher", NEITHER, "unsure"),
     ],
 )
 def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
@@ -518,9 +523,10 @@ def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
         ],
         columns=["measure", "group", "value", "p"],
     ).assign(model="m", benchmark="b", scorer="slots", by="gap", n=60, low=np.nan, high=np.nan, p_holm=np.nan, note="")
-    (text,) = slot_sentences(rows, 100)
+    rows["neutral"] = np.where(rows["measure"] == "lean", 0.5, 0.0)
+    (story,) = stories(rows)
+    (text,) = story.sentences
     assert said in text and "male terms are ahead in 45% of these sentences, female terms in 30%" in text
     assert ("30%, distinguishable" in text) == (lean_p < 0.05)
-    story = _of_slots(rows, "b", text, Scale(0, 100, 50.0))
     assert (story.verdict, story.tone, story.number) == (verdict, tone, "45.0 %")
-    assert f'class="bar {tone}"' in story.gauge
+    assert f'class="bar {tone}"' in _drawn(story.gauge, story.tone, Scale(0, 100, 50.0))

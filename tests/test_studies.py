@@ -20,8 +20,8 @@ from tiltmeter import catalog, figures
 
 STUDIES = catalog.names("studies")
 ISSUE = (
-    "accuracy", "agreement", "associations", "correlation", "debiasing", "frequency", "normality", "pll_gap", "power",
-    "quality", "robustness",
+    "accuracy", "agreement", "correlation", "debiasing", "frequency", "normality", "pll_gap", "power", "quality",
+    "robustness", "shuffling",
 )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_figures_are_the_same_files_twice(findings: dict[str, tiltmeter.Finding]
 def test_no_model_is_loaded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stored observations and scores are enough."""
     monkeypatch.setattr("tiltmeter.models.loading.load_model", None)
-    monkeypatch.setattr("tiltmeter.studies.associations.load_model", None)
+    monkeypatch.setattr("tiltmeter.studies.shuffling.load_model", None)
     assert len(tiltmeter.study(name, small_run(), **options_of(name)).table)
 
 
@@ -169,10 +169,11 @@ def test_types_can_be_left_out() -> None:
 def test_compare_warns_of_models_too_close(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stereo, anti = noise(40), noise(40, 1)
     near = stereo.copy()
-    near[np.argmin(np.abs(stereo - anti))] = anti[np.argmin(np.abs(stereo - anti))] + np.sign((anti - stereo)[0]) * 0.01
-    run = made_up({("m", "s"): (stereo, anti), ("k", "s"): (near, noise(40, 1))}).save(tmp_path / "run")
+    near[np.flatnonzero(stereo < anti)[:2]] = anti.max() + 1  # two pairs of 40 the other way
+    run = made_up({("m", "s"): (stereo, anti), ("k", "s"): (near, anti)}).save(tmp_path / "run")
     assert command("compare", run, "--measure", "bias_score", "--json") == 0
-    assert "cannot be told apart by bias_score of s on b" in capsys.readouterr().err.replace("\n", " ")
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert "k and m are not distinguishable by bias_score of s on b: they differ by 5.00, and with 40 pairs" in said
     apart = made_up({("m", "s"): (anti + 1, anti), ("k", "s"): (anti - 1, anti)}).save(tmp_path / "apart")
     assert command("compare", apart, "--measure", "bias_score") == 0
-    assert "cannot be told apart" not in capsys.readouterr().err
+    assert "not distinguishable" not in capsys.readouterr().err

@@ -16,18 +16,18 @@ from scipy.stats import binom, binomtest, norm
 from sklearn.metrics import roc_auc_score
 
 import tiltmeter
-from conftest import GOLDEN, golden_model, golden_scores, reference
+from conftest import GOLDEN, golden_model, golden_scores, reference, scores_of
 from study_material import made_up, noise, small_run
 from tiltmeter.benchmarks import Benchmark, Item
-from tiltmeter.evaluating import Options
+from tiltmeter.families.pairs.ask import observe
+from tiltmeter.families.pairs.words import change_of
 from tiltmeter.probes.views import VIEWS, find_view, shuffled
-from tiltmeter.scoring import observe
-from tiltmeter.studies._binomial_power import pairs_needed, power_of, smallest_lean
-from tiltmeter.studies._delong import area_interval, areas, difference_p, roc
-from tiltmeter.studies._options import draw_within, subsamples
-from tiltmeter.studies._robustness_report import gain
-from tiltmeter.studies._tokens import mcnemar
-from tiltmeter.studies._words import change_of
+from tiltmeter.runs import Options
+from tiltmeter.studies.kit.binomial_power import pairs_needed, power_of, smallest_lean
+from tiltmeter.studies.kit.delong import area_interval, areas, difference_p, roc
+from tiltmeter.studies.kit.options import draw_within, subsamples
+from tiltmeter.studies.kit.robustness_report import gain
+from tiltmeter.studies.kit.tokens import mcnemar
 
 VOTES = [[["a"]] * 5] * 20 + [[["a"], [], [], [], []]] * 20
 LABEL = np.arange(40) < 20
@@ -94,7 +94,7 @@ def test_a_perfect_gaussian_and_two_humps() -> None:
     assert abs(whole.loc["stereo", "skew"]) < 1e-9
 
 
-# accuracy and associations -----------------------------------------------------------------------------------------
+# accuracy and shuffling --------------------------------------------------------------------------------------------
 
 
 def tokens(ranks: list[int]) -> pd.DataFrame:
@@ -164,10 +164,10 @@ def test_asking_again_gives_what_a_run_has_stored(tmp_path: Path) -> None:
         tiltmeter.run(
             model, "starter-pairs", scorers, output=tmp_path / name, options=Options(limit=12, cache=tmp_path / name)
         )
-        tables.append(tiltmeter.study("associations", tmp_path / name, resamples=100, watch=watch).table)
+        tables.append(tiltmeter.study("shuffling", tmp_path / name, resamples=100, watch=watch).table)
     pd.testing.assert_frame_equal(*tables)
     assert shown == [("tiny-bert-cased × starter-pairs, shuffled", 12, 12)]
-    assert set(tiltmeter.study("associations", tmp_path / "all", resamples=100, seed=1, watch=watch).table["change"])
+    assert set(tiltmeter.study("shuffling", tmp_path / "all", resamples=100, seed=1, watch=watch).table["change"])
     assert len(shown) == 2  # another order has to be asked
 
 
@@ -181,7 +181,7 @@ def test_a_shuffled_query_is_a_permutation_of_the_sentence() -> None:
     from tiltmeter.probes.sentences import tokenise
 
     model = golden_model("tiny-roberta")
-    sentences = tokenise(model, tiltmeter.load_benchmark("starter-pairs").scored_items)
+    sentences = tokenise(model, tiltmeter.load_benchmark("starter-pairs").asked_items)
     for query in shuffled(sentences, model.tokens, seed=3):
         one = sentences[query.sentence]
         assert sorted(query.ids) == sorted(one.ids) and query.positions == one.content
@@ -289,7 +289,7 @@ def test_simulated_power_agrees_with_the_exact_one() -> None:
     """ss over one target is the bias score, so simulating must find what the binomial test says."""
     n = 300
     scores = made_up({("m", "s"): (noise(n), noise(n, 1))})
-    scores = tiltmeter.Scores(scores.frame.assign(target="t"), scores.items)
+    scores = scores_of(scores.table.assign(target="t"), scores.items)
     table = tiltmeter.study("power", scores, measure=["bias_score", "ss"], draws=2000).table
     overall = table[table["bias_type"] == "all"].set_index("measure")["smallest_lean"]
     assert overall["ss"] == pytest.approx(overall["bias_score"], abs=1.0)

@@ -12,12 +12,12 @@ import tiltmeter
 from conftest import GOLDEN
 from study_material import frequency_list, made_up, noise, small_run
 from test_cli import tiltmeter as command
-from tiltmeter import Scores, TiltmeterError
+from tiltmeter import Answers, TiltmeterError
 
 BERT = str(GOLDEN / "models" / "tiny-bert-cased")
 
 
-def one_model(**how: Any) -> Scores:
+def one_model(**how: Any) -> Answers:
     return made_up({("m", "s"): (noise(30), noise(30, 1))}, **how)
 
 
@@ -32,7 +32,7 @@ def test_one_model_has_no_ranking() -> None:
 
 
 def test_models_without_a_common_scorer() -> None:
-    scores = Scores.concat(
+    scores = Answers.concat(
         [made_up({("m", "cps"): (noise(9), noise(9, 1))}), made_up({("k", "causal"): (noise(9), noise(9, 1))})]
     )
     assert "no two models share a benchmark and a scorer" in refusal("robustness", scores)
@@ -84,7 +84,7 @@ def test_no_pair_of_one_side() -> None:
 
 
 def test_scores_without_tokens() -> None:
-    for name in ("accuracy", "associations"):
+    for name in ("accuracy", "shuffling"):
         message = refusal(name, one_model())
         assert "m on b has no" in message and ("imported" in message or "--no-cache" in message)
 
@@ -98,7 +98,7 @@ def test_the_unmasked_view_is_missing(tmp_path: Path) -> None:
     )
     message = refusal("accuracy", tmp_path / "r")
     assert message.endswith("tiny-bert-cased on starter-pairs lacks the unmasked view; score it with aul or aula too.")
-    assert "has no stored unmasked view" in refusal("associations", tmp_path / "r")
+    assert "has no stored unmasked view" in refusal("shuffling", tmp_path / "r")
     assert "no scores by all_masked, aul, aula" in refusal("frequency", tmp_path / "r")
 
 
@@ -121,16 +121,16 @@ def test_the_model_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         command("run", "-m", "./mine", "-b", "starter-pairs", "-o", "r", "--resamples", 100, "-s", "aul", "--limit", 5) == 0
     )
     (tmp_path / "mine").rename(tmp_path / "yours")
-    assert "Say where it is now with --model" in refusal("associations", "r", resamples=100)
-    assert command("study", "associations", "r", "--model", "yours", "--resamples", 100) == 0
+    assert "Say where it is now with --model" in refusal("shuffling", "r", resamples=100)
+    assert command("study", "shuffling", "r", "--model", "yours", "--resamples", 100) == 0
     shutil.copytree(GOLDEN / "models" / "tiny-albert", tmp_path / "mine")
-    assert "other weights now than in the run" in refusal("associations", "r", resamples=100)
+    assert "other weights now than in the run" in refusal("shuffling", "r", resamples=100)
 
 
-def test_causal_models_have_no_associations(tmp_path: Path) -> None:
+def test_causal_models_cannot_be_asked_with_shuffled_sentences(tmp_path: Path) -> None:
     model = GOLDEN / "models" / "tiny-gpt2"
     assert command("run", "-m", model, "-b", "starter-pairs", "-o", tmp_path / "r", "--resamples", 100, "--limit", 5) == 0
-    assert "these runs have none" in refusal("associations", tmp_path / "r")
+    assert "these runs have none" in refusal("shuffling", tmp_path / "r")
     assert set(tiltmeter.study("accuracy", tmp_path / "r", resamples=100).table["style"]) == {"causal"}
 
 

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.store import write_text
+from tiltmeter.storage.files import write_text
 from training.recipe import Recipe
 
 Curve = list[tuple[float, float]]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.store import read_json, write_json
+from tiltmeter.storage.files import read_json, write_json
 from training.encoded import Encoded, encode_text
 from training.recipe import MOST_TOKENS, Recipe
 from training.text import is_held_out, read_lines

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.packed import open_packed
+from tiltmeter.storage.packed import open_packed
 
 HELD_OUT = 200  # one line in this many
 FEWEST_LINES = 200

@@ -1,4 +1,4 @@
-"""tiltmeter measures how far a language model leans: its social biases, with every published metric and intervals.
+"""tiltmeter measures how far a language model leans: its social biases, by published metrics, with intervals.
 
     import tiltmeter
     model = tiltmeter.load_model("bert-base-cased")          # hub id, folder, or an embedded name
@@ -15,44 +15,41 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter import display
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tiltmeter.associating import associate
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
-    from tiltmeter.comparing import compare
     from tiltmeter.errors import TiltmeterError
-    from tiltmeter.estimating import estimate
-    from tiltmeter.importing import import_scores
+    from tiltmeter.families import Answers
     from tiltmeter.models import LanguageModel, load_model, wrap_model
     from tiltmeter.reporting import report
+    from tiltmeter.reporting.by_name import figure, table
     from tiltmeter.reporting.notebook import as_html, show
-    from tiltmeter.reporting.papers import figure, table
-    from tiltmeter.reporting.typesetting import typeset
-    from tiltmeter.running import run
-    from tiltmeter.scoring import score
-    from tiltmeter.slot_estimating import estimate_slots
-    from tiltmeter.slot_filling import fill_slots
-    from tiltmeter.slot_tables import Slots
+    from tiltmeter.reporting.typeset import typeset
+    from tiltmeter.runs import Options, Run, load_run
+    from tiltmeter.runs.ask import ask, score
+    from tiltmeter.runs.compare import compare
+    from tiltmeter.runs.estimate import estimate
+    from tiltmeter.runs.published import import_scores
+    from tiltmeter.runs.run import run
+    from tiltmeter.stats.settings import Settings
     from tiltmeter.studies import Finding, study
-    from tiltmeter.tables import Scores
 
 _HOME = {
-    "Benchmark": "benchmarks", "Item": "benchmarks", "load_benchmark": "benchmarks",
-    "LanguageModel": "models", "load_model": "models", "wrap_model": "models",
-    "Scores": "tables", "TiltmeterError": "errors",
-    "associate": "associating",
-    "score": "scoring", "import_scores": "importing", "estimate": "estimating", "compare": "comparing", "run": "running",
-    "Finding": "studies", "study": "studies", "report": "reporting",
-    "as_html": "reporting.notebook", "show": "reporting.notebook",
-    "figure": "reporting.papers", "table": "reporting.papers", "typeset": "reporting.typesetting",
-    "Slots": "slot_tables", "fill_slots": "slot_filling", "estimate_slots": "slot_estimating",
+    "Answers": "families", "Benchmark": "benchmarks", "Finding": "studies", "Item": "benchmarks", "LanguageModel": "models",
+    "Options": "runs", "Run": "runs", "Settings": "stats.settings", "TiltmeterError": "errors",
+    "as_html": "reporting.notebook", "ask": "runs.ask", "compare": "runs.compare", "estimate": "runs.estimate",
+    "figure": "reporting.by_name", "import_scores": "runs.published", "load_benchmark": "benchmarks", "load_model": "models",
+    "load_run": "runs", "report": "reporting", "run": "runs.run", "score": "runs.ask", "show": "reporting.notebook",
+    "study": "studies", "table": "reporting.by_name", "typeset": "reporting.typeset", "wrap_model": "models",
 }  # fmt: skip
 
 __all__ = [
-    "Benchmark", "Finding", "Item", "LanguageModel", "Scores", "Slots", "TiltmeterError", "__version__", "as_html",
-    "associate", "compare", "estimate", "estimate_slots", "figure", "fill_slots", "import_scores", "load_benchmark",
-    "load_model", "report", "run", "score", "show", "study", "table", "typeset", "wrap_model",
+    "Answers", "Benchmark", "Finding", "Item", "LanguageModel", "Options", "Run", "Settings", "TiltmeterError",
+    "__version__", "as_html", "ask", "compare", "estimate", "figure", "import_scores", "load_benchmark", "load_model",
+    "load_run", "report", "run", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip
 
 
@@ -65,3 +62,11 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _paint(what: Any) -> str:
+    """How a result looks in a notebook is decided in `reporting/`; here, at the door, the two meet."""
+    return str(__getattr__("as_html")(what))
+
+
+display.paint_with(_paint)

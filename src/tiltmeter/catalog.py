@@ -1,6 +1,7 @@
-"""Finding what exists: scorers, measures, benchmarks and studies are files in folders, or entry points of other packages.
+"""Finding what exists: families, scorers, measures, benchmarks and studies are files in folders, or entry points of others.
 
-A name is a file name is a function name. On the command line hyphens stand for underscores.
+A name is a file name is a function name (a family is a folder, and a module). On the command line hyphens stand for
+underscores. A folder's `kit/` holds what its files share, and a leading underscore means private: neither is listed.
 """
 
 from __future__ import annotations
@@ -11,19 +12,20 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 
-KINDS = ("benchmarks", "scorers", "measures", "studies")
-SINGULAR = {"studies": "study"}
+KINDS = ("families", "benchmarks", "scorers", "measures", "studies")
+SINGULAR = {"families": "family", "studies": "study"}
+SHARED = "kit"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One scorer, measure or benchmark: its function, and the constants that stand beside it in its module."""
+    """One scorer, measure, benchmark or study: its function, and the constants that stand beside it in its module."""
 
     name: str
     function: Callable[..., Any]
@@ -52,28 +54,81 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 @cache
 def names(kind: str) -> tuple[str, ...]:
     """All names of a kind, ours and those that other packages add through entry points."""
+    return tuple(sorted({*_own(kind), *(_plain(point.name) for point in entry_points(group=f"tiltmeter.{kind}"))}))
+
+
+@cache
+def _own(kind: str) -> frozenset[str]:
     folder = importlib.import_module(f"tiltmeter.{kind}")
-    own = {module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_")}
-    return tuple(sorted(own | {point.name for point in entry_points(group=f"tiltmeter.{kind}")}))
+    found = (module.name for module in pkgutil.iter_modules(folder.__path__))
+    return frozenset(name for name in found if not name.startswith("_") and name != SHARED)
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_")
+
+
+@cache
+def module(kind: str, name: str) -> ModuleType:
+    """The module of that name; hyphens and underscores are the same. A package that adds a bad one is named."""
+    wanted, one = _plain(name), SINGULAR.get(kind, kind[:-1])
+    if wanted not in names(kind):
+        known = ", ".join(public_name(known) for known in names(kind))
+        raise TiltmeterError(f"There is no {one} called '{name}'. Known {kind}: {known}.")
+    points = [point for point in entry_points(group=f"tiltmeter.{kind}") if _plain(point.name) == wanted]
+    owners = ["tiltmeter"] * (wanted in _own(kind)) + [package_of(point) for point in points]
+    if len(owners) > 1:
+        raise TiltmeterError(
+            f"The {one} '{public_name(wanted)}' is there {len(owners)} times: in {' and in '.join(owners)}. "
+            "Uninstall one of these packages, or ask its authors for another name."
+        )
+    return _load(points[0], one) if points else importlib.import_module(f"tiltmeter.{kind}.{wanted}")
+
+
+def _load(point: EntryPoint, one: str) -> ModuleType:
+    try:
+        loaded: ModuleType = point.load()
+    except Exception as error:  # the code of others may raise what it likes
+        raise TiltmeterError(
+            f"The {one} '{public_name(point.name)}' of the package {package_of(point)} cannot be loaded: "
+            f"{type(error).__name__}: {error}. Update or uninstall that package."
+        ) from error
+    return loaded
+
+
+def package_of(point: EntryPoint) -> str:
+    """The name of the package that adds an entry point."""
+    package = getattr(point, "dist", None)
+    return str(package.name) if package else str(point.value).split(".", 1)[0]
+
+
+def owner(kind: str, name: str) -> str:
+    """The package that something of that name comes from."""
+    points = (point for point in entry_points(group=f"tiltmeter.{kind}") if _plain(point.name) == _plain(name))
+    return next(map(package_of, points), "tiltmeter")
 
 
 @cache
 def find(kind: str, name: str) -> Entry:
-    """The entry of that name; hyphens and underscores are the same."""
-    wanted = name.strip().lower().replace("-", "_")
-    if wanted not in names(kind):
-        known = ", ".join(public_name(known) for known in names(kind))
-        raise TiltmeterError(f"There is no {SINGULAR.get(kind, kind[:-1])} called '{name}'. Known {kind}: {known}.")
-    for point in entry_points(group=f"tiltmeter.{kind}", name=wanted):
-        module = point.load()
-        return Entry(wanted, getattr(module, wanted), module)
-    module = importlib.import_module(f"tiltmeter.{kind}.{wanted}")
-    return Entry(wanted, getattr(module, wanted), module)
+    """The entry of that name: a function called like its module."""
+    wanted, home = _plain(name), module(kind, name)
+    function = getattr(home, wanted, None)
+    if not callable(function):
+        one = SINGULAR.get(kind, kind[:-1])
+        package = owner(kind, name)
+        raise TiltmeterError(f"The {one} '{public_name(wanted)}' of the package {package} has no function called {wanted}.")
+    return Entry(wanted, function, home)
 
 
 def entries(kind: str) -> tuple[Entry, ...]:
     """Every entry of a kind, by name."""
     return tuple(find(kind, name) for name in names(kind))
+
+
+def forget() -> None:
+    """Looks again: packages were installed or removed meanwhile."""
+    for known in (names, module, find, _own):
+        known.cache_clear()
 
 
 def public_name(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.store import write_atomically
+from tiltmeter.storage.files import write_atomically
 
 WIDTH = 3.4
 """Inches: one column of a two-column page. What cannot be read at this width is drawn otherwise."""

@@ -8,54 +8,51 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import catalog
-from tiltmeter.benchmarks._association import AssociationBenchmark
-from tiltmeter.benchmarks._items import GROUP_COLUMNS, ROLES, Benchmark, Item, Note
+from tiltmeter.benchmarks.kit.association import AssociationBenchmark
+from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item, Note
+from tiltmeter.benchmarks.kit.slots import SlotBenchmark
 from tiltmeter.errors import TiltmeterError
 
-__all__ = ["GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "Note", "load_benchmark"]
+__all__ = [
+    "GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "Note", "SlotBenchmark", "load_benchmark",
+]  # fmt: skip
 
 
 def load_benchmark(
     name_or_path: str | Path,
     *,
-    path: str | Path | None = None,
     data_dir: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     limit: int | None = None,
-    terms: str | Path | None = None,
+    offered: Mapping[str, Any] | None = None,
+    **given: Any,
 ) -> Benchmark:
     """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs or of sentences with one mask.
 
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
     a text column as `slots` (whose groups of words are in the file `terms`), anything else as `pairs`, with `columns`
-    mapping our field names to yours.
+    mapping our field names to yours. What some benchmarks take besides (`terms`, `words`, `path`) is `given` by name;
+    what is only `offered` is used by the benchmarks that take it.
     """
     name = str(name_or_path)
+    given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
     if name.replace("-", "_") not in catalog.names("benchmarks"):
-        path, name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
+        given["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
     entry = catalog.find("benchmarks", name)
-    given: dict[str, Any] = {"path": path, "data_dir": data_dir, "columns": columns, "encoding": encoding}
-    given["terms"] = terms
-    if path is not None and name != "stereoset":
-        given["name"] = Path(path).stem
+    if given.get("path") is not None and name != "stereoset":
+        given["name"] = Path(given["path"]).stem
     allowed = inspect.signature(entry.function).parameters
     refused = [key for key, value in given.items() if value and key not in allowed and key not in ("data_dir", "name")]
     if refused:
         raise TiltmeterError(f"The benchmark '{name}' takes no {', '.join(refused)}.")
-    loaded: Benchmark = entry.function(**{key: value for key, value in given.items() if key in allowed and value})
+    options = dict(offered or {}) | {key: value for key, value in given.items() if value}
+    loaded: Benchmark = entry.function(**{key: value for key, value in options.items() if key in allowed and value})
     return loaded.limit(limit)
 
 
-def takes_terms(name_or_path: str | Path) -> bool:
-    """Whether a benchmark has slots, so that a list of terms belongs to it. Of files it is known when they are read."""
-    name = str(name_or_path).replace("-", "_")
-    own = name in catalog.names("benchmarks")
-    return not own or "terms" in catalog.find("benchmarks", name).parameters
-
-
 def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] | None) -> str:
-    from tiltmeter.benchmarks._tables import decode, parse_table, read_bytes
+    from tiltmeter.storage.tables import decode, parse_table, read_bytes
 
     if not path.exists():
         known = ", ".join(catalog.public_name(name) for name in catalog.names("benchmarks"))

@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks._association import AssociationBenchmark, AssociationTest, Polarity, WordSet, word_set
-from tiltmeter.benchmarks._items import Note
-from tiltmeter.benchmarks._locate import file_sha256, user_cache
-from tiltmeter.benchmarks._word_sets import REPEATED, WordFile, read_document
+from tiltmeter.benchmarks.kit.association import AssociationBenchmark, AssociationTest, Polarity, WordSet, word_set
+from tiltmeter.benchmarks.kit.items import Note
+from tiltmeter.benchmarks.kit.word_sets import REPEATED, WordFile, read_document
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.places import user_cache
 
 CITATION = "Guo and Caliskan (2021), AIES; groups and toxicity words: Cao et al. (2022), ACL, Table 4 and Appendix D."
 FOLDER = "ceat-word-lists"
@@ -27,23 +28,24 @@ DOMAINS = {
 }
 
 
-def ceat(path: str | Path | None = None, *, data_dir: str | Path | None = None, name: str = "ceat") -> AssociationBenchmark:
-    """Protected groups against attributes: the published words where they are in the data folder, else our own."""
-    words = WordFile(path)
-    groups = words.groups(for_ceat=True)
-    notes = words.notes
-    polarities = words.polarities()
+def ceat(words: str | Path | None = None, *, data_dir: str | Path | None = None) -> AssociationBenchmark:
+    """Protected groups against attributes: your own word sets; else the published ones in the data folder; else ours."""
+    file = WordFile(words)
+    groups = file.groups(for_ceat=True)
+    notes = file.notes
+    polarities = file.polarities()
     tests: tuple[AssociationTest, ...] = ()
-    folder = _folder(data_dir) if path is None else None
+    folder = _folder(data_dir) if words is None else None
     if folder is not None:
         lists, toxic = read_document(folder / LISTS), read_document(folder / TOXICITY)
         polarities, tests = _published(lists, toxic, folder), tuple(_test(key, lists[key], notes) for key in lists)
-    elif path is None:
+    elif words is None:
         notes.append(Note("ceat", f"the published words ({FOLDER}/) are not here, so tiltmeter's own attributes are used"))
     if not (groups and polarities):
-        raise TiltmeterError(f"{words.path} has no groups or attributes.")
+        raise TiltmeterError(f"{file.path} has no groups or attributes.")
     return AssociationBenchmark(
-        name=name, items=(), source=str(folder or words.source), sha256=file_sha256(words.path), citation=CITATION,
+        name=Path(words).stem if words else "ceat", items=(), source=str(folder or file.source),
+        sha256=file_sha256(file.path), citation=CITATION,
         notes=tuple(notes), kind="ceat", tests=tests, groups=groups, polarities=polarities,
     )  # fmt: skip
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks._items import CROWS_BIAS_TYPES, Benchmark, Item, Note, make_benchmark
-from tiltmeter.benchmarks._locate import Source, file_sha256, locate
-from tiltmeter.benchmarks._tables import read_table, require_columns
+from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES, Benchmark, Item, Note, make_benchmark
+from tiltmeter.benchmarks.kit.locate import Source, locate
 from tiltmeter.benchmarks.pairs import check_fields, table_items
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.tables import read_table, require_columns
 
 SOURCE = Source(
     relative="crows-pairs/crows_pairs_anonymized.csv",
@@ -49,7 +50,7 @@ def crows_pairs(
         source=str(path) if path else SOURCE.relative,
         sha256=file_sha256(file),
         citation=CITATION,
-        notes=tuple(_type_notes(found)),
+        notes=tuple(type_notes(found)),
     )
 
 
@@ -69,7 +70,8 @@ def _literal(value: Any) -> Any:
     return value
 
 
-def _type_notes(found: Iterable[tuple[str, Item | str]]) -> Iterator[Note]:
+def type_notes(found: Iterable[tuple[str, Item | str]]) -> Iterator[Note]:
+    """Rows whose bias type CrowS-Pairs does not have."""
     for label, item in found:
         if isinstance(item, Item) and item.bias_type not in CROWS_BIAS_TYPES:
             yield Note(label, f"kept: bias type '{item.bias_type}' is not one of the nine of CrowS-Pairs")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks._items import ROLES, UNSPECIFIED, Benchmark, Item, make_benchmark
-from tiltmeter.benchmarks._locate import file_sha256
-from tiltmeter.benchmarks._tables import TOO_MANY, Row, cell, read_table, require_columns
+from tiltmeter.benchmarks.kit.items import ROLES, UNSPECIFIED, Benchmark, Item, make_benchmark
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns
 
 FIELDS = ("id", "stereo", "anti", "unrelated", "bias_type", "direction", "target", "context")
 DIRECTIONS = {

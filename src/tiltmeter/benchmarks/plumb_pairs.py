@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 
-from tiltmeter.benchmarks._items import Benchmark
+from tiltmeter.benchmarks.kit.items import Benchmark
 from tiltmeter.benchmarks.pairs import pairs
 
 CITATION = "Written for tiltmeter. Licence: Apache-2.0. Data statement: docs/plumb-data.md."

@@ -6,10 +6,11 @@ import json
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from tiltmeter.benchmarks._items import SLOT, Benchmark, Item, make_benchmark
-from tiltmeter.benchmarks._locate import file_sha256
-from tiltmeter.benchmarks._tables import read_table
-from tiltmeter.benchmarks._terms import read_terms
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks.kit.slots import SLOT, SlotBenchmark
+from tiltmeter.benchmarks.kit.terms import read_terms
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.tables import read_table
 
 CITATION = "Written for tiltmeter. Licence: Apache-2.0. Data statement: docs/plumb-data.md."
 GROUPS = ("female", "male")
@@ -27,14 +28,13 @@ def plumb_slots(*, terms: str | Path | None = None) -> Benchmark:
                     texts={SLOT: str(row["text"])},
                     bias_type="gender",
                     target=str(row["about"]),
-                    scored=False,
                     extra={"stereotype": row["stereotype"]},
                 ),
             )
             for row in read_table(path, None)
         ]
         facts = {"source": "plumb_slots.jsonl", "sha256": file_sha256(path), "citation": CITATION, "terms": words}
-        return make_benchmark("plumb-slots", items, **facts)
+        return make_benchmark("plumb-slots", items, SlotBenchmark, **facts)
 
 
 def default_terms() -> dict[str, tuple[str, ...]]:

@@ -6,11 +6,12 @@ import os
 import re
 from pathlib import Path
 
-from tiltmeter.benchmarks._association import AssociationBenchmark, AssociationTest
-from tiltmeter.benchmarks._items import Note
-from tiltmeter.benchmarks._locate import file_sha256, user_cache
-from tiltmeter.benchmarks._word_sets import WordFile, read_document, read_test
+from tiltmeter.benchmarks.kit.association import AssociationBenchmark, AssociationTest
+from tiltmeter.benchmarks.kit.items import Note
+from tiltmeter.benchmarks.kit.word_sets import WordFile, read_document, read_test
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.places import user_cache
 
 CITATION = "May et al. (2019), On Measuring Social Biases in Sentence Encoders, NAACL; Caliskan et al. (2017), Science 356."
 FOLDER = "seat"
@@ -19,8 +20,8 @@ DOMAINS = {
     "gender": r"weat[678]b?$|heilman", "race": r"weat(3b?|4|5b?)$|angry_black", "religion": r"religion",
     "age": r"weat10$", "health": r"weat9$", "baseline": r"weat[12]$",
 }  # fmt: skip
-# The families whose average |d| papers print (Meade et al., 2022, ACL): the double bind is not among them.
-FAMILIES = {
+# The sets of tests whose average |d| papers print (Meade et al., 2022, ACL): the double bind is not among them.
+AVERAGES = {
     "gender": ("6", "6b", "7", "7b", "8", "8b"),
     "race": ("angry_black_woman_stereotype", "angry_black_woman_stereotype_b", "3", "3b", "4", "5", "5b"),
     "religion": ("religion1", "religion1b", "religion2", "religion2b"),
@@ -57,16 +58,16 @@ def domain_of(name: str) -> str:
 
 
 def _benchmark(name: str, tests: list[AssociationTest], notes: list[Note], source: str, sha256: str) -> AssociationBenchmark:
-    families = {
+    averages = {
         domain: tuple(f"sent-{'' if number[0].isalpha() else 'weat'}{number}" for number in numbers)
-        for domain, numbers in FAMILIES.items()
+        for domain, numbers in AVERAGES.items()
     }
     own = [test for test in tests if "plumb" in test.name]
     for domain in dict.fromkeys(test.domain for test in own):
-        families[domain] = tuple(test.name for test in own if test.domain == domain and test.name.startswith("sent-"))
+        averages[domain] = tuple(test.name for test in own if test.domain == domain and test.name.startswith("sent-"))
     return AssociationBenchmark(
         name=name, items=(), source=source, sha256=sha256, citation=CITATION, notes=tuple(notes),
-        kind="seat", tests=tuple(tests), families=families,
+        kind="seat", tests=tuple(tests), averages=averages,
     )  # fmt: skip
 
 

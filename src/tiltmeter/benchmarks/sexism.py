@@ -6,10 +6,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from tiltmeter.benchmarks._items import Benchmark, Note
-from tiltmeter.benchmarks._locate import user_cache
+from tiltmeter.benchmarks.kit.items import Benchmark, Note
 from tiltmeter.benchmarks.plumb_slots import plumb_slots
 from tiltmeter.benchmarks.slots import slots
+from tiltmeter.storage.places import user_cache
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 RELATIVE = Path("sexism") / "sexism.jsonl"

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks._items import SLOT, Benchmark, Item, make_benchmark
-from tiltmeter.benchmarks._locate import file_sha256
-from tiltmeter.benchmarks._tables import TOO_MANY, Row, cell, read_table, require_columns
-from tiltmeter.benchmarks._terms import read_terms
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks.kit.slots import SLOT, SlotBenchmark
+from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.benchmarks.plumb_slots import default_terms
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 FIELDS = ("id", "text", "bias_type", "target")
@@ -43,7 +44,7 @@ def slots(
     require_columns(rows, [mapping["text"], *(columns or {}).values()], Path(path))
     facts = {"source": str(path), "sha256": file_sha256(Path(path)), "citation": CITATION} | facts
     words = read_terms(terms) if terms else default_terms()
-    return make_benchmark(name, slot_items(rows, mapping), terms=words, **facts)
+    return make_benchmark(name, slot_items(rows, mapping), SlotBenchmark, terms=words, **facts)
 
 
 def slot_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tuple[str, Item | str]]:
@@ -52,7 +53,7 @@ def slot_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tupl
     for number, row in enumerate(rows, 1):
         identity = cell(row, columns["id"]) or str(number)
         text = ANY_MASK.sub(MASK, cell(row, columns["text"]))
-        if reason := _trouble(row, text):
+        if reason := _reason_to_skip(row, text):
             yield identity, reason
             continue
         yield (
@@ -62,13 +63,12 @@ def slot_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tupl
                 texts={SLOT: text},
                 bias_type=bias_type_name(cell(row, columns["bias_type"])),
                 target=cell(row, columns["target"]) or None,
-                scored=False,
                 extra={name: value for name, value in row.items() if name not in used},
             ),
         )
 
 
-def _trouble(row: Row, text: str) -> str | None:
+def _reason_to_skip(row: Row, text: str) -> str | None:
     if TOO_MANY in row:
         return "more cells than the header has (a separator inside a sentence needs quotes)"
     if not text:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks._items import Benchmark, Item, make_benchmark
-from tiltmeter.benchmarks._locate import Source, file_sha256, locate
-from tiltmeter.benchmarks._tables import decode, read_bytes
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks.kit.locate import Source, locate
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.tables import decode, read_bytes
 
 SOURCE = Source(
     relative="stereoset/dev.json",

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.benchmarks._tables import Row, cell, read_table, require_columns
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.tables import Row, cell, read_table, require_columns
 
 FIELDS = ("id", "text", "label")
 LABEL_COLUMNS = ("label", "class", "annotation", "sexist", "category")

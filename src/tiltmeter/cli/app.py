@@ -7,50 +7,66 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from tiltmeter import __version__
-from tiltmeter.cli.building import build_app
-from tiltmeter.cli.console import errors, progress_bar, results
-from tiltmeter.cli.listing import listing
+from tiltmeter.cli.build import build_app
+from tiltmeter.cli.by_name import FigureGroup, TableGroup
+from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.list import listing
 from tiltmeter.cli.options import (
-    Attributes,
-    Benchmarks,
     By,
     Columns,
     Confidence,
-    Corpus,
     DataDir,
     Encoding,
     Json,
-    Kind,
     Listed,
     Measures,
-    Models,
-    Names,
-    Output,
-    Precision,
     Resamples,
     RunFolder,
     Scorers,
     Seed,
-    Tests,
-    Words,
+    mapping,
 )
-from tiltmeter.cli.papers import FigureGroup, TableGroup
-from tiltmeter.cli.printing import print_run, print_table
-from tiltmeter.cli.reporting import NAME, report, write
-from tiltmeter.cli.studying import StudyGroup
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.cli.report import report
+from tiltmeter.cli.show import print_run, print_table
+from tiltmeter.cli.study import StudyGroup
+
+ABOUT = "Measures how far a language model leans: its social biases, by published metrics, with intervals."
+
+
+class Commands(TyperGroup):
+    """The commands in their order of use. `run` is made when it is asked for: it reads the options of every family."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Running first."""
+        return ["run", *(name for name in super().list_commands(ctx) if name != "run")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of one name."""
+        if cmd_name != "run":
+            return super().get_command(ctx, cmd_name)
+        from tiltmeter.cli.run import run_command
+
+        single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        single.command("run")(run_command())
+        return typer.main.get_command(single)
+
 
 app = typer.Typer(
     name="tiltmeter",
-    help="Measures how far a language model leans: social biases by every published metric, with intervals.",
+    cls=Commands,
+    help=ABOUT,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,
 )
-app.add_typer(typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None), name="study")
+app.add_typer(
+    typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None, help="Study which measure to trust."),
+    name="study",
+)
 app.add_typer(build_app, name="build")
 for _name, _group, _what in (
     ("figure", FigureGroup, "Draw a figure of stored runs."),
@@ -60,84 +76,9 @@ for _name, _group, _what in (
 app.command()(report)
 
 
-@app.command()
-def run(
-    model: Models = None,
-    benchmark: Benchmarks = None,
-    scorer: Scorers = None,
-    measure: Measures = None,
-    output: Output = None,
-    by: By = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N items of each benchmark.")] = None,
-    seed: Seed = 0,
-    resamples: Resamples = 1000,
-    confidence: Confidence = 0.95,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")] = "auto",
-    precision: Annotated[Precision, typer.Option(help="auto is fp32 on a CPU.")] = Precision.auto,
-    batch_tokens: Annotated[str, typer.Option(help="Tokens per batch, or auto.")] = "auto",
-    kind: Annotated[Kind | None, typer.Option(help="Overrides what the model's configuration says.")] = None,
-    alignment: Annotated[str, typer.Option(help="auto, or difflib also where a context marks the fill.")] = "auto",
-    data_dir: DataDir = None,
-    columns: Columns = None,
-    encoding: Encoding = None,
-    cache: Annotated[bool, typer.Option(help="Keep observations, so that a later run reuses them.")] = True,
-    trust_remote_code: Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")] = False,
-    terms: Annotated[Path | None, typer.Option(help="Words of each group that fill slots (JSONL, CSV, JSON).")] = None,
-    top_k: Annotated[int, typer.Option(help="Predictions among which a term counts as a match.")] = 100,
-    test: Tests = None,
-    pooling: Annotated[str, typer.Option(help="seat, ceat: how a vector is made (mean, cls, last, word_mean …).")] = "auto",
-    layer: Annotated[int, typer.Option(help="seat, ceat: which layer; −1 is the last, 0 the input embeddings.")] = -1,
-    corpus: Corpus = None,
-    contexts: Annotated[int, typer.Option(help="ceat: sentences taken for each word, at most 1,000.")] = 200,
-    draws: Annotated[int, typer.Option(help="ceat: draws of contexts (10,000 as published).")] = 1000,
-    words: Words = None,
-    attributes: Attributes = None,
-    report: Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")] = True,
-    as_json: Json = False,
-) -> None:
-    """Score models on benchmarks and write a run folder. Without arguments: the embedded models and benchmarks."""
-    from tiltmeter import run as do_run
-    from tiltmeter.associating import Asking
-    from tiltmeter.estimating import DEFAULT_BY
-    from tiltmeter.evaluating import Options
-    from tiltmeter.group_estimating import Settings
-    from tiltmeter.running import DEFAULT_MODELS
-
-    options = Options(
-        by=by or DEFAULT_BY,
-        limit=limit,
-        settings=Settings(resamples, confidence, seed),
-        kind=kind.value if kind else None,
-        device=device,
-        precision=precision.value,
-        batch_tokens=batch_tokens,
-        alignment=alignment,
-        cache=cache,
-        data_dir=data_dir,
-        columns=_mapping(columns),
-        encoding=encoding,
-        trust_remote_code=trust_remote_code,
-        terms=terms,
-        top_k=top_k,
-        asking=Asking(test or (), pooling, layer, words, attributes or (), corpus or (), contexts, draws),
-    )
-    finished = do_run(
-        model or DEFAULT_MODELS,
-        benchmark,
-        scorer,
-        measure,
-        output,
-        options,
-        progress_bar,
-    )
-    print_run(finished, as_json)
-    if report:
-        write(finished, finished.folder / NAME)
-
-
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
-    """List scorers, measures, benchmarks, embedded models, views or studies."""
+    """List families, scorers, measures, benchmarks, embedded models, views or studies."""
     rows = listing(what.value)
     if as_json:
         results().print_json(json.dumps(rows, ensure_ascii=False))
@@ -161,15 +102,20 @@ def estimate(
     confidence: Confidence = 0.95,
     as_json: Json = False,
 ) -> None:
-    """Measures of stored scores, grouped as you like. Needs no model."""
-    from tiltmeter.estimating import DEFAULT_BY
-    from tiltmeter.group_estimating import Settings
+    """Measures of stored answers, grouped as you like. Needs no model."""
+    from tiltmeter import estimate as do_estimate
     from tiltmeter.reporting.terminal import long_table
-    from tiltmeter.runs import estimate_all, load_slots
+    from tiltmeter.runs import load_answers
+    from tiltmeter.runs.options import DEFAULT_BY
 
-    settings = Settings(resamples, confidence, seed)
-    slots = None if scorer else load_slots(runs)
-    table = estimate_all(_scores(runs, scorer), slots, measure, by or DEFAULT_BY, settings)
+    table = do_estimate(
+        load_answers(runs, scorer),
+        measure,
+        by or DEFAULT_BY,
+        resamples=resamples,
+        confidence=confidence,
+        seed=seed,
+    )
     print_table(table, long_table(table, "estimates"), as_json)
 
 
@@ -187,11 +133,12 @@ def compare(
 ) -> None:
     """Paired differences between models, with intervals and p. Needs no model."""
     from tiltmeter import compare as do_compare
+    from tiltmeter.reporting.closeness import too_close
     from tiltmeter.reporting.terminal import comparison
-    from tiltmeter.reporting.words import too_close
+    from tiltmeter.runs import load_answers
 
     table = do_compare(
-        _scores(runs, scorer),
+        load_answers(runs, scorer),
         baseline,
         measure,
         by or "all",
@@ -200,6 +147,8 @@ def compare(
         seed=seed,
     )
     print_table(table, comparison(table), as_json)
+    for note in dict.fromkeys(note for note in table["note"] if note):
+        errors().print(f"Note: {note}.", markup=False, soft_wrap=True)
     for warning in too_close(table, confidence):
         errors().print(f"Warning: {warning}", markup=False, soft_wrap=True)
 
@@ -217,7 +166,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Take in per-sentence scores that others published, and estimate from them."""
-    from tiltmeter.runs import import_run
+    from tiltmeter.runs.published import import_run
 
     finished = import_run(
         file,
@@ -225,7 +174,7 @@ def import_(
         model=model,
         scorer=scorer,
         data_dir=data_dir,
-        columns=_mapping(columns),
+        columns=mapping(columns),
         encoding=encoding,
         seed=seed,
     )
@@ -240,18 +189,3 @@ def version(
     if show:
         results().print(f"tiltmeter {__version__}")
         raise typer.Exit
-
-
-def _scores(folders: list[Path], scorers: Names) -> Any:
-    from tiltmeter.runs import load_scores
-
-    return load_scores(folders, scorers)
-
-
-def _mapping(text: str | None) -> dict[str, str] | None:
-    if not text:
-        return None
-    pairs = [part.split("=", 1) for part in text.split(",")]
-    if any(len(pair) != 2 or not all(pair) for pair in pairs):
-        raise TiltmeterError(f"--columns is a list like stereo=a,anti=b, not '{text}'.")
-    return {ours.strip(): theirs.strip() for ours, theirs in pairs}

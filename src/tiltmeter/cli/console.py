@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tiltmeter.probes.likelihood import Advance
-
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from tiltmeter.families.kit.seam import Advance
 
 
 @cache

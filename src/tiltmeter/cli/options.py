@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.errors import TiltmeterError
+
 Names = list[str] | None
 Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
 Benchmarks = Annotated[Names, typer.Option("-b", "--benchmark", help="Benchmark name or your own file; repeatable.")]
@@ -21,10 +23,6 @@ Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stereo=a,anti=b,bias_type=kind.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")]
-Tests = Annotated[Names, typer.Option("--test", help="seat, ceat: a test, a domain (gender, race …) or all; repeatable.")]
-Corpus = Annotated[list[Path] | None, typer.Option("--corpus", help="ceat: text with contexts (plain, gz, xz); repeatable.")]
-Words = Annotated[Path | None, typer.Option("--words", help="ceat, ilps: your own word sets (docs/associations.md).")]
-Attributes = Annotated[list[Path] | None, typer.Option("--attributes", help="ilps: a list, one word a line; repeatable.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder. Default: runs/<date>.")]
 RunFolder = Annotated[list[Path], typer.Argument(help="Run folders.")]
 
@@ -49,9 +47,20 @@ class Kind(StrEnum):
 class Listed(StrEnum):
     """What can be listed."""
 
+    families = "families"
     scorers = "scorers"
     measures = "measures"
     benchmarks = "benchmarks"
     models = "models"
     views = "views"
     studies = "studies"
+
+
+def mapping(text: str | None) -> dict[str, str] | None:
+    """--columns as it is written: ours=theirs, separated by commas."""
+    if not text:
+        return None
+    pairs = [part.split("=", 1) for part in text.split(",")]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise TiltmeterError(f"--columns is a list like stereo=a,anti=b, not '{text}'.")
+    return {ours.strip(): theirs.strip() for ours, theirs in pairs}

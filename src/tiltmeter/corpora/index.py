@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from tiltmeter.corpora.sentences import WORD, split_sentences
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.packed import reading, unpack
-from tiltmeter.store import read_json, write_json, write_table
+from tiltmeter.storage.files import read_json, write_json, write_table
+from tiltmeter.storage.packed import reading, unpack
 
 BLOCK_BYTES = 8_000_000
 MOST_CONTEXTS = 1000

@@ -1,7 +1,18 @@
-"""Measures: scores become one number per group. Pure functions of arrays over their last axis; one file each.
+"""Measures: answers become one number per group. Pure functions of arrays over their last axis; one file each.
 
-A measure's parameters name the columns it reads: `stereo`, `anti`, `unrelated` (scores) and `target` (codes 0, 1, …).
-Beside the function stand NEUTRAL (the value that means no lean), WEIGHTED (whether the overall number is the
-mean over bias types, weighted by their size), BOUNDED (whether NEUTRAL is an end of RANGE) and CITATION.
-The association measures read other arrays: associations, cosines, effects, log-probabilities or the scores of groups.
+A measure's parameters name what it reads, and so which family it belongs to: `stereo`, `anti`, `unrelated` (scores) and
+`target` (codes 0, 1, …) are of pairs; `probability`, `rank`, `other_probability`, `other_rank` and `k` of slots;
+associations, cosines, effects, log-probabilities or the scores of groups of association tests.
+
+Beside the function stand CITATION and constants that say how the number is to be treated. No other file asks for a
+measure by name:
+
+NEUTRAL: the value that means no lean (None: there is none). IDEAL: the best value, where that is something else.
+RANGE: the ends of what is possible. BOUNDED: NEUTRAL is one of these ends, so noise always moves the value away from it.
+WEIGHTED: the overall number is the mean over bias types, weighted by their size. STRATA: the column that items are drawn
+within for the interval (bias_type unless told otherwise). PROPORTION: the value is this times a share of the items, so an
+exact interval exists where no resample differs. TEST = "sign", with a function `sides`: an exact test exists.
+LEANS: above neutral is towards the stereotypes. UNMATCHED = "counted": items without a match count too.
+BOTH_WAYS: given for either group. CONTRASTS: column → two of its groups whose difference is given too.
+SPREAD: column → the column within which the variance over its groups is given too (as `group_variance`).
 """

@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEUTRAL = None
+PROPORTION = 1.0
+UNMATCHED = "counted"
 CITATION = "Of the sentences in Doughman et al. (2023), the share that the means are about."
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._vectors import spread
+from tiltmeter.measures.kit.vectors import spread
 
 NEUTRAL = 0.0
 CITATION = "Caliskan, Bryson and Narayanan (2017), Science 356; May et al. (2019), On Measuring Social Biases, NAACL."

@@ -7,6 +7,9 @@ from tiltmeter.measures.lms import lms
 from tiltmeter.measures.ss import ss
 
 NEUTRAL = None
+IDEAL = 100.0
+RANGE = (0.0, 100.0)
+STRATA = "target"
 CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL."
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._gaussian import Floats, fit
+from tiltmeter.measures.kit.gaussian import Floats, fit
 
 NEUTRAL = 100.0
 BOUNDED = True

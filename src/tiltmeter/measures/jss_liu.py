@@ -6,7 +6,7 @@ All published JSS tables come from this version. `jss` is the formula of the pap
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._gaussian import fit, kl
+from tiltmeter.measures.kit.gaussian import fit, kl
 
 NEUTRAL = 100.0
 BOUNDED = True

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._gaussian import fit, kl
+from tiltmeter.measures.kit.gaussian import fit, kl
 
 NEUTRAL = 50.0
 BOUNDED = True

@@ -3,9 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._matched import mean_of_matched
+from tiltmeter.measures.kit.matched import mean_of_matched
 
 NEUTRAL = 0.5
+TEST = "sign"
+BOTH_WAYS = True
+"""Also the other group's share is given: equal ranks are on neither side, so the two need not sum to 1."""
 CITATION = "After Doughman et al. (2023), SEXISTLY: the direction of the gaps. Ranks and probabilities agree on it."
 
 
@@ -17,3 +20,8 @@ def lean(rank: NDArray[np.float64], other_rank: NDArray[np.float64]) -> NDArray[
     """
     both = ~(np.isnan(rank) | np.isnan(other_rank))
     return mean_of_matched(np.where(both, (rank < other_rank).astype(np.float64), np.nan))
+
+
+def sides(rank: NDArray[np.float64], other_rank: NDArray[np.float64]) -> NDArray[np.int64]:
+    """+1 where the first group ranks higher (a smaller number), -1 where the other does, 0 for equal ranks."""
+    return (rank < other_rank).astype(np.int64) - (rank > other_rank)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._matched import mean_of_matched, normalised
+from tiltmeter.measures.kit.matched import mean_of_matched, normalised
 
 NEUTRAL = None
 CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 2 with t_min = 1 and t_max = k."

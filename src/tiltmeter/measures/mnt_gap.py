@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._matched import mean_of_matched, normalised
+from tiltmeter.measures.kit.matched import mean_of_matched, normalised
 
 NEUTRAL = 0.0
 CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5 and Figure 3."

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._matched import normalised, sd_of_matched
+from tiltmeter.measures.kit.matched import normalised, sd_of_matched
 
 NEUTRAL = None
 CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 3 as a number."

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._matched import mean_of_matched
+from tiltmeter.measures.kit.matched import mean_of_matched
 
 NEUTRAL = None
 CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 1 as computed there: over matched sentences."

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEUTRAL = None
+UNMATCHED = "counted"
 CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 1 as printed: N is the total number of masked sentences."
 
 

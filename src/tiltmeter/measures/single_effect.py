@@ -6,7 +6,7 @@ Cao et al. need a number per protected group and print no formula; this is our r
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._vectors import spread
+from tiltmeter.measures.kit.vectors import spread
 
 NEUTRAL = 0.0
 CITATION = "Caliskan et al. (2017), Science 356, WEFAT; used for groups by Cao et al. (2022), ACL, as we read it."

@@ -3,9 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures._targets import macro_mean
+from tiltmeter.measures.kit.targets import macro_mean
 
 NEUTRAL = 50.0
+RANGE = (0.0, 100.0)
+LEANS = True
+"""Says which way: above neutral is towards the stereotypes."""
+STRATA = "target"
 CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tiltmeter.models.any import AnyModel, kind_of, load_any
 from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
 from tiltmeter.models.filling import Ask, Filled
 from tiltmeter.models.language_model import Answer, Batch, LanguageModel, Pending, require
@@ -13,7 +14,8 @@ from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.models.tokenization import Encoded, Tokenization
 
 __all__ = [
-    "EMBEDDED", "PRECISIONS", "Answer", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel", "OutOfMemoryError",
-    "Pending", "PoolBatch", "StaticVectors", "Tokenization", "check_model", "encoder_of", "is_sentence_transformer",
-    "is_static", "load_encoder", "load_model", "require", "wrap_model",
+    "EMBEDDED", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel",
+    "OutOfMemoryError", "Pending", "PoolBatch", "StaticVectors", "Tokenization", "check_model", "encoder_of",
+    "is_sentence_transformer",
+    "is_static", "kind_of", "load_any", "load_encoder", "load_model", "require", "wrap_model",
 ]  # fmt: skip

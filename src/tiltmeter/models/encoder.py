@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.hashing import hash_state
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.passing import passing
 from tiltmeter.models.tokenization import Tokenization
+from tiltmeter.models.weighted import WeightedModel
 
 if TYPE_CHECKING:
     import torch
@@ -34,15 +34,11 @@ class PoolBatch:
     n_vectors: int
 
 
-class Encoder:
+class Encoder(WeightedModel):
     """The body of a masked, causal or sentence-transformers model. What its head would say is not asked here."""
 
     def __init__(self, name: str, kind: str, module: Any, tokens: Tokenization, facts: dict[str, Any]) -> None:
-        self.name = name
-        self.kind = kind
-        self.tokens = tokens
-        self.facts = facts
-        self._module = module
+        super().__init__(name, kind, module, tokens, facts)
         self._own_pooling = str(facts.get("pooling", "mean"))
 
     @property
@@ -51,21 +47,6 @@ class Encoder:
         if not self._own_pooling:
             raise TiltmeterError(f"{self.name}: its own pooling is not known here; say which to use with --pooling.")
         return self._own_pooling
-
-    @property
-    def weights_hash(self) -> str:
-        """Fingerprint of weights and configuration; of a model in memory, as it is now."""
-        return str(self.facts.get("weights_sha256") or hash_state(self._module))
-
-    @property
-    def precision(self) -> str:
-        """fp32, tf32, bf16 or fp16."""
-        return str(self.facts["precision"])
-
-    @property
-    def device(self) -> str:
-        """Where it runs: cpu, cuda, mps."""
-        return str(next(self._module.parameters()).device.type)
 
     @cached_property
     def n_layers(self) -> int:
@@ -84,14 +65,6 @@ class Encoder:
             raise TiltmeterError(
                 f"{self.name} has the layers 0 (input embeddings) to {self.n_layers}, or −1 (last) to "
                 f"−{self.n_layers + 1}; there is no layer {layer}."
-            )
-
-    def check_ids(self, ids: Ints) -> None:
-        """Refuses ids that the model has no embedding for: its tokenizer belongs to another model."""
-        rows = int(self._module.get_input_embeddings().weight.shape[0])
-        if len(ids) and int(ids.max()) >= rows:
-            raise TiltmeterError(
-                f"The tokenizer of {self.name} gives the id {int(ids.max()):,}, and the model has {rows:,} embeddings."
             )
 
     def embed(self, batch: PoolBatch, layer: int = -1) -> NDArray[np.float32]:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.body_and_head import BodyAndHead
 from tiltmeter.models.filling import Ask, Filled, fill, logprobs
-from tiltmeter.models.hashing import hash_state
 from tiltmeter.models.logits import LogProbabilities, count_larger
 from tiltmeter.models.passing import passing
 from tiltmeter.models.tokenization import Tokenization
+from tiltmeter.models.weighted import WeightedModel
 
 if TYPE_CHECKING:
     import torch
@@ -52,45 +52,18 @@ class Answer:
     received: Floats | None = None
 
 
-class LanguageModel:
-    """A Hugging Face model in evaluation mode, with its tokenizer, on one device, in one precision."""
+class LanguageModel(WeightedModel):
+    """A masked or causal language model that can be asked."""
 
     def __init__(self, name: str, kind: str, module: Any, tokens: Tokenization, facts: dict[str, Any]) -> None:
-        self.name = name
-        self.kind = kind
-        self.tokens = tokens
-        self.facts = facts
-        self._module = module
+        super().__init__(name, kind, module, tokens, facts)
         self._parts = BodyAndHead(module, causal=kind == "causal")
-
-    @property
-    def weights_hash(self) -> str:
-        """Fingerprint of weights and configuration; of a model in memory, as it is now, since it may be trained on."""
-        return str(self.facts.get("weights_sha256") or hash_state(self._module))
-
-    @property
-    def precision(self) -> str:
-        """fp32, tf32, bf16 or fp16."""
-        return str(self.facts["precision"])
-
-    @property
-    def device(self) -> str:
-        """Where it runs: cpu, cuda, mps."""
-        return str(self._parts.device.type)
 
     @cached_property
     def attention_cells(self) -> int:
         """Attention weights per pair of positions: layers × heads."""
         config = self._module.config
         return int(getattr(config, "num_hidden_layers", 1)) * int(getattr(config, "num_attention_heads", 1))
-
-    def check_ids(self, ids: Ints) -> None:
-        """Refuses ids that the model has no embedding for: its tokenizer belongs to another model."""
-        rows = int(self._module.get_input_embeddings().weight.shape[0])
-        if len(ids) and int(ids.max()) >= rows:
-            raise TiltmeterError(
-                f"The tokenizer of {self.name} gives the id {int(ids.max()):,}, and the model has {rows:,} embeddings."
-            )
 
     def read(self, batch: Batch) -> Answer:
         """One forward pass and everything that is read from it."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.packed import open_packed, reading
+from tiltmeter.storage.packed import open_packed, reading
 
 TEXT_SUFFIXES = (".txt", ".vec", ".glove", ".w2v")
 INDEX_SUFFIXES = (".json", ".vocab", ".words", ".txt")
@@ -41,6 +41,16 @@ class StaticVectors:
         """sha256 of the file."""
         with self.path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"name": str(self.path), "kind": self.kind}
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """Everything about the vectors that decides what they answer."""
+        return {"weights": self.weights_hash, "kind": self.kind}
 
     def lookup(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors of the words that are there: as written, else in lower case. What is absent is absent."""

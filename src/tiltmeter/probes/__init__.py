@@ -1,10 +1,10 @@
-"""Probes: items and a model become a tidy table of observations. Asking is kept apart from judging."""
+"""Probes: what a model is asked becomes a tidy table of observations. Asking is kept apart from judging."""
 
 from __future__ import annotations
 
-from tiltmeter.probes.likelihood import Block, LikelihoodProbe, Work
+from tiltmeter.probes.likelihood import Block, LikelihoodProbe
 from tiltmeter.probes.sentences import ALIGNMENTS
-from tiltmeter.probes.slots import SlotsProbe
 from tiltmeter.probes.views import VIEWS, View
+from tiltmeter.probes.work import Advance, Work
 
-__all__ = ["ALIGNMENTS", "VIEWS", "Block", "LikelihoodProbe", "SlotsProbe", "View", "Work"]
+__all__ = ["ALIGNMENTS", "VIEWS", "Advance", "Block", "LikelihoodProbe", "View", "Work"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models import Encoded, Encoder, OutOfMemoryError, PoolBatch, StaticVectors
+from tiltmeter.models import Encoded, Encoder, PoolBatch, StaticVectors
 from tiltmeter.probes.batching import TokenBudget
+from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.pooling import Passage, find_pooling, positions_of
-from tiltmeter.probes.row_cache import RowCache, Rows, key_of
+from tiltmeter.probes.work import Advance
+from tiltmeter.storage.provenance import identity
+from tiltmeter.storage.rows import RowCache, Rows, key_of
 
 SAVE_EVERY = 1024
-Advance = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -55,20 +56,8 @@ class EmbeddingProbe:
         self.layer = layer
         self.pooling = find_pooling(encoder.default_pooling if pooling == "auto" else pooling)
         self.budget = TokenBudget(encoder, batch_tokens)
-        self.cache = RowCache(cache_root, self._identity())
+        self.cache = RowCache(cache_root, identity(encoder, without=("kind",), pooling=self.pooling.name, layer=str(layer)))
         self.computed = self.reused = 0
-
-    def _identity(self) -> dict[str, str]:
-        encoder = self.encoder
-        return {
-            "weights": encoder.weights_hash,
-            "tokenizer": encoder.tokens.sha256,
-            "max_length": str(encoder.tokens.max_length),
-            "precision": encoder.precision,
-            "device": encoder.device,
-            "pooling": self.pooling.name,
-            "layer": str(self.layer),
-        }
 
     @property
     def label(self) -> str:
@@ -127,22 +116,18 @@ class EmbeddingProbe:
         lengths = np.array([len(group[0].ids) for group in ordered], dtype=np.int64)
         known: dict[int, Rows] = {}
         unsaved: list[int] = []
-        first, sizes = 0, deque(self.budget.cuts(lengths, False)) if ordered else deque()
+
+        def embed(span: Span) -> tuple[list[int], Rows]:
+            part = ordered[span.first : span.first + span.size]
+            rows = self.encoder.embed(_batch(part, self.encoder.tokens.pad_id), self.layer)
+            return [asked.key for group in part for asked in group], rows
+
         try:
-            while sizes:
-                part = ordered[first : first + sizes[0]]
-                try:
-                    rows = self.encoder.embed(_batch(part, self.encoder.tokens.pad_id), self.layer)
-                except OutOfMemoryError:
-                    self.budget.failed(int(lengths[first]), len(part))
-                    sizes = deque(self.budget.cuts(lengths[first:], False))
-                    continue
-                keys = [one.key for group in part for one in group]
+            for _, (keys, rows) in batched(lengths, self.budget, embed):
                 known.update(zip(keys, rows, strict=True))
                 unsaved += keys
                 if len(unsaved) >= SAVE_EVERY:
                     self._save(unsaved, known)
-                first += sizes.popleft()
                 advance(len(keys))
         finally:
             self._save(unsaved, known)

@@ -6,7 +6,7 @@ import gc
 import math
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -15,37 +15,19 @@ import numpy as np
 import pyarrow as pa
 
 from tiltmeter.benchmarks import Item
-from tiltmeter.models import Batch, LanguageModel, OutOfMemoryError, Pending
+from tiltmeter.models import Batch, LanguageModel, Pending
 from tiltmeter.probes.batching import TokenBudget
-from tiltmeter.probes.observations import Answers, Found, finished_table, part_table, problem_table
+from tiltmeter.probes.observations import Found, Replies, finished_table, part_table, unasked_table
+from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.sentences import Sentence, tokenise
-from tiltmeter.probes.views import Problem, Query, View, find_view
-from tiltmeter.store import ObservationCache, batches_of
+from tiltmeter.probes.views import Query, Unasked, View, find_view
+from tiltmeter.probes.work import Advance, Work
+from tiltmeter.storage.observations import ObservationCache, batches_of
 
 BLOCK_ITEMS = (300, 700)
 BLOCK_TOKENS = 500_000
 RUNNING_AT_ONCE = 32
-Advance = Callable[[float], None]
-
-
-@dataclass
-class Work:
-    """What a probe did: batches run now, batches found in the cache, sequences forwarded and spared."""
-
-    computed: set[str] = field(default_factory=set)
-    reused: set[str] = field(default_factory=set)
-    sequences: int = 0
-    duplicates: int = 0
-
-    def counts(self) -> dict[str, int]:
-        """For the manifest."""
-        return {
-            "batches_computed": len(self.computed),
-            "batches_reused": len(self.reused - self.computed),
-            "sequences_forwarded": self.sequences,
-            "duplicate_sequences_spared": self.duplicates,
-        }
 
 
 @dataclass(frozen=True)
@@ -65,7 +47,7 @@ class OpenBlock:
     tables: dict[str, pa.Table]
     views: Sequence[View]
     found: Found | None = None
-    problems: dict[int, list[Problem]] = field(default_factory=dict)
+    unasked: dict[int, list[Unasked]] = field(default_factory=dict)
     batches: set[tuple[int, str]] = field(default_factory=set)
 
 
@@ -74,7 +56,7 @@ class Running:
     """A pass on its way, and where its answer goes."""
 
     block: OpenBlock
-    answers: Answers
+    answers: Replies
     reads: slice
     pending: Pending
     batch: Batch
@@ -132,7 +114,7 @@ class LikelihoodProbe:
             for view in found.add_part(part):
                 self.work.reused.add(batch)
                 block.batches.add((view, batch))
-        queries, block.problems = self._ask(sentences, views, found)
+        queries, block.unasked = self._ask(sentences, views, found)
         plans = {
             attention: make_plan(wanted, self.model.tokens.mask_id or 0)
             for attention in (False, True)
@@ -153,7 +135,7 @@ class LikelihoodProbe:
             return Block(block.items, block.tables)
         self._collect(leave=0, of=block)
         for n, view in enumerate(block.views):
-            table = finished_table(n, block.found, problem_table(block.problems[n], n, block.found))
+            table = finished_table(n, block.found, unasked_table(block.unasked[n], n, block.found))
             block.tables[view.name] = table
             self.cache.save_block(view.name, block.number, table, {name for at, name in block.batches if at == n})
         self.cache.drop_parts(block.number)
@@ -161,28 +143,29 @@ class LikelihoodProbe:
 
     def _ask(
         self, sentences: Sequence[Sentence], views: Sequence[View], found: Found
-    ) -> tuple[dict[int, list[Query]], dict[int, list[Problem]]]:
+    ) -> tuple[dict[int, list[Query]], dict[int, list[Unasked]]]:
         """Per view, the queries still to be answered, and the sentences that cannot be asked."""
-        trouble = [self._trouble(len(one.content), len(one.ids)) for one in sentences]
-        general = [Problem(n, why) for n, why in enumerate(trouble) if why]
+        reasons = [self._reason(len(sentence.content), len(sentence.ids)) for sentence in sentences]
+        general = [Unasked(n, reason) for n, reason in enumerate(reasons) if reason]
         queries: dict[int, list[Query]] = {}
-        problems: dict[int, list[Problem]] = {}
+        unasked: dict[int, list[Unasked]] = {}
         most = self.model.tokens.max_length or math.inf
         for number, view in enumerate(views):
-            problems[number] = list(general)
+            unasked[number] = list(general)
             queries[number] = []
-            for one in view.ask(sentences, self.model.tokens):
-                if trouble[one.sentence]:
+            for query in view.ask(sentences, self.model.tokens):
+                if reasons[query.sentence]:
                     continue
-                if isinstance(one, Problem):
-                    problems[number].append(one)
-                elif len(one.ids) > most:  # the BOS, or a longer fill, may be too much
-                    problems[number].append(Problem(one.sentence, self._trouble(1, len(one.ids)) or ""))
-                elif rest := found.remaining(number, one):
+                if isinstance(query, Unasked):
+                    unasked[number].append(query)
+                elif len(query.ids) > most:  # the BOS, or a longer fill, may be too much
+                    unasked[number].append(Unasked(query.sentence, self._reason(1, len(query.ids)) or ""))
+                elif rest := found.remaining(number, query):
                     queries[number].append(rest)
-        return queries, problems
+        return queries, unasked
 
-    def _trouble(self, n_content: int, length: int) -> str | None:
+    def _reason(self, n_content: int, length: int) -> str | None:
+        """Why a sentence cannot be asked, if it cannot."""
         most = self.model.tokens.max_length
         if n_content == 0:
             return "no tokens besides special ones"
@@ -193,20 +176,15 @@ class LikelihoodProbe:
         assert block.found is not None
         self.work.duplicates += plan.n_asked - len(plan)
         answers = block.found.answers_for(plan)
-        first, sizes = 0, deque(self.budget.cuts(plan.lengths, attention))
-        while sizes:
-            batch, reads = plan.batch(first, sizes[0], self.model.tokens.pad_id, attention)
-            try:
-                pending = self.model.begin(batch)
-            except OutOfMemoryError:
-                self._collect(leave=0)
-                self.budget.failed(int(plan.lengths[first]), len(batch.lengths))
-                sizes = deque(self.budget.cuts(plan.lengths[first:], attention))
-                continue
-            self.budget.fitted()
-            self.running.append(Running(block, answers, reads, pending, batch, share))
+
+        def begin(span: Span) -> Running:
+            batch, reads = plan.batch(span.first, span.size, self.model.tokens.pad_id, attention)
+            return Running(block, answers, reads, self.model.begin(batch), batch, share)
+
+        passes = batched(plan.lengths, self.budget, begin, attention=attention, before_retry=lambda: self._collect(leave=0))
+        for _, running in passes:
+            self.running.append(running)
             self._collect(leave=RUNNING_AT_ONCE if self.model.device != "cpu" else 0)
-            first += sizes.popleft()
 
     def _collect(self, leave: int, of: OpenBlock | None = None) -> None:
         """Takes in answers, oldest first, until only so many passes are left running (of that block)."""

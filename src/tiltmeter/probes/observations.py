@@ -15,14 +15,14 @@ from tiltmeter.benchmarks import Item
 from tiltmeter.models import Answer, Tokenization
 from tiltmeter.probes.plan import Plan, Reads
 from tiltmeter.probes.sentences import Sentence
-from tiltmeter.probes.views import Problem, Query, View
-from tiltmeter.store import OBSERVATIONS
+from tiltmeter.probes.views import Query, Unasked, View
+from tiltmeter.storage.observations import OBSERVATIONS
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Answers:
+class Replies:
     """A plan's reads with their answers, filled in batch by batch."""
 
     reads: Reads
@@ -58,7 +58,7 @@ class Found:
         self.content, self.modified = _marks(sentences)
         self._done: set[tuple[int, int, int]] = set()
         self.parts: list[pa.Table] = []
-        self.answers: list[Answers] = []
+        self.answers: list[Replies] = []
 
     def remaining(self, view: int, query: Query) -> Query | None:
         """The query, or as much of it as no earlier run has answered."""
@@ -85,28 +85,28 @@ class Found:
         self.parts.append(part)
         return {view for view, *_ in ours}
 
-    def answers_for(self, plan: Plan) -> Answers:
+    def answers_for(self, plan: Plan) -> Replies:
         """Room for a plan's answers."""
         n = len(plan.reads.view)
         logprob, block, attention = (np.full(n, np.nan, dtype=np.float32) for _ in range(3))
-        self.answers.append(Answers(plan.reads, logprob, np.zeros(n, dtype=np.int64), block, attention))
+        self.answers.append(Replies(plan.reads, logprob, np.zeros(n, dtype=np.int64), block, attention))
         return self.answers[-1]
 
 
-def part_table(answers: Answers, reads: slice, found: Found) -> pa.Table:
+def part_table(answers: Replies, reads: slice, found: Found) -> pa.Table:
     """The rows that one batch answered, of whatever views."""
     return _table(answers, np.arange(reads.start, reads.stop), found)
 
 
-def finished_table(view: int, found: Found, problems: pa.Table) -> pa.Table:
+def finished_table(view: int, found: Found, unasked: pa.Table) -> pa.Table:
     """All rows of one view, in the order of items, roles and positions."""
     name = found.views[view].name
     new = [_table(one, np.flatnonzero(one.reads.view == view), found) for one in found.answers]
     old = [part.filter(pa.compute.equal(part["view"].cast(pa.string()), name)) for part in found.parts]
-    pieces = [piece for piece in (*(part.cast(OBSERVATIONS) for part in old), *new, problems) if len(piece)]
+    pieces = [piece for piece in (*(part.cast(OBSERVATIONS) for part in old), *new, unasked) if len(piece)]
     if len(pieces) == 1:
         return pieces[0]  # in order already
-    table = pa.concat_tables(pieces or [problems])
+    table = pa.concat_tables(pieces or [unasked])
     keys = zip(table["item"].to_pylist(), table["role"].to_pylist(), strict=True)
     sentence = np.array([found.numbers[key] for key in keys], dtype=np.int64)
     position = table["position"].to_numpy()
@@ -116,9 +116,9 @@ def finished_table(view: int, found: Found, problems: pa.Table) -> pa.Table:
     return table.unify_dictionaries().take(order[first]).combine_chunks()
 
 
-def problem_table(problems: Sequence[Problem], view: int, found: Found) -> pa.Table:
+def unasked_table(unasked: Sequence[Unasked], view: int, found: Found) -> pa.Table:
     """One row for each sentence that could not be asked, with the reason."""
-    reason = {problem.sentence: problem.reason for problem in problems}
+    reason = {one.sentence: one.reason for one in unasked}
     sentence = np.array(sorted(reason), dtype=np.int64)
     n = len(sentence)
     nothing = np.full(n, np.nan, dtype=np.float32)
@@ -136,11 +136,11 @@ def problem_table(problems: Sequence[Problem], view: int, found: Found) -> pa.Ta
         values,
         found,
     )
-    notes = pa.array([reason[one] for one in sentence], pa.string()).dictionary_encode()
-    return table.set_column(table.schema.get_field_index("note"), OBSERVATIONS.field("note"), notes)
+    reasons = pa.array([reason[one] for one in sentence], pa.string()).dictionary_encode()
+    return table.set_column(table.schema.get_field_index("reason"), OBSERVATIONS.field("reason"), reasons)
 
 
-def _table(answers: Answers, rows: Ints, found: Found) -> pa.Table:
+def _table(answers: Replies, rows: Ints, found: Found) -> pa.Table:
     reads = answers.reads
     rows = rows[np.lexsort((reads.position[rows], reads.sentence[rows]))]
     values: dict[str, NDArray[Any]] = {
@@ -169,7 +169,7 @@ def _columns(
         pa.array(values["rank"], pa.int32()),
         pa.array(values["attention"]),
         pa.array(values["block"]),
-        pa.nulls(len(sentence), OBSERVATIONS.field("note").type),
+        pa.nulls(len(sentence), OBSERVATIONS.field("reason").type),
     ]
     return pa.Table.from_arrays(columns, schema=OBSERVATIONS)
 

@@ -1,35 +1,64 @@
-"""Forwarding a plan in batches, for probes that wait for each answer."""
+"""The one batch loop: sequences in batches, longest first; what does not fit into memory is tried again in smaller ones."""
 
 from __future__ import annotations
 
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.models import Batch, LanguageModel, OutOfMemoryError
 from tiltmeter.probes.batching import TokenBudget
-from tiltmeter.probes.likelihood import Work
 from tiltmeter.probes.plan import Plan
+from tiltmeter.probes.work import Work
 
 Result = TypeVar("Result")
 
 
-def in_batches(
-    model: LanguageModel, plan: Plan, budget: TokenBudget, work: Work, ask: Callable[[Batch, int], Result]
-) -> Iterator[Result]:
-    """What `ask` answers for each batch, in the plan's order; it is told at which sequence the batch begins."""
-    first, sizes = 0, deque(budget.cuts(plan.lengths, attention=False))
+class Span(NamedTuple):
+    """Which sequences a batch holds: `size` of them from `first` on."""
+
+    first: int
+    size: int
+
+
+def batched(
+    lengths: NDArray[np.int64],
+    budget: TokenBudget,
+    run: Callable[[Span], Result],
+    *,
+    attention: bool = False,
+    before_retry: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[Span, Result]]:
+    """What `run` gives for each batch of sequences of these lengths (longest first), in their order."""
+    first, sizes = 0, deque(budget.cuts(lengths, attention)) if len(lengths) else deque()
     while sizes:
-        batch, _ = plan.batch(first, sizes[0], model.tokens.pad_id, attention=False)
+        span = Span(first, sizes[0])
         try:
-            found = ask(batch, first)
+            result = run(span)
         except OutOfMemoryError:
-            budget.failed(int(plan.lengths[first]), len(batch.lengths))
-            sizes = deque(budget.cuts(plan.lengths[first:], attention=False))
+            before_retry()
+            budget.failed(int(lengths[first]), span.size)
+            sizes = deque(budget.cuts(lengths[first:], attention))
             continue
         budget.fitted()
-        work.computed.add(uuid.uuid4().hex[:12])
-        work.sequences += len(batch.lengths)
-        yield found
+        yield span, result
         first += sizes.popleft()
+
+
+def in_batches(
+    model: LanguageModel, plan: Plan, budget: TokenBudget, work: Work, ask: Callable[[Batch, Span], Result]
+) -> Iterator[tuple[slice, Result]]:
+    """What `ask` answers for each batch of a plan, with the reads that it answers; for probes that wait for each answer."""
+
+    def run(span: Span) -> tuple[slice, Result]:
+        batch, reads = plan.batch(span.first, span.size, model.tokens.pad_id, attention=False)
+        return reads, ask(batch, span)
+
+    for span, answered in batched(plan.lengths, budget, run):
+        work.computed.add(uuid.uuid4().hex[:12])
+        work.sequences += span.size
+        yield answered

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.models import LanguageModel, OutOfMemoryError
+from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget
-from tiltmeter.probes.embeddings import Advance
+from tiltmeter.probes.passes import in_batches
 from tiltmeter.probes.plan import Plan, make_plan
-from tiltmeter.probes.row_cache import RowCache, key_of
 from tiltmeter.probes.views import Query
+from tiltmeter.probes.work import Advance, Work
+from tiltmeter.storage.provenance import identity
+from tiltmeter.storage.rows import RowCache, key_of
 
 Floats = NDArray[np.float64]
 GROUP, ATTRIBUTE = "{group}", "{attribute}"
@@ -31,14 +33,8 @@ class TemplateProbe:
         self.model = model
         self.tokens = model.tokens
         self.budget = TokenBudget(model, batch_tokens)
-        identity = {
-            "weights": model.weights_hash,
-            "tokenizer": model.tokens.sha256,
-            "precision": model.precision,
-            "device": model.device,
-            "kind": model.kind,
-        }
-        self.cache = RowCache(cache_root, identity)
+        self.work = Work()
+        self.cache = RowCache(cache_root, identity(model, without=("max_length",)))
         self.computed = self.reused = 0
         self._ids: dict[tuple[str, bool], tuple[int, ...]] = {}
 
@@ -62,19 +58,10 @@ class TemplateProbe:
     def _ask(self, plan: Plan, queries: Sequence[Query]) -> dict[int, float]:
         self.model.check_ids(plan.ids)
         self.model.check_ids(plan.reads.token)
-        values = [np.full(len(q.columns), np.nan) for q in queries]
-        first, sizes = 0, deque(self.budget.cuts(plan.lengths, False))
-        while sizes:
-            batch, reads = plan.batch(first, sizes[0], self.tokens.pad_id, False)
-            try:
-                answer = self.model.read(batch)
-            except OutOfMemoryError:
-                self.budget.failed(int(plan.lengths[first]), len(batch.lengths))
-                sizes = deque(self.budget.cuts(plan.lengths[first:], False))
-                continue
+        values = [np.full(len(query.columns), np.nan) for query in queries]
+        for reads, answer in in_batches(self.model, plan, self.budget, self.work, lambda batch, _: self.model.read(batch)):
             for n, at, value in zip(plan.reads.sentence[reads], plan.reads.position[reads], answer.logprob, strict=True):
                 values[n][at] = value
-            first += sizes.popleft()
         found = {
             key_of(q.ids, at, token): float(value)
             for q, some in zip(queries, values, strict=True)

@@ -1,4 +1,4 @@
-"""Views: the few ways a model is asked about a sentence. Each turns sentences into queries; METRICS.md has the table."""
+"""Views: the few ways a model is asked about a sentence. Each turns sentences into queries."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Query(NamedTuple):
     one_by_one: bool = False
 
 
-class Problem(NamedTuple):
+class Unasked(NamedTuple):
     """Why a sentence cannot be asked in this view."""
 
     sentence: int
     reason: str
 
 
-Asked = Iterator[Query | Problem]
+Asked = Iterator[Query | Unasked]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def changed(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
         if one.modified:
             yield _masked(number, one, tuple(sorted(one.modified)), tokens, block=True)
         else:
-            yield Problem(number, "no modified tokens")
+            yield Unasked(number, "no modified tokens")
 
 
 def everything(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
@@ -119,7 +119,7 @@ def _reveal(sentences: Sequence[Sentence], tokens: Tokenization, leading: str) -
     steps = []
     for number, (one, word, fill) in enumerate(zip(sentences, words, fills, strict=True)):
         if not word or not fill.ids:
-            yield Problem(number, "no word at the context's BLANK")
+            yield Unasked(number, "no word at the context's BLANK")
             continue
         for k, token in enumerate(fill.ids):
             shown = (tokens.decode(fill.ids[:k]) if k else "") + tokens.tokenizer.mask_token
@@ -127,7 +127,7 @@ def _reveal(sentences: Sequence[Sentence], tokens: Tokenization, leading: str) -
     inputs = tokens.encode([text for *_, text in steps])
     for (number, k, token, _), encoded in zip(steps, inputs, strict=True):
         if tokens.mask_id not in encoded.ids:
-            yield Problem(number, "the mask token was lost in tokenising")
+            yield Unasked(number, "the mask token was lost in tokenising")
         else:  # two contexts of StereoSet have two BLANKs: the first is the slot
             yield Query(number, encoded.ids, (encoded.ids.index(tokens.mask_id),), (token,), (k,))
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Writes one self-contained HTML page about runs (folders, finished runs, or scores in memory) and gives its path."""
+    """Writes one self-contained HTML page about runs (folders, finished runs, or answers in memory) and gives its path."""
     from tiltmeter.reporting.html import write_report
 
     return write_report(runs, output)

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.markup import escape
 
 from tiltmeter import catalog
+from tiltmeter.families.kit.story import Sheet, decimals_of, value_text
+from tiltmeter.reporting.told import overall_rows, sheets_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
 
-def overview(estimates: pd.DataFrame) -> list[Table]:
-    """One table per model and benchmark: scorers down, measures across, overall values."""
-    overall = estimates[estimates["by"] == "all"]
-    return [
-        _pivot(f"{model} × {benchmark}", rows)
-        for (model, benchmark), rows in overall.groupby(["model", "benchmark"], sort=False)
-    ]
+def overview(estimates: pd.DataFrame) -> Iterator[Table]:
+    """What a run found overall: one table per model and sheet, measures across; or a row per estimate."""
+    begun = set()
+    for sheet in sheets_of(estimates):
+        for model, rows in sheet.rows.groupby("model", sort=False) if sheet.overall else ():
+            title = f"{model} × {sheet.benchmark}"
+            more = sheet.title.removeprefix(sheet.benchmark) if (model, sheet.benchmark) in begun or not sheet.pivot else ""
+            begun.add((model, sheet.benchmark))
+            shown = f"{title} · {more.removeprefix(' · ')}" if more else title
+            yield _pivot(shown, sheet, rows) if sheet.pivot else long_table(rows, shown)
 
 
-def _pivot(title: str, rows: pd.DataFrame) -> Table:
+def _pivot(title: str, sheet: Sheet, rows: pd.DataFrame) -> Table:
     table = _table(title)
     measures = list(dict.fromkeys(rows["measure"]))
-    table.add_column("scorer")
+    table.add_column(sheet.rows_are if sheet.rows_are == "scorer" else sheet.by)
     for measure in measures:
-        table.add_column(f"{measure}\n{_neutral_text(measure)}", justify="right")
+        table.add_column(f"{measure}\n{neutral_text(measure)}".rstrip(), justify="right")
     for name in ("n", "missing", "ties"):
         table.add_column(name, justify="right")
-    for scorer, found in rows.groupby("scorer", sort=False):
-        by_measure = {row["measure"]: row for _, row in found.iterrows()}
+    for label, ours in rows.groupby(sheet.rows_are, sort=False):
+        by_measure = {row["measure"]: row for _, row in ours.iterrows()}
         cells = [value_text(by_measure[measure]) if measure in by_measure else "" for measure in measures]
-        counts = found.iloc[0]
-        table.add_row(escape(scorer), *cells, *(f"{counts[name]:,}" for name in ("n", "n_missing", "n_ties")))
+        counts = ours.loc[ours["n"].idxmin()]
+        table.add_row(escape(str(label)), *cells, *(f"{counts[name]:,}" for name in ("n", "n_missing", "n_ties")))
     return table
 
 
@@ -57,16 +63,6 @@ def long_table(estimates: pd.DataFrame, title: str) -> Table:
     return table
 
 
-def associations(estimates: pd.DataFrame) -> list[Table]:
-    """One table per model and benchmark that has no overall row: association tests, a row each."""
-    others = estimates[estimates["scorer"] != "slots"]  # reporting/slots.py has tables of their own
-    return [
-        long_table(rows, f"{model} × {benchmark}")
-        for (model, benchmark), rows in others.groupby(["model", "benchmark"], sort=False)
-        if not (rows["by"] == "all").any()
-    ]
-
-
 def comparison(table: pd.DataFrame) -> Table:
     """One row per difference between two models."""
     shown = _table("difference to the baseline")
@@ -76,39 +72,30 @@ def comparison(table: pd.DataFrame) -> Table:
         shown.add_column(name, justify="right")
     for _, row in table.iterrows():
         names = (escape(row[name]) for name in ("benchmark", "scorer", "measure", "group", "model", "baseline"))
-        difference = f"{row['difference']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]"
-        shown.add_row(
-            *names,
-            f"{row['value']:.2f}",
-            f"{row['baseline_value']:.2f}",
-            difference,
-            f"{row['n']:,}",
-            _p_cell(row),
-        )
+        places = decimals_of(row["measure"], row["value"], row["baseline_value"])
+        value, baseline = (f"{row[name]:.{places}f}" for name in ("value", "baseline_value"))
+        shown.add_row(*names, value, baseline, _difference_text(row, places), f"{row['n']:,}", _p_cell(row))
     return shown
 
 
-def value_text(row: Any) -> str:
-    """A value with its interval, or why there is none."""
-    if np.isnan(row["value"]):
+def _difference_text(row: Any, places: int) -> str:
+    if np.isnan(row["difference"]):
         return "missing"
-    # Percentages have their neutral point elsewhere; what is neutral at 0, and all about slots, is small: decimals matter.
-    small = row["scorer"] == "slots" or row["neutral"] == 0
-    value, edge = (".3f", ".3f") if small else (".2f", ".1f")
     if np.isnan(row["low"]):
-        return f"{row['value']:{value}}"
-    return f"{row['value']:{value}} [{row['low']:{edge}}, {row['high']:{edge}}]"
+        return f"{row['difference']:+.{places}f}"
+    return f"{row['difference']:+.{places}f} [{row['low']:+.{places}f}, {row['high']:+.{places}f}]"
 
 
 def missing_text(estimates: pd.DataFrame) -> str:
-    """Why pairs are missing, summed up per scorer, for the overall rows."""
-    overall = estimates[(estimates["by"] == "all") & (estimates["n_missing"] > 0)]
+    """Why items are missing, summed up per scorer, for the overall rows."""
+    overall = overall_rows(estimates)
+    overall = overall[(overall["by"] == "all") & (overall["n_missing"] > 0)]
     reasons: dict[str, Counter[str]] = {}
     for _, row in overall.drop_duplicates(["model", "benchmark", "scorer"]).iterrows():
         if row["missing"]:
             reasons.setdefault(row["scorer"], Counter()).update(json.loads(row["missing"]))
     parts = [f"{scorer}: " + ", ".join(f"{why} ({n:,})" for why, n in c.items()) for scorer, c in reasons.items()]
-    return "Missing pairs leave the denominator. " + "; ".join(parts) + "." if parts else ""
+    return "Missing pairs are excluded from n. " + "; ".join(parts) + "." if parts else ""
 
 
 def _p_cell(row: Any) -> str:
@@ -118,9 +105,15 @@ def _p_cell(row: Any) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _neutral_text(measure: str) -> str:
-    neutral = catalog.find("measures", measure).constant("NEUTRAL")
-    return "ideal 100" if neutral is None else f"neutral {neutral:.0f}"
+def neutral_text(measure: str) -> str:
+    """Where no lean would be, or what is best; nothing where neither is known."""
+    if measure not in catalog.names("measures"):
+        return ""
+    entry = catalog.find("measures", measure)
+    neutral, ideal = entry.constant("NEUTRAL"), entry.constant("IDEAL")
+    if neutral is not None:
+        return f"neutral {neutral:g}"
+    return "" if ideal is None else f"ideal {ideal:g}"
 
 
 def _table(title: str) -> Table:
@@ -137,11 +130,12 @@ def plain_table(frame: pd.DataFrame, title: str, most: int = 40) -> Table:
     for name in frame:
         table.add_column(escape(str(name)), justify="left" if frame[name].dtype.kind in "OUT" else "right")
     for row in frame.head(most).itertuples(index=False):
-        table.add_row(*(escape(_cell(value)) for value in row))
+        table.add_row(*(escape(cell_text(value)) for value in row))
     return table
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A cell as people read it."""
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

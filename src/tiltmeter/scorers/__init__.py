@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tiltmeter.scorers._tokens import Scored, Tokens, tokens_of
+from tiltmeter.scorers.kit.tokens import Scored, Tokens, tokens_of
 
 __all__ = ["Scored", "Tokens", "tokens_of"]

@@ -1,6 +1,6 @@
 """All Masked: every content token masked at once, averaged: what word frequency alone would prefer."""
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "everything"
 CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI."

@@ -1,6 +1,6 @@
 """AUL: All Unmasked Likelihood, nothing masked, averaged over all tokens (Kaneko & Bollegala, 2022)."""
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "unmasked"
 CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI."

@@ -1,6 +1,6 @@
 """AULA: AUL weighted by the attention each token receives (Kaneko & Bollegala, 2022)."""
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "unmasked_attention"
 CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI."

@@ -1,6 +1,6 @@
 """Causal log-likelihood: left to right, the first token given BOS, summed."""
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "causal"
 CITATION = "The chain rule."

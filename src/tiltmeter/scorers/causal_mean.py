@@ -1,6 +1,6 @@
 """Causal log-likelihood per token."""
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "causal"
 CITATION = "The chain rule."

@@ -1,6 +1,6 @@
 """CPS: CrowS-Pairs score, log-likelihood of the tokens that both sentences share, each masked in turn, summed."""
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "each"
 CITATION = "Nangia, Vania, Bhalerao and Bowman (2020), CrowS-Pairs, EMNLP."

@@ -5,7 +5,7 @@ Rounded to 3 decimals, as there; a sentence without modified tokens is missing (
 
 import numpy as np
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "each"
 CITATION = "Meade, Poole-Dayan and Reddy (2022), ACL; github.com/McGill-NLP/bias-bench."

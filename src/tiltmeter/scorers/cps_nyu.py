@@ -5,8 +5,8 @@ The rounding manufactures ties. Published CrowS-Pairs tables come from this vers
 
 import numpy as np
 
-from tiltmeter.scorers._tokens import Scored, Tokens
 from tiltmeter.scorers.cps import cps
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "each"
 CITATION = "github.com/nyu-mll/crows-pairs, metric.py."

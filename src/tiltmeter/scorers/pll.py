@@ -1,6 +1,6 @@
 """PLL: pseudo-log-likelihood, every token masked in turn, summed (Salazar et al., 2020)."""
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "each"
 CITATION = "Salazar, Liang, Nguyen and Kirchhoff (2020), Masked Language Model Scoring, ACL."

@@ -3,7 +3,7 @@
 Equal to `sss` where one token is modified. The published SSS tables come from this version.
 """
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "changed"
 CITATION = "github.com/kanekomasahiro/evaluate_bias_in_mlm, evaluate.py."

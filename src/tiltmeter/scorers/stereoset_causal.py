@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "causal_nobos"
 CITATION = "Nadeem, Bethke and Reddy (2021), ACL; Meade, Poole-Dayan and Reddy (2022), ACL."

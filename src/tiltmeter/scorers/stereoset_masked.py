@@ -5,7 +5,7 @@ Only the first word of a fill counts, its punctuation deleted; byte-level tokeni
 
 import numpy as np
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "reveal"
 CITATION = "Nadeem, Bethke and Reddy (2021), ACL; Meade, Poole-Dayan and Reddy (2022), ACL."

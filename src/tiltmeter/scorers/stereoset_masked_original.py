@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tiltmeter.scorers._tokens import Scored, Tokens
+from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
 VIEW = "reveal_original"
 CITATION = "Nadeem, Bethke and Reddy (2021), ACL; github.com/moinnadeem/StereoSet."

@@ -12,13 +12,13 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.resampling import generator
-from tiltmeter.significance import p_text
-from tiltmeter.studies._evidence import UNMASKED, Evidence
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._options import Confidence, Resamples, Seed, check_settings
-from tiltmeter.studies._rows import corrected
-from tiltmeter.studies._tokens import Hits, accuracy_interval, item_draws, mcnemar
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.significance import p_text
+from tiltmeter.studies.kit.corrections import corrected
+from tiltmeter.studies.kit.evidence import UNMASKED, Evidence
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import Confidence, Resamples, Seed, check_settings
+from tiltmeter.studies.kit.tokens import Hits, accuracy_interval, item_draws, mcnemar
 
 CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, Table 1."
 READS = "observations"

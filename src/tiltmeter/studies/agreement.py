@@ -13,14 +13,14 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.paired import Paired
-from tiltmeter.significance import p_text
-from tiltmeter.studies._annotations import votes
-from tiltmeter.studies._delong import area_interval, areas, difference_p, roc
-from tiltmeter.studies._evidence import Evidence, align
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._options import Confidence, check_settings
-from tiltmeter.studies._rows import corrected
+from tiltmeter.families.pairs.annotations import votes
+from tiltmeter.families.pairs.paired import Paired
+from tiltmeter.stats.significance import p_text
+from tiltmeter.studies.kit.corrections import corrected
+from tiltmeter.studies.kit.delong import area_interval, areas, difference_p, roc
+from tiltmeter.studies.kit.evidence import Evidence, align
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import Confidence, check_settings
 
 CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, Figure 1; DeLong, DeLong and Clarke-Pearson (1988)."
 LEAST_PER_CLASS = 2

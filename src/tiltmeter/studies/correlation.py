@@ -13,12 +13,13 @@ import numpy as np
 
 from tiltmeter import catalog, figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.paired import Floats, Paired
-from tiltmeter.resampling import Sample, statistic, stratum_of
-from tiltmeter.studies._evidence import HEADLINE, Evidence
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._options import Confidence, MeasureNames, Seed, check_settings
-from tiltmeter.studies._rows import check_types, corrected
+from tiltmeter.families.pairs.paired import Floats, Paired
+from tiltmeter.stats.measured import stratum_of
+from tiltmeter.stats.resampling import statistic
+from tiltmeter.studies.kit.corrections import check_types, corrected
+from tiltmeter.studies.kit.evidence import HEADLINE, Evidence
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import Confidence, MeasureNames, Seed, check_settings
 
 CITATION = "Liu (2024), Robust Evaluation Measures, AAAI, Figure 4; Kraskov, Stögbauer and Grassberger (2004)."
 FEW = 10
@@ -98,8 +99,8 @@ def _points(one: Paired, entry: catalog.Entry, over: str) -> Iterator[float]:
     types = one.groups["bias_type"].astype(str).to_numpy()
     for name in sorted(set(types)) if over == "types" else (None,):
         part = one.take(types == name) if name else one
-        sample = Sample.of(part.complete_for(entry)[0], stratum_of(entry))
-        yield float(statistic(entry, sample.columns(), sample.bias_type))
+        sample = part.complete_for(entry)[0].sample(stratum_of(entry))
+        yield float(statistic(entry, sample.columns, sample.parts))
 
 
 def _check(values: dict[str, Floats], benchmark: str, over: str, neighbours: int) -> None:

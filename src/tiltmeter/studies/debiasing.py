@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.group_estimating import Settings
-from tiltmeter.measures._matched import normalised
-from tiltmeter.run_folders import read_estimates
-from tiltmeter.slot_estimating import Fills, fills_of
-from tiltmeter.slot_tables import best_matches, best_terms
-from tiltmeter.studies._evidence import Evidence
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._options import Confidence, Resamples, Seed, check_settings
-from tiltmeter.studies._slot_changes import aligned, change_rows, changes, draws_of
-from tiltmeter.studies._slot_figures import gap_figures
-from tiltmeter.studies._slot_verdicts import verdict
+from tiltmeter.families.slots.compare import aligned
+from tiltmeter.families.slots.fills import Fills, best_matches, best_terms, fills_of
+from tiltmeter.measures.kit.matched import normalised
+from tiltmeter.runs.folder import read_estimates
+from tiltmeter.stats.settings import Settings
+from tiltmeter.studies.kit.changes import change_rows, changes, draws_of
+from tiltmeter.studies.kit.evidence import Evidence
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.gap_figures import gap_figures
+from tiltmeter.studies.kit.options import Confidence, Resamples, Seed, check_settings
+from tiltmeter.studies.kit.verdicts import verdict
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 READS = "slots"
@@ -40,7 +40,6 @@ def debiasing(
     settings = check_settings(seed, resamples, confidence)
     if rows < 1:
         raise TiltmeterError(f"--rows is a number from 1 on, not {rows}.")
-    assert evidence.slots is not None
     found = list(fills_of(evidence.slots))
     base = _base(base, found)
     table, sentences = _compared(evidence, found, base, settings)
@@ -63,9 +62,8 @@ def _compared(evidence: Evidence, found: list[Fills], base: str, settings: Setti
     """The main table, and a sentence for each debiased model."""
     import pandas as pd
 
-    assert evidence.slots is not None
     reference = {fills.benchmark: fills for fills in found if fills.model == base}
-    medians = best_terms(evidence.slots.frame).groupby(["model", "benchmark", "group"], sort=False)["rank"].median()
+    medians = best_terms(evidence.slots.table).groupby(["model", "benchmark", "group"], sort=False)["rank"].median()
     seat = _seat(evidence)
     table, sentences = [], []
     for fills in sorted(found, key=lambda one: one.model != base):
@@ -142,8 +140,7 @@ def _largest(evidence: Evidence, gaps: Any, rows: int) -> Any:
     """The sentences with the largest rank gap, with both terms, probabilities and ranks (Table 4)."""
     import pandas as pd
 
-    assert evidence.slots is not None
-    best = best_matches(evidence.slots.frame).set_index(["model", "benchmark", "item", "group"])
+    best = best_matches(evidence.slots.table).set_index(["model", "benchmark", "item", "group"])
     text = evidence.slots.items.set_index(["benchmark", "item"])["slot"]
     order = gaps.assign(size=gaps["mnt_gap"].abs()).sort_values("size", ascending=False, kind="stable")
     found = []

@@ -6,20 +6,21 @@ Tables 2 and 3 of Kaneko and Bollegala (2022).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import estimate
-from tiltmeter.studies._evidence import Evidence
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._frequencies import look_up
-from tiltmeter.studies._group_words import ADVANTAGED, AMBIGUOUS, DISADVANTAGED, GroupWords, group_words
-from tiltmeter.studies._options import Seed, check_settings
-from tiltmeter.studies._rows import corrected
-from tiltmeter.tables import Scores
+from tiltmeter.families import Answers
+from tiltmeter.runs.estimate import estimate
+from tiltmeter.studies.kit.corrections import corrected
+from tiltmeter.studies.kit.evidence import Evidence
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.frequencies import look_up
+from tiltmeter.studies.kit.group_words import ADVANTAGED, AMBIGUOUS, DISADVANTAGED, GroupWords, group_words
+from tiltmeter.studies.kit.options import Seed, check_settings
 
 CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, Tables 2 and 3."
 SCORERS = ("all_masked", "aul", "aula")
@@ -70,9 +71,9 @@ def frequency(
     return Finding("frequency", tables, drawings, words, {"source": source, "ambiguous": [*AMBIGUOUS, *(ignore or ())]})
 
 
-def _scored(evidence: Evidence) -> Scores:
+def _scored(evidence: Evidence) -> Answers:
     """Scores of benchmarks that tell directions, by the scorers named or by the three of the paper."""
-    frame = evidence.scores.frame
+    frame = evidence.scores.table
     known = frame[frame["direction"].isin(SHORT)]
     if known.groupby("benchmark")["direction"].nunique().max() != 2:
         names = ", ".join(dict.fromkeys(frame["benchmark"]))
@@ -88,7 +89,7 @@ def _scored(evidence: Evidence) -> Scores:
                 f"them, or name others with -s: {there}."
             )
         known = known[known["scorer"].isin(SCORERS)]
-    return Scores(known.reset_index(drop=True), evidence.scores.items, evidence.scores.manifests)
+    return replace(evidence.scores, tables={"scores": known.reset_index(drop=True)})
 
 
 def _known(found: GroupWords, listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
@@ -138,7 +139,7 @@ def _listed(found: GroupWords, known: dict[str, float]) -> Iterator[dict[str, An
             yield {"bias_type": name, "group": side, "word": word, "pairs": pairs, "frequency": value, "rank": rank}
 
 
-def _directions(scores: Scores, resamples: int, seed: int) -> Iterator[dict[str, Any]]:
+def _directions(scores: Answers, resamples: int, seed: int) -> Iterator[dict[str, Any]]:
     table = estimate(scores, ["bias_score"], by="direction", resamples=resamples, seed=seed)
     for place, rows in table[table["by"] == "direction"].groupby(["model", "benchmark", "scorer"], sort=False):
         by_group = rows.set_index("group")

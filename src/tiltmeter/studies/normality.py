@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.paired import Paired
-from tiltmeter.studies._evidence import Evidence
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._rows import check_types, corrected
+from tiltmeter.families.pairs.paired import Paired
+from tiltmeter.studies.kit.corrections import check_types, corrected
+from tiltmeter.studies.kit.evidence import Evidence
+from tiltmeter.studies.kit.finding import Finding
 
 CITATION = "Liu (2024), Robust Evaluation Measures, AAAI, Table 1 and Figure 2; Shapiro and Wilk (1965)."
 LARGEST_N = 5000  # beyond it scipy's p is not reliable

@@ -12,11 +12,11 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.paired import Floats, Paired
-from tiltmeter.resampling import Sample, generator, percentile_interval
-from tiltmeter.studies._evidence import Evidence
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._options import (
+from tiltmeter.families.pairs.paired import Floats, Paired
+from tiltmeter.stats.resampling import Sample, generator, percentile_interval
+from tiltmeter.studies.kit.evidence import Evidence
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import (
     Confidence,
     Rates,
     Repeats,
@@ -50,9 +50,9 @@ def pll_gap(
     rows: list[dict[str, Any]] = []
     moved: list[dict[str, Any]] = []
     for one in evidence.every():
-        sample = Sample.of(one.take(_complete(one)), "bias_type")
+        sample = one.take(_complete(one)).sample("bias_type")
         place = {"model": one.model, "benchmark": one.benchmark, "scorer": one.scorer}
-        row = groups(sample.paired.scores["stereo"], sample.paired.scores["anti"], " ".join(place.values()))
+        row = groups(sample.columns["stereo"], sample.columns["anti"], " ".join(place.values()))
         rng = generator(seed, "pll_gap", one.benchmark)
         draws = np.concatenate([_gap(sample, index) for index in sample.draws(rng, settings.resamples)])
         low, high = percentile_interval(draws[~np.isnan(draws)], confidence)
@@ -92,7 +92,7 @@ def groups(stereo: Floats, anti: Floats, where: str = "these scores") -> dict[st
 
 def _gap(sample: Sample, index: Any) -> Floats:
     """|Δst| − |Δat| on draws of items; undefined where a draw has no pair of one group."""
-    moved = (sample.paired.scores["stereo"] - sample.paired.scores["anti"])[index]
+    moved = (sample.columns["stereo"] - sample.columns["anti"])[index]
     wins = moved > 0
     with np.errstate(invalid="ignore"):
         up = np.where(wins, moved, 0.0).sum(axis=1) / wins.sum(axis=1)

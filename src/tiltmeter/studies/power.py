@@ -14,16 +14,16 @@ import numpy as np
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import check_measures, choose_measures
-from tiltmeter.paired import Paired
-from tiltmeter.resampling import Sample, generator, stratum_of
-from tiltmeter.significance import smallest_difference
-from tiltmeter.studies._binomial_power import MOST_PAIRS, pairs_needed, power_of, smallest_lean
-from tiltmeter.studies._evidence import Evidence, align
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._options import MeasureNames, Seed
-from tiltmeter.studies._rows import check_types
-from tiltmeter.studies._simulated_power import Deal, Question, simulated
+from tiltmeter.families.pairs.paired import Paired, check_measures, choose_measures
+from tiltmeter.stats.measured import has_exact_test, stratum_of
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.significance import smallest_difference
+from tiltmeter.studies.kit.binomial_power import MOST_PAIRS, pairs_needed, power_of, smallest_lean
+from tiltmeter.studies.kit.corrections import check_types
+from tiltmeter.studies.kit.evidence import Evidence, align
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import MeasureNames, Seed
+from tiltmeter.studies.kit.simulated_power import Deal, Question, simulated
 
 CITATION = "tiltmeter; after Card et al. (2020), With Little Power Comes Great Responsibility, EMNLP."
 SCORERS = ("cps", "sss", "aul", "aula", "causal", "causal_mean", "stereoset_masked", "stereoset_causal")
@@ -83,14 +83,14 @@ def _deals(complete: Paired, stratum: str, question: Question) -> Iterator[Deal]
     for name in ("all", *sorted(set(types))):
         at = np.flatnonzero((types == name) | (name == "all"))
         rng = generator(question.seed, "power", complete.benchmark, name, stratum)
-        yield Deal(name, Sample.of(complete.take(at), stratum), rng.random((question.draws, len(at))))
+        yield Deal(name, complete.take(at).sample(stratum), rng.random((question.draws, len(at))))
 
 
 def _row(deal: Deal, entry: Entry, question: Question) -> dict[str, Any]:
-    stereo, anti = deal.sample.paired.scores["stereo"], deal.sample.paired.scores["anti"]
+    stereo, anti = deal.sample.columns["stereo"], deal.sample.columns["anti"]
     wins, decided = int((stereo > anti).sum()), int((stereo != anti).sum())
     observed = wins / decided if decided else 0.5
-    if entry.name == "bias_score":
+    if has_exact_test(entry):
         least = smallest_lean(decided, question.alpha, question.wanted)
         reached, value = power_of(decided, least or 1.0, question.alpha), 100 * (least or 1.0)
         needed = pairs_needed(observed, question.alpha, question.wanted)

@@ -13,15 +13,15 @@ import numpy as np
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import choose_measures
-from tiltmeter.group_estimating import Settings, interval_of
-from tiltmeter.paired import Floats, Paired
-from tiltmeter.resampling import Sample, bootstrap, generator, statistic, stratum_of
-from tiltmeter.significance import permutation_p
-from tiltmeter.studies._evidence import Evidence
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._flags import FLAGS, Bools, Limits, flags_of
-from tiltmeter.studies._options import Seed, check_settings, draw_within
+from tiltmeter.families.pairs.flags import FLAGS, Bools, Limits, flags_of
+from tiltmeter.families.pairs.paired import Floats, Paired, choose_measures
+from tiltmeter.stats.measured import interval_of, stratum_of
+from tiltmeter.stats.resampling import Sample, bootstrap, generator, statistic
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
+from tiltmeter.studies.kit.evidence import Evidence
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import Seed, check_settings, draw_within
 
 CITATION = "Blodgett et al. (2021), Stereotyping Norwegian Salmon: An Inventory of Pitfalls, ACL."
 
@@ -66,7 +66,7 @@ def quality(
 
 
 def _flags(evidence: Evidence, benchmark: str, limits: Limits, source: str | None, wanted: Any) -> dict[str, Bools]:
-    frame = evidence.scores.frame[evidence.scores.frame["benchmark"] == benchmark]
+    frame = evidence.scores.table[evidence.scores.table["benchmark"] == benchmark]
     keys = zip(frame["model"], frame["scorer"], frame["item"], frame["role"], strict=True)
     counts = dict(zip(keys, frame["n_tokens"], strict=True))
     pairs = [one for one in evidence.pairs if one.benchmark == benchmark]
@@ -97,32 +97,31 @@ def _measures(evidence: Evidence, benchmark: str, bad: set[str], settings: Setti
 
 
 def _side_by_side(complete: Paired, kept: Bools, entry: Entry, settings: Settings) -> dict[str, Any]:
-    whole, rest = (Sample.of(part, stratum_of(entry)) for part in (complete, complete.take(kept)))
+    whole, rest = (part.sample(stratum_of(entry)) for part in (complete, complete.take(kept)))
     label = ("quality", complete.benchmark, entry.name)
     row: dict[str, Any] = {}
     for name, sample in (("", whole), ("_kept", rest)):
-        value = float(statistic(entry, sample.columns(), sample.bias_type))
+        value = float(statistic(entry, sample.columns, sample.parts))
         draws = bootstrap(entry, sample, generator(settings.seed, *label), settings.resamples)
-        low, high, _ = interval_of(entry, sample, value, draws, settings)
-        row |= {f"n{name}": len(sample.paired), f"value{name}": value, f"low{name}": low, f"high{name}": high}
+        low, high, _ = interval_of(entry, len(sample), value, draws, settings)
+        row |= {f"n{name}": len(sample), f"value{name}": value, f"low{name}": low, f"high{name}": high}
     change = row["value_kept"] - row["value"]
-    random = _random_removals(whole, complete.take(kept), entry, settings) - row["value"]
+    random = _random_removals(whole, complete, complete.take(kept), entry, settings) - row["value"]
     low, high = np.percentile(random, [2.5, 97.5])
     p = permutation_p(change, random, float(np.mean(random)))
     return row | {"change": change, "random_low": float(low), "random_high": float(high), "p": p}
 
 
-def _random_removals(whole: Sample, kept: Paired, entry: Entry, settings: Settings) -> Floats:
+def _random_removals(whole: Sample, complete: Paired, kept: Paired, entry: Entry, settings: Settings) -> Floats:
     """The measure after leaving out, in each stratum, as many random items as were flagged there."""
-    names = whole.paired.groups[stratum_of(entry)].astype(str).to_numpy()
+    names = complete.groups[stratum_of(entry)].astype(str).to_numpy()[whole.order]
     left = kept.groups[stratum_of(entry)].astype(str).value_counts()
     sizes = np.array(
         [left.get(names[np.flatnonzero(whole.stratum == code)[0]], 0) for code in range(whole.stratum.max() + 1)]
     )
     rng = generator(settings.seed, "removals", kept.benchmark, stratum_of(entry))
     index = draw_within(whole.stratum, sizes, settings.resamples, rng)
-    columns: dict[str, Any] = {role: values[index] for role, values in whole.paired.scores.items()}
-    return statistic(entry, columns | {"target": whole.target[index[0]]}, whole.bias_type[index[0]])
+    return statistic(entry, whole.rows(entry.parameters, index), whole.parts[index[0]])
 
 
 def _sentences(table: Any, counts: Any) -> Iterator[str]:

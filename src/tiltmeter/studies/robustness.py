@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.estimating import check_measures, choose_measures
-from tiltmeter.paired import Floats, Paired
-from tiltmeter.resampling import Sample, generator, statistic, stratum_of
-from tiltmeter.significance import exact_proportion_interval
-from tiltmeter.studies._evidence import Evidence, align
-from tiltmeter.studies._finding import Finding
-from tiltmeter.studies._options import MeasureNames, Rates, Repeats, Seed, check_sampling, subsamples
-from tiltmeter.studies._robustness_report import drawings, sentences
-from tiltmeter.studies._rows import check_types
+from tiltmeter.families.pairs.paired import Floats, Paired, check_measures, choose_measures
+from tiltmeter.stats.measured import stratum_of
+from tiltmeter.stats.resampling import Sample, generator, statistic
+from tiltmeter.stats.significance import exact_proportion_interval
+from tiltmeter.studies.kit.corrections import check_types
+from tiltmeter.studies.kit.evidence import Evidence, align
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import MeasureNames, Rates, Repeats, Seed, check_sampling, subsamples
+from tiltmeter.studies.kit.robustness_report import drawings, sentences
 
 CITATION = "Liu (2024), Robust Evaluation Measures, AAAI, Figure 5."
 
@@ -131,13 +131,13 @@ def _trials(
 def _trial(pairs: Sequence[Paired], entry: Entry, rates: Sequence[float], repeats: int, distance: bool, seed: int) -> Trial:
     common = align(pairs, pairs[0].roles_of(entry))
     check_types("robustness", common, spread=bool(entry.constant("WEIGHTED", False)))
-    samples = [Sample.of(one.complete_for(entry)[0], stratum_of(entry)) for one in common]
+    samples = [one.complete_for(entry)[0].sample(stratum_of(entry)) for one in common]
     shift = entry.constant("NEUTRAL") if distance else 0.0
 
     def value(found: Floats) -> Floats:
         return np.abs(found - shift) if distance else found
 
-    full = np.array([float(value(statistic(entry, one.columns(), one.bias_type))) for one in samples])
+    full = np.array([float(value(statistic(entry, one.columns, one.parts))) for one in samples])
     drawn, n = {}, {}
     for rate in rates:
         rng = generator(seed, "robustness", pairs[0].benchmark, stratum_of(entry), f"{rate:g}")
@@ -149,8 +149,7 @@ def _trial(pairs: Sequence[Paired], entry: Entry, rates: Sequence[float], repeat
 
 def _on(entry: Entry, sample: Sample, index: Any) -> Floats:
     """The measure on each subsample. All draw the same number of each stratum, so one row of codes serves all."""
-    columns: dict[str, Any] = {role: values[index] for role, values in sample.paired.scores.items()}
-    return statistic(entry, columns | {"target": sample.target[index[0]]}, sample.bias_type[index[0]])
+    return statistic(entry, sample.rows(entry.parameters, index), sample.parts[index[0]])
 
 
 def _shares(trial: Trial) -> Iterator[dict[str, Any]]:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.reporting.html.gathering import Given, gather
+from tiltmeter.reporting.html.material import Given, gather
 from tiltmeter.reporting.html.page import page
-from tiltmeter.store import write_text
+from tiltmeter.storage.files import write_text
 
 __all__ = ["Given", "gather", "page", "write_report"]
 
 
 def write_report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Writes the report of one or several runs (folders, finished runs, or scores in memory) and says where it is."""
+    """Writes the report of one or several runs (folders, finished runs, or answers in memory) and says where it is."""
     path = Path(output)
     if path.is_dir():
         raise TiltmeterError(f"{path} is a folder; the report is a file, such as {path / 'report.html'}.")

@@ -2,9 +2,7 @@
 
 const estimates = data.estimates;
 const column = Object.fromEntries(estimates.columns.map((name, n) => [name, n]));
-const LEANING = ["bias_score", "ss"];
-const PERCENT = ["bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu"];
-const DIFFERENCE = "|difference|";
+const DIFFERENCE = "|difference|", MOST_NAMED = 4;
 
 function records(where) {
   return rowsWhere(estimates, where).map((row) => Object.fromEntries(estimates.columns.map((name, n) => [name, row[n]])));
@@ -12,7 +10,7 @@ function records(where) {
 
 const known = (value) => typeof value === "number" && Number.isFinite(value);
 
-/** The same axis as drawing.py makes. */
+/** The same axis as bars.py makes. */
 function scaleOf(rows, measure) {
   const own = rows.filter((row) => row.group !== DIFFERENCE);
   const neutral = own.map((row) => row.neutral).find(known) ?? null;
@@ -20,7 +18,8 @@ function scaleOf(rows, measure) {
   const least = Math.min(...values, ...(values.length ? [] : [0])), most = Math.max(...values, ...(values.length ? [] : [0]));
   const room = 0.04 * (most - least) || 0.05 * Math.abs(most) || 1;
   let low = least - room, high = most + room;
-  if (PERCENT.includes(measure) && least >= 0 && most <= 100) [low, high] = [Math.max(low, 0), Math.min(high, 100)];
+  const bounds = data.measures[measure]?.bounds;
+  if (bounds && least >= bounds[0] && most <= bounds[1]) [low, high] = [Math.max(low, bounds[0]), Math.min(high, bounds[1])];
   const at = (value) => Math.round((10000 * (value - low)) / (high - low)) / 100;
   const decimals = Math.max(1, Math.min(4, 2 - Math.floor(Math.log10(high - low || 1))));
   const text = (value) => (known(value) ? value.toFixed(decimals).replace("-", "−") : "missing");
@@ -36,7 +35,7 @@ function ticks({ low, high, at }) {
 }
 
 function tone(row, measure) {
-  if (!LEANING.includes(measure) || !known(row.neutral)) return "plain";
+  if (!data.measures[measure]?.leans || !known(row.neutral)) return "plain";
   const p = row.p_holm ?? row.p;
   const sure = known(p) ? p < 0.05 : known(row.low) && !(row.low <= row.neutral && row.neutral <= row.high);
   if (!sure) return "unsure";
@@ -87,25 +86,36 @@ function breakdownRow(row, previous, scale, measure) {
   return make("tr", { class: `${colour} ${previous?.group === row.group ? "again" : "new"}` }, ...cells);
 }
 
+/** Each remark once, with the rows that it is about, as measures.py says it. */
+function remarks(rows) {
+  const about = new Map();
+  for (const row of rows) if (row.note) about.set(row.note, [...(about.get(row.note) ?? []), `${row.group}, ${row.model}`]);
+  return [...about].map(([note, named]) => {
+    const more = named.length > MOST_NAMED ? ` and ${named.length - MOST_NAMED} more` : "";
+    return make("p", { class: "small remark" }, `${named.slice(0, MOST_NAMED).join("; ")}${more}: ${note}.`);
+  });
+}
+
 function redraw(section, measure, scorer) {
   const { benchmark, by } = section.dataset;
   const rows = inOrder(records({ benchmark, by, measure, scorer }));
   const scale = scaleOf(rows, measure);
   section.querySelector(".axis").replaceChildren(...ticks(scale));
   section.querySelector("tbody").replaceChildren(...rows.map((row, n) => breakdownRow(row, rows[n - 1], scale, measure)));
+  section.querySelector(".remarks").replaceChildren(...remarks(rows));
 }
 
 for (const section of document.querySelectorAll(".breakdown")) {
-  const { benchmark, by } = section.dataset;
+  const { benchmark, by, first } = section.dataset;
   const pairs = new Set(rowsWhere(estimates, { benchmark, by }).map((row) => JSON.stringify([row[column.measure], row[column.scorer]])));
   if (pairs.size < 2) continue;
-  const select = section.querySelector("select"), first = section.querySelector("tbody").innerHTML, axis = section.querySelector(".axis").innerHTML;
-  select.append(make("option", { value: "" }, "the headline of each model"));
+  const select = section.querySelector("select"), drawn = ["tbody", ".axis", ".remarks"].map((name) => section.querySelector(name));
+  const before = drawn.map((element) => element.innerHTML);
+  select.append(make("option", { value: "" }, first));
   for (const pair of [...pairs].sort()) select.append(make("option", { value: pair }, JSON.parse(pair).join(" by ")));
   section.querySelector(".controls").hidden = false;
   select.addEventListener("change", () => {
     if (select.value) return redraw(section, ...JSON.parse(select.value));
-    section.querySelector("tbody").innerHTML = first;
-    section.querySelector(".axis").innerHTML = axis;
+    drawn.forEach((element, n) => { element.innerHTML = before[n]; });
   });
 }

@@ -1,35 +1,37 @@
 // The explorer: every item, found, filtered and sorted here; a page of cards at a time is drawn.
 
-const PAGE = 20, MISSING = -128, UNKNOWN = -32768, STRONGEST = 3;
-const [SHARED, CHANGED] = [0, 1];
+const PAGE = 20, MISSING = -128;
 const $ = (id) => document.getElementById(id);
 let packed = null, benchmark = null, found = [], pageNumber = 0;
 
-const SORTS = {
-  pairs: [["strong", "strongest first"], ["stereo", "most stereotypical first"], ["anti", "least stereotypical first"], ["weak", "closest first"], ["order", "benchmark order"]],
-  slots: [["strong", "largest gap first"], ["stereo", "first group ahead"], ["anti", "second group ahead"], ["weak", "closest first"], ["order", "benchmark order"]],
+/**
+ * What draws the items of each family; a family registers itself in a script of its own. It has `items` (what they are
+ * called), `roles` (texts that are searched), `sorts`, `tables` (one per model, or per model and scorer, with the arrays
+ * `gap` and `side`), `sides` (what +1, -1 and 0 mean), `card`, `legend` and `prepare`.
+ */
+const FAMILIES = {};
+const PLAIN = {
+  items: "items", roles: [], sorts: [["order", "benchmark order"]], tables: () => [], sides: () => [], prepare() {},
+  card: (n) => make("li", {}, head(n), ...texts(n).map((text) => make("p", { class: "sentence" }, make("span", { class: "text", dir: "auto" }, text)))),
+  legend: () => $("legend").replaceChildren(),
 };
+const family = () => FAMILIES[benchmark.family] ?? PLAIN;
+
+const GROUPS = ["bias_type", "direction", "target"];
+const ABOUT = new Set(["id", "flags", "flag_names", ...GROUPS]);
+const texts = (n, one = benchmark) => Object.keys(one.items).filter((key) => !ABOUT.has(key)).map((key) => one.items[key][n]).filter((text) => typeof text === "string");
 
 /** Everything about a benchmark that filters read, made once. */
 function prepare(one) {
-  const texts = ["stereo", "anti", "unrelated", "slot"].filter((role) => one.items[role]);
   one.size = one.items.id.length;
-  one.search = one.items.id.map((id, n) => [id, ...texts.map((role) => one.items[role][n] ?? ""), name(one, "target", n)].join("\n").toLowerCase());
-  for (const key of ["bias_type", "direction", "target"]) one.items[key].codes = packed.array(one.items[key].codes);
-  for (const score of one.scores ?? []) {
-    for (const key of ["stereo", "anti", "unrelated", "gap", "side"]) if (score[key]) score[key] = packed.array(score[key]);
-  }
-  for (const tokens of one.tokens ?? []) {
-    for (const key of ["count", "skip", "length", "kind", "logprob"]) tokens[key] = packed.array(tokens[key]);
-    tokens.start = starts(tokens.count);
-  }
-  for (const fills of one.fills ?? []) prepareFills(one, fills);
+  for (const key of GROUPS) if (one.items[key]) one.items[key].codes = packed.array(one.items[key].codes);
+  one.search = one.items.id.map((id, n) => [id, ...texts(n, one), name(one, "target", n)].join("\n").toLowerCase());
+  (FAMILIES[one.family] ?? PLAIN).prepare(one);
 }
 
 function name(one, key, n) {
-  const codes = one.items[key].codes;
-  const array = Array.isArray(codes) ? packed.array(codes) : codes;
-  return array[n] < 0 ? "" : one.items[key].names[array[n]];
+  const column = one.items[key];
+  return !column || column.codes[n] < 0 ? "" : column.names[column.codes[n]];
 }
 
 function starts(counts) {
@@ -37,29 +39,21 @@ function starts(counts) {
   return Int32Array.from(counts, (count) => (sum += count) - count);
 }
 
-/** For slots the side is the group whose best term ranks higher, and the gap is that of the log-probabilities. */
-function prepareFills(one, fills) {
-  for (const key of ["count", "group", "term", "rank", "probability"]) fills[key] = packed.array(fills[key]);
-  fills.start = starts(fills.count);
-  fills.side = new Int8Array(one.size).fill(MISSING);
-  fills.gap = new Float32Array(one.size).fill(NaN);
-  for (let n = 0; n < one.size; n++) {
-    const best = [null, null];
-    for (let k = fills.start[n]; k < fills.start[n] + fills.count[n]; k++) best[fills.group[k]] ??= k;
-    const [a, b] = best;
-    if (a === null || b === null) continue;
-    fills.side[n] = Math.sign(fills.rank[b] - fills.rank[a]);
-    fills.gap[n] = Math.log(fills.probability[a]) - Math.log(fills.probability[b]);
-  }
+function head(n) {
+  const tags = [name(benchmark, "bias_type", n), name(benchmark, "direction", n), name(benchmark, "target", n)].filter(Boolean);
+  const flags = (benchmark.items.flags?.[n] ?? []).map((at) => Object.entries(benchmark.items.flag_names ?? {})[at]);
+  return make("p", { class: "meta" }, make("code", {}, benchmark.items.id[n]),
+    ...[...new Set(tags)].map((text) => make("span", { class: "tag" }, text)),
+    ...flags.map(([flag, text]) => make("span", { class: "tag flag", title: text }, flag.replaceAll("_", " "))));
 }
 
 const chosenModel = () => Number($("f-model").value);
-const tables = () => (benchmark.kind === "pairs" ? benchmark.scores : benchmark.fills);
+const tables = () => family().tables(benchmark);
 
 /** The scores (or fills) that sorting and the preference are about. */
 function chosen() {
   const ours = tables().filter((one) => one.model === chosenModel());
-  return benchmark.kind === "slots" ? ours[0] : ours.find((one) => one.scorer === $("f-scorer").value) ?? ours[0];
+  return ours.find((one) => one.scorer !== undefined && one.scorer === $("f-scorer").value) ?? ours[0];
 }
 
 function options(id, pairs, keep = $(id).value) {
@@ -67,30 +61,33 @@ function options(id, pairs, keep = $(id).value) {
   if (pairs.some(([value]) => String(value) === keep)) $(id).value = keep;
 }
 
+const hideLabel = (id, hidden) => { $(id).parentElement.hidden = hidden; };
+
 function fillBenchmark() {
   benchmark = packed.header.benchmarks[Number($("f-benchmark").value)];
   if (benchmark.size === undefined) prepare(benchmark);
   const models = [...new Set(tables().map((one) => one.model))];
   options("f-model", models.map((n) => [n, packed.header.models[n]]));
+  hideLabel("f-model", !models.length);
   for (const key of ["bias_type", "direction"]) {
-    const names = benchmark.items[key].names.map((text, n) => [n, text]).sort((a, b) => (a[1] < b[1] ? -1 : 1));
+    const names = (benchmark.items[key]?.names ?? []).map((text, n) => [n, text]).sort((a, b) => (a[1] < b[1] ? -1 : 1));
     options(`f-${key}`, [["", "all"], ...names], "");
-    $(`f-${key}`).parentElement.hidden = names.length < 2;
+    hideLabel(`f-${key}`, names.length < 2);
   }
-  options("f-sort", SORTS[benchmark.kind]);
+  options("f-sort", family().sorts);
+  hideLabel("f-sort", family().sorts.length < 2);
   fillModel();
 }
 
 function fillModel() {
-  const pairs = benchmark.kind === "pairs";
-  const scorers = pairs ? benchmark.scores.filter((one) => one.model === chosenModel()).map((one) => [one.scorer, one.scorer]) : [];
+  const scorers = tables().filter((one) => one.model === chosenModel() && one.scorer !== undefined).map((one) => [one.scorer, one.scorer]);
   options("f-scorer", scorers);
-  $("f-scorer").parentElement.hidden = !pairs;
-  const [one, other] = pairs ? ["the stereotypical sentence", "the other sentence"] : benchmark.groups.slice(0, 2).map((text) => `${text} ranks higher`);
-  const sides = [["", "all"], ["1", one], ["-1", other], ["0", pairs ? "tie" : "same rank"], ["missing", "missing"]];
+  hideLabel("f-scorer", !scorers.length);
+  const [one, other, neither] = family().sides(benchmark);
+  const sides = [["", "all"], ["1", one], ["-1", other], ["0", neither], ["missing", "missing"]];
   options("f-side", new Set(tables().map((each) => each.model)).size > 1 ? [...sides, ["split", "models disagree"]] : sides);
-  const coloured = pairs && benchmark.tokens.some((each) => each.model === chosenModel());
-  $("f-numbers").parentElement.hidden = !coloured;
+  hideLabel("f-side", one === undefined);
+  hideLabel("f-numbers", !family().coloured?.(chosenModel()));
 }
 
 /** Whether the models decide an item differently, each by the chosen scorer or, if it lacks that one, by its first. */
@@ -107,7 +104,7 @@ function filter() {
   const words = $("f-search").value.toLowerCase().split(/\s+/).filter(Boolean);
   const type = $("f-bias_type").value, direction = $("f-direction").value, side = $("f-side").value;
   const score = chosen(), { items, search } = benchmark;
-  legend();
+  family().legend();
   found = [];
   for (let n = 0; n < benchmark.size; n++) {
     if (type && items.bias_type.codes[n] !== Number(type)) continue;
@@ -117,7 +114,7 @@ function filter() {
     if (/^-?\d$/.test(side) && score.side[n] !== Number(side)) continue;
     if (words.every((word) => search[n].includes(word))) found.push(n);
   }
-  sort(score.gap);
+  if (score) sort(score.gap);
   pageNumber = 0;
   draw();
 }
@@ -132,12 +129,12 @@ function sort(gap) {
 function draw() {
   const pages = Math.max(1, Math.ceil(found.length / PAGE)), first = pageNumber * PAGE;
   const shown = found.slice(first, first + PAGE);
-  const one = benchmark.kind === "pairs" ? "pairs" : "sentences";
-  const sizes = [...chosen().gap].map(Math.abs).filter(Number.isFinite).sort((a, b) => a - b);
+  const one = family().items;
+  const sizes = [...(chosen()?.gap ?? [])].map(Math.abs).filter(Number.isFinite).sort((a, b) => a - b);
   const largest = sizes[Math.floor(0.99 * (sizes.length - 1))] || 1;  // one extreme item must not flatten all others
   $("status").textContent = found.length === benchmark.size ? `All ${found.length.toLocaleString("en")} ${one}` : `${found.length.toLocaleString("en")} of ${benchmark.size.toLocaleString("en")} ${one}`;
   $("list").start = first + 1;
-  $("list").replaceChildren(...shown.map((n) => CARDS[benchmark.kind](n, largest)));
+  $("list").replaceChildren(...shown.map((n) => family().card(n, largest)));
   $("place").textContent = `Page ${pageNumber + 1} of ${pages.toLocaleString("en")}`;
   $("previous").disabled = pageNumber === 0;
   $("next").disabled = pageNumber >= pages - 1;

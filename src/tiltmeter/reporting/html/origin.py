@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tiltmeter.reporting.html.gathering import Material, Source
+from tiltmeter.reporting.html.material import Material, Source
 
 FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:~|[A-Za-z]:)?(?:[/\\]+[^/\\\s"']+)+[/\\]+(?=[^/\\\s"'])""")
 """The folders of an absolute path, in POSIX or Windows spelling; not those of a relative path or of a web address."""

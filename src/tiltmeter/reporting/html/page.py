@@ -9,16 +9,17 @@ from importlib.resources import files as resources
 from typing import Any
 
 from tiltmeter import __version__
-from tiltmeter.reporting.html import comparing_models, explaining, exploring, headlines, origin, studied, tabulating, warning
-from tiltmeter.reporting.html.gathering import Material
-from tiltmeter.reporting.html.packing import Pack, island, table
+from tiltmeter.families.kit.pack import Pack, island, table
+from tiltmeter.reporting.html import caveats, comparison, explorer, measures, methods, origin, short, studies
+from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.told import stories_of
 
-SCRIPTS = ("page.js", "breakdown.js", "cards.js", "explorer.js")
+SCRIPTS = ("page.js", "breakdown.js", "explorer.js")
 
 
 def page(material: Material) -> str:
     """The whole report as text."""
-    script = "\n".join(_resource(name) for name in SCRIPTS)
+    script = "\n".join([*(_resource(name) for name in SCRIPTS), *explorer.scripts(material)])
     return str(
         _environment()
         .get_template("page.html.j2")
@@ -29,43 +30,44 @@ def page(material: Material) -> str:
 def _sections(material: Material) -> dict[str, Any]:
     """What the templates read."""
     files: dict[str, str] = {}
-    flags = warning.item_flags(material)
-    table_of_differences, comparison = comparing_models.compared(material)
-    studies = studied.studies(material, files)
-    items, coloured = exploring.explorer_data(material, flags)
-    pairs = list(dict.fromkeys(tabulating.pair_rows(material)["benchmark"]))
-    sizes = material.scores.frame.drop_duplicates(["benchmark", "item"])["benchmark"].value_counts().to_dict()
-    slots = [] if material.slots is None else list(dict.fromkeys(material.slots.frame["benchmark"]))
-    data = {"estimates": table(material.estimates)}
-    if table_of_differences is not None:
-        data["comparison"] = table(table_of_differences)
+    differences, compared = comparison.compared(material)
+    stories = stories_of(material.estimates)
+    items, cards = explorer.explorer_data(material)
+    data: dict[str, Any] = {"estimates": table(material.estimates), "measures": _measures(material)}
+    if differences is not None:
+        data["comparison"] = table(differences)
     return {
         "version": __version__,
         "title": _title(material),
         "material": material,
-        "facts": _facts(material, sizes),
+        "facts": _facts(material),
         "notices": material.notices,
-        "cards": headlines.cards(material, table_of_differences),
-        "overall": {name: tabulating.overall(material, name) for name in pairs},
-        "groups": {name: list(tabulating.by_group(material, name)) for name in pairs},
-        "slots": {name: tabulating.of_slots(material, name) for name in slots},
-        "others": tabulating.of_others(material),
-        "comparison": comparison,
-        "studies": studies,
-        "measure_notes": explaining.measure_notes(material),
-        "scorer_notes": explaining.scorer_notes(material),
-        "resampling_notes": explaining.resampling_notes(material),
-        "benchmark_notes": list(explaining.benchmark_notes(material)),
+        "stories": stories,
+        "cards": short.cards(material, stories, differences),
+        "sections": measures.sections(material),
+        "comparison": compared,
+        "studies": studies.studies(material, files),
+        "measure_notes": methods.measure_notes(material),
+        "scorer_notes": methods.scorer_notes(material),
+        "resampling_notes": methods.resampling_notes(material),
+        "benchmark_notes": list(methods.benchmark_notes(material)),
         "origins": origin.origins(material),
-        "missing": warning.missing(material),
-        "remarks": warning.benchmark_remarks(material),
-        "power": list(warning.power(material)),
-        "flags": list(warning.flag_remarks(flags, sizes)),
-        "has_tokens": coloured,
-        "has_items": bool(len(material.scores)) or material.slots is not None,
+        "missing": caveats.missing(material),
+        "remarks": caveats.benchmark_remarks(material),
+        "power": list(caveats.power(stories, material.settings.confidence)),
+        "flags": list(caveats.flag_remarks(cards)),
+        "has_items": bool(cards),
         "data": island(data),
         "items": items,
         "files": Pack().text(files) if files else "",
+    }
+
+
+def _measures(material: Material) -> dict[str, Any]:
+    """What the tables that are drawn in the browser must know of each measure."""
+    return {
+        name: {"leans": measures.leans(name), "bounds": measures.bounds_of(name)}
+        for name in dict.fromkeys(map(str, material.estimates["measure"]))
     }
 
 
@@ -78,10 +80,10 @@ def _title(material: Material) -> str:
     return f"How far do {len(models)} language models lean?"
 
 
-def _facts(material: Material, sizes: dict[str, int]) -> list[str]:
+def _facts(material: Material) -> list[str]:
     """One line under the title."""
-    masked = material.slots.frame.groupby("benchmark")["item"].nunique().to_dict() if material.slots is not None else {}
-    sizes = sizes | masked
+    tables = [answers.table for answers in material.answers.values() if "item" in answers.table]
+    sizes = {name: n for frame in tables for name, n in frame.groupby("benchmark")["item"].nunique().items()}
     names = [f"{name} ({sizes[name]:,} items)" if name in sizes else name for name in material.benchmarks]
     settings = material.settings
     versions = dict.fromkeys(str(one.manifest.get("tiltmeter", __version__)) for one in material.sources)

@@ -1,0 +1,125 @@
+"""What association tests are made of: sets of words or sentences, protected groups, attributes and templates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from tiltmeter.benchmarks.kit.items import Benchmark
+from tiltmeter.errors import TiltmeterError
+
+FEWEST = 2
+"""With fewer in a set there is no spread to measure an effect by."""
+
+
+@dataclass(frozen=True)
+class WordSet:
+    """A named set of stimuli."""
+
+    category: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AssociationTest:
+    """Are X and Y differently close to A and B? `sets` are X, Y, A, B."""
+
+    name: str
+    sets: tuple[WordSet, ...]
+    domain: str = "own"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A protected group of a domain, and the words that stand for it."""
+
+    domain: str
+    name: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Polarity:
+    """Two sets of attributes that face each other: pleasant and unpleasant, say."""
+
+    name: str
+    a: WordSet
+    b: WordSet
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Kurita's question: two groups' words, and attributes in templates with {group} and {attribute}."""
+
+    name: str
+    templates: tuple[str, ...]
+    attributes: tuple[str, ...]
+    first: WordSet
+    second: WordSet
+
+
+@dataclass(frozen=True)
+class AssociationBenchmark(Benchmark):
+    """Tests without pairs of sentences. `kind` (seat, ceat, ilps) says how a model is asked."""
+
+    family: str = "associations"
+    kind: str = "seat"
+    tests: tuple[AssociationTest, ...] = ()
+    groups: tuple[Group, ...] = ()
+    polarities: tuple[Polarity, ...] = ()
+    templates: tuple[str, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()
+    neutral: str = "person"
+    averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Domain → the tests whose average |d| papers print."""
+
+    def limit(self, n: int | None) -> AssociationBenchmark:
+        """The first n tests only."""
+        if n is not None and n < 1:
+            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+        return self if n is None else replace(self, tests=self.tests[:n])
+
+    @cached_property
+    def data_hash(self) -> str:
+        """Hash of all words and templates."""
+        shown = repr((self.tests, self.groups, self.polarities, self.templates, self.contrasts, self.neutral))
+        return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def select(self, names: Sequence[str], *, words_only: bool = False) -> tuple[AssociationTest, ...]:
+        """Tests by name, by domain or `all`. Without a name: those on sentences where there are any (words: on words)."""
+        sentences = [test for test in self.tests if test.name.startswith("sent-")]
+        if not names:
+            words = [test for test in self.tests if not test.name.startswith("sent-")]
+            return tuple((words if words_only else sentences) or self.tests)
+        return tuple(dict.fromkeys(test for name in names for test in self._named(name, words_only)))
+
+    def select_groups(self, domains: Sequence[str]) -> tuple[Group, ...]:
+        """The groups of some domains, or all."""
+        known = dict.fromkeys(group.domain for group in self.groups)
+        for domain in domains:
+            if domain not in known:
+                raise TiltmeterError(f"{self.name} has no domain '{domain}'. Domains: {', '.join(known)}.")
+        return tuple(group for group in self.groups if not domains or group.domain in domains)
+
+    def _named(self, name: str, words_only: bool) -> Sequence[AssociationTest]:
+        if name == "all":
+            return self.tests
+        found = [test for test in self.tests if test.name == name.removesuffix(".jsonl")]
+        if found:
+            return found
+        found = [test for test in self.tests if test.domain == name]
+        sentences = [test for test in found if test.name.startswith("sent-")]
+        words = [test for test in found if test not in sentences]
+        if not found:
+            domains = ", ".join(dict.fromkeys(test.domain for test in self.tests))
+            known = ", ".join(test.name for test in self.tests)
+            raise TiltmeterError(f"{self.name} has no test '{name}'. Tests: {known}. Domains: {domains}. Or: all.")
+        return (words if words_only else sentences) or found
+
+
+def word_set(category: str, examples: Sequence[str]) -> tuple[WordSet, int]:
+    """A set without repeats and empty lines, and how many were dropped: a repeated word counts once, as in bias-bench."""
+    kept = tuple(dict.fromkeys(text for text in map(str.strip, examples) if text))
+    return WordSet(category, kept), len(examples) - len(kept)

@@ -1,0 +1,199 @@
+"""What every benchmark becomes: items, each with one text per role."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.keys import unmistakable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROLES = ("stereo", "anti", "unrelated")
+GROUP_COLUMNS = ("bias_type", "direction", "target")
+CROWS_BIAS_TYPES = (
+    "race-color", "gender", "socioeconomic", "nationality", "religion", "age", "sexual-orientation",
+    "physical-appearance", "disability",
+)  # fmt: skip
+UNSPECIFIED = "unspecified"
+ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES, "extra")
+"""Columns of every items table. A benchmark with texts of other roles has a column for each of them too."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One row of a benchmark. `texts` maps a role to its sentence; `context` has a BLANK where the fills go."""
+
+    id: str
+    texts: Mapping[str, str]
+    bias_type: str = UNSPECIFIED
+    direction: str | None = None
+    target: str | None = None
+    context: str | None = None
+    scored: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something about one row that a reader should know: it was skipped, renamed, or kept although odd."""
+
+    row: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Items with where they came from. `notes` tells which rows were skipped or changed, and why.
+
+    `family` names the kind of question that the items are (docs/families.md): it decides how a model is asked.
+    """
+
+    name: str
+    items: tuple[Item, ...]
+    source: str = ""
+    sha256: str = ""
+    citation: str = ""
+    notes: tuple[Note, ...] = ()
+    family: str = "pairs"
+
+    def __post_init__(self) -> None:
+        repeated = [name for name, n in Counter(item.id for item in self.items).items() if n > 1]
+        if repeated:
+            raise TiltmeterError(f"{self.name}: ids must be unique, and '{repeated[0]}' is not.")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def asked_items(self) -> tuple[Item, ...]:
+        """The items that a model is asked about (StereoSet's intersentence part is loaded, and not asked)."""
+        return tuple(item for item in self.items if item.scored)
+
+    @property
+    def size(self) -> int:
+        """How many questions there are, for a progress bar."""
+        return len(self.asked_items)
+
+    @property
+    def has_context(self) -> bool:
+        """Whether any asked item has a context with a BLANK."""
+        return any(item.context for item in self.asked_items)
+
+    def limit(self, n: int | None) -> Benchmark:
+        """The first n items that can be asked only."""
+        if n is None:
+            return self
+        if n < 1:
+            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+        return replace(self, items=self.asked_items[:n])
+
+    @cached_property
+    def data_hash(self) -> str:
+        """Hash of everything a model is shown; group labels do not matter to it."""
+        return str(self._hash_of_items().hexdigest())
+
+    def _hash_of_items(self) -> Any:
+        digest = hashlib.sha256()
+        for item in self.asked_items:
+            shown = (item.id, *chain.from_iterable(sorted(item.texts.items())), item.context or "")
+            digest.update(b"\x1e" + "\x1f".join(map(unmistakable, shown)).encode("utf-8", "surrogatepass"))
+        return digest
+
+    def note_counts(self) -> dict[str, int]:
+        """How often each note was made."""
+        return dict(Counter(note.what for note in self.notes))
+
+
+def make_benchmark(
+    name: str, rows: Iterable[tuple[str, Item | str]], make: type[Benchmark] = Benchmark, **facts: Any
+) -> Benchmark:
+    """Builds a benchmark from (row label, item or the reason to skip it), and looks after ids.
+
+    A repeated id is renamed, not dropped; identical sentences stay (they tie). Both are noted.
+    """
+    items: list[Item] = []
+    notes: list[Note] = list(facts.pop("notes", ()))
+    taken: set[str] = set()
+    for label, row in rows:
+        if isinstance(row, str):
+            notes.append(Note(label, f"skipped: {row}"))
+            continue
+        if row.id in taken:
+            notes.append(Note(label, "kept: repeated id, a number was appended"))
+            item = replace(row, id=next(unused for n in count(2) if (unused := f"{row.id}#{n}") not in taken))
+        else:
+            item = row
+        taken.add(item.id)
+        if "stereo" in item.texts and item.texts["stereo"] == item.texts.get("anti"):
+            notes.append(Note(label, "kept: both sentences are identical, so they tie"))
+        items.append(item)
+    if not items:
+        reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
+        raise TiltmeterError(f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}")
+    return make(name=name, items=tuple(items), notes=tuple(notes), **facts)
+
+
+def items_table(benchmark: Benchmark) -> pd.DataFrame:
+    """Every item with its texts, group columns and annotations (`extra`, as JSON): the rows of items.parquet."""
+    import pandas as pd
+
+    items = benchmark.items
+    roles = dict.fromkeys([*ROLES, *(role for item in items for role in item.texts)])
+    columns: dict[str, Any] = {
+        "benchmark": benchmark.name,
+        "item": [item.id for item in items],
+        "scored": [item.scored for item in items],
+        "context": [item.context for item in items],
+        "extra": [json.dumps(item.extra, ensure_ascii=False, default=str) for item in items],
+    }
+    columns |= {column: [getattr(item, column) for item in items] for column in GROUP_COLUMNS}
+    columns |= {role: [item.texts.get(role) for item in items] for role in roles}
+    return pd.DataFrame(columns)[list(dict.fromkeys([*ITEM_COLUMNS, *roles]))]
+
+
+def benchmark_of(name: str, items: pd.DataFrame) -> Benchmark:
+    """The asked part of a benchmark of pairs as a run stored it: the inverse of `items_table`."""
+    rows = items[(items["benchmark"] == name) & items["scored"]].to_dict("records")
+    return Benchmark(name, tuple(_item(row) for row in rows))
+
+
+def _item(row: dict[str, Any]) -> Item:
+    text = {key: value if isinstance(value, str) else None for key, value in row.items()}
+    return Item(
+        id=row["item"],
+        texts={role: row[role] for role in ROLES if text[role] is not None},
+        bias_type=row["bias_type"],
+        direction=text["direction"],
+        target=text["target"],
+        context=text["context"],
+        extra=json.loads(row["extra"]),
+    )
+
+
+def has_column(items: pd.DataFrame, column: str) -> bool:
+    """Whether the items can be grouped by this column: one of the table, or one of the user's own in `extra`."""
+    if column in (*GROUP_COLUMNS, "all"):
+        return True
+    return column in items or any(json.loads(text).get(column) is not None for text in items["extra"])
+
+
+def group_column(items: pd.DataFrame, ids: Any, column: str) -> list[Any]:
+    """The value of a column for each of these items of one benchmark, as text; refuses a column that they do not have."""
+    ours = items.set_index("item")
+    if column in ours:
+        return [None if value is None else str(value) for value in ours.loc[ids, column]]
+    values = [json.loads(text).get(column) for text in ours.loc[ids, "extra"]]
+    if all(value is None for value in values):
+        known = sorted({*GROUP_COLUMNS, *(key for text in ours["extra"][:50] for key in json.loads(text))})
+        name = str(items["benchmark"].iloc[0]) if len(items) else "this benchmark"
+        raise TiltmeterError(f"Items of {name} have no column '{column}' to group by. Columns: {', '.join(known)}.")
+    return [None if value is None else str(value) for value in values]

@@ -1,0 +1,57 @@
+"""Where a dataset's file is: given path, data folder, user cache, download; or a message that says what to put where."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.places import user_cache
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that upstream publishes. `relative` is where it lies in a data folder; `sha256` pins the download."""
+
+    relative: str
+    url: str
+    sha256: str
+
+
+def locate(source: Source, path: str | Path | None, data_dir: str | Path | None) -> Path:
+    """The first that exists of: path; data_dir or TILTMETER_DATA; the user cache; the verified download."""
+    if path is not None:
+        if not Path(path).is_file():
+            raise TiltmeterError(f"There is no file {path}.")
+        return Path(path)
+    data_dir = data_dir or os.environ.get("TILTMETER_DATA")
+    if data_dir:
+        if not Path(data_dir).is_dir():
+            raise TiltmeterError(f"The data folder {data_dir} does not exist (--data-dir or TILTMETER_DATA).")
+        candidate = Path(data_dir) / source.relative
+        if candidate.is_file():
+            return candidate
+    cached = user_cache() / "data" / source.relative
+    if cached.is_file():
+        return cached
+    return _download(source, cached, data_dir)
+
+
+def _download(source: Source, target: Path, data_dir: str | Path | None) -> Path:
+    import logging
+
+    import pooch
+
+    pooch.get_logger().setLevel(logging.ERROR)
+    try:
+        pooch.retrieve(source.url, f"sha256:{source.sha256}", fname=target.name, path=target.parent)
+    except ValueError as error:  # pooch: the hash differs
+        raise TiltmeterError(f"The download of {source.url} is not the file it should be: {error}") from None
+    except OSError as error:  # requests' errors are OSErrors too
+        raise TiltmeterError(
+            f"{source.relative} was not found and could not be downloaded ({type(error).__name__}). "
+            f"Fetch {source.url} on a machine with a network (sha256 {source.sha256}) and put it at "
+            f"{Path(data_dir) / source.relative if data_dir else target}, or give its path."
+        ) from None
+    return target

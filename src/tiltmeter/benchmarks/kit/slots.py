@@ -1,0 +1,29 @@
+"""A benchmark of slots: sentences with one mask, and the words of each group that may fill it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tiltmeter.benchmarks.kit.items import Benchmark
+from tiltmeter.storage.keys import unmistakable
+
+SLOT = "slot"
+"""The role of a sentence with one mask, which is no pair: what fills it is measured, not how likely it is."""
+
+
+@dataclass(frozen=True)
+class SlotBenchmark(Benchmark):
+    """Sentences with the role `slot`; `terms` maps each group to its words."""
+
+    family: str = "slots"
+    terms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def data_hash(self) -> str:
+        """Hash of the sentences and the terms."""
+        digest = self._hash_of_items()
+        for group, words in self.terms.items():
+            digest.update(b"\x1d" + "\x1f".join(map(unmistakable, (group, *words))).encode("utf-8", "surrogatepass"))
+        return str(digest.hexdigest())

@@ -1,0 +1,158 @@
+"""Reading word sets: SEAT's files (one JSON document each), our own file of words, and lists with one word a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Contrast, Group, Polarity, WordSet, word_set
+from tiltmeter.benchmarks.kit.items import Note
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.tables import decode, read_bytes
+
+PARTS = ("targ1", "targ2", "attr1", "attr2")
+REPEATED = "dropped: a word that is already in its set, or an empty one"
+
+
+class WordFile:
+    """A JSON file of word sets in the layout of the embedded one (docs/associations.md), and what was odd about it."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        with as_file(files("tiltmeter.benchmarks") / "data" / "plumb_words.json") as own:
+            self.path = Path(path) if path else own
+            self.document = read_document(self.path)
+        self.source = str(path) if path else "plumb_words.json"
+        self.notes: list[Note] = []
+
+    def tests(self) -> tuple[AssociationTest, ...]:
+        """Every test twice: on its words, and (`sent-…`) on sentences, its words set into the file's frames."""
+        words = [self._test(test) for test in self._part("tests", list)]
+        return tuple(words) + tuple(self._framed(test) for test in words)
+
+    def _test(self, test: Any) -> AssociationTest:
+        said = test if isinstance(test, dict) else {}
+        found, notes = read_test(said, str(said.get("name", "?")), self.path, str(said.get("domain", "own")))
+        self.notes += notes
+        return found
+
+    def _framed(self, test: AssociationTest) -> AssociationTest:
+        frames = [str(frame) for frame in self._part("frames", list) or ["{}"]]
+        sets = tuple(
+            WordSet(one.category, tuple(frame.replace("{}", word) for word in one.examples for frame in frames))
+            for one in test.sets
+        )
+        return AssociationTest(f"sent-{test.name}", sets, test.domain)
+
+    def groups(self, *, for_ceat: bool = False) -> tuple[Group, ...]:
+        """The protected groups of every domain; some files name groups that CEAT leaves out."""
+        without = self._part("not_in_ceat", list) if for_ceat else []
+        return tuple(
+            Group(domain, name, self._words(name, words))
+            for domain, named in self._part("groups", dict).items()
+            for name, words in self._mapping(named, domain).items()
+            if name not in without
+        )
+
+    def polarities(self) -> tuple[Polarity, ...]:
+        """Attributes of two poles, the first the better one."""
+        found = []
+        for name, poles in self._part("attributes", dict).items():
+            sets = [WordSet(pole, self._words(pole, words)) for pole, words in self._mapping(poles, name).items()]
+            if len(sets) != 2:
+                raise TiltmeterError(f"{self.path}: the attributes '{name}' need two named lists, and have {len(sets)}.")
+            found.append(Polarity(name, *sets))
+        return tuple(found)
+
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """Kurita's question for every set of attributes of the file."""
+        sides, found = self._sides(), []
+        for name, said in self._mapping(self._part("kurita", dict).get("sets", {}), "sets").items():
+            one = self._mapping(said, name)
+            templates = self._words(f"templates of {name}", one.get("templates"))
+            found.append(Contrast(name, templates, self._words(name, one.get("words")), *sides))
+        return tuple(found)
+
+    def list_contrasts(self, lists: Sequence[str | Path]) -> tuple[Contrast, ...]:
+        """The same question for lists of words, in the templates of the file's last set (adjectives, in ours)."""
+        if not lists:
+            return ()
+        own = self.contrasts()
+        if not own:
+            raise TiltmeterError(f"{self.path} has no 'kurita' with groups and templates to ask a list of attributes in.")
+        names = [*(contrast.name for contrast in own), *(Path(path).stem for path in lists)]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise TiltmeterError(f"Two sets of attributes are called '{repeated[0]}'; rename a file (--attributes).")
+        return tuple(replace(own[-1], name=Path(path).stem, attributes=read_list(Path(path))) for path in lists)
+
+    def _sides(self) -> list[WordSet]:
+        """The two groups that Kurita's question is about."""
+        said, sides = self._part("kurita", dict), []
+        for side in ("first", "second") if said else ():
+            one = self._mapping(said.get(side), side)
+            sides.append(WordSet(str(one.get("name", side)), self._words(side, one.get("words"))))
+        return sides
+
+    def templates(self) -> tuple[str, ...]:
+        """Sentences with a group and an attribute."""
+        return self._words("templates", self._part("templates", list)) if self.document.get("templates") else ()
+
+    def _part(self, name: str, kind: type) -> Any:
+        part = self.document.get(name, kind())
+        if not isinstance(part, kind):
+            raise TiltmeterError(f"{self.path}: '{name}' is not a JSON {'object' if kind is dict else 'array'}.")
+        return part
+
+    def _mapping(self, value: Any, name: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise TiltmeterError(f"{self.path}: '{name}' is not there or not a JSON object.")
+        return value
+
+    def _words(self, name: str, words: Any) -> tuple[str, ...]:
+        if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+            raise TiltmeterError(f"{self.path}: '{name}' is not there or not a list of words.")
+        found, dropped = word_set(name, words)
+        self.notes += [Note(name, REPEATED)] * dropped
+        return found.examples
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """A file that is one JSON document, whatever its suffix says."""
+    try:
+        document = json.loads(decode(read_bytes(path), path))
+    except json.JSONDecodeError as error:
+        raise TiltmeterError(f"{path}: not one JSON document ({error.msg} at line {error.lineno}).") from None
+    if not isinstance(document, dict):
+        raise TiltmeterError(f"{path}: expected a JSON object with {', '.join(PARTS)}.")
+    return document
+
+
+def read_test(document: Any, name: str, path: Path, domain: str = "own") -> tuple[AssociationTest, list[Note]]:
+    """A test in SEAT's layout: targ1, targ2, attr1, attr2, each with a category and examples."""
+    sets, notes = [], []
+    for part in PARTS:
+        said = document.get(part) if isinstance(document, Mapping) else None
+        examples = said.get("examples") if isinstance(said, Mapping) else None
+        if not isinstance(examples, list) or not all(isinstance(text, str) for text in examples):
+            raise TiltmeterError(f"{path}: the test '{name}' has no list of examples in '{part}'.")
+        found, dropped = word_set(str(said.get("category", part)) if said else part, examples)
+        notes += [Note(f"{name} {part}", REPEATED)] * dropped
+        if len(found.examples) < FEWEST:
+            raise TiltmeterError(
+                f"{path}: '{part}' of the test '{name}' has {len(found.examples)} words; {FEWEST} are the least."
+            )
+        sets.append(found)
+    return AssociationTest(name, tuple(sets), domain), notes
+
+
+def read_list(path: Path) -> tuple[str, ...]:
+    """A list with one word a line. Kurita's traits are capitalised; in a sentence they are not."""
+    words = tuple(
+        dict.fromkeys(line.strip().lower() for line in decode(read_bytes(path), path).splitlines() if line.strip())
+    )
+    if len(words) < FEWEST:
+        raise TiltmeterError(f"{path} has {len(words)} words; {FEWEST} are the least.")
+    return words

@@ -1,0 +1,56 @@
+"""`tiltmeter build NAME`: benchmarks made on your machine from corpora that cannot be passed on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.options import mapping
+from tiltmeter.errors import TiltmeterError
+
+build_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build a benchmark from labelled corpora.")
+Source = Annotated[list[Path], typer.Option("--source", help="Labelled corpus (CSV, TSV, JSON, JSONL); repeatable.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="File to write (JSONL), or a folder for sexism.jsonl.")]
+
+
+@build_app.callback()
+def builders() -> None:
+    """Build a benchmark from labelled corpora."""
+
+
+@build_app.command()
+def sexism(
+    source: Source,
+    output: Output,
+    dropped: Annotated[Path | None, typer.Option(help="Also write what was dropped, where and why (JSONL).")] = None,
+    rules: Annotated[Path | None, typer.Option(help="Rule list of yours (TOML).")] = None,
+    columns: Annotated[str | None, typer.Option(help="Your column names, e.g. text=tweet,label=class,id=key.")] = None,
+    positive: Annotated[list[str] | None, typer.Option(help="Label that means sexist; repeatable.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")] = None,
+) -> None:
+    """Sexist sentences with their one gendered word masked and pronouns made neutral (Doughman et al., 2023)."""
+    from tiltmeter.builders import build_sexism
+    from tiltmeter.builders.sexism import PAPER
+
+    built = build_sexism(source, rules=rules, columns=mapping(columns), positive=positive or (), encoding=encoding)
+    target = output / "sexism.jsonl" if output.is_dir() or not output.suffix else output
+    for stage in built.stages:
+        results().print(f"{stage.count:>8,}  {stage.name}", markup=False)
+    results().print(f"          (the paper: {PAPER})", markup=False)
+    _write(target, built.rows())
+    if dropped:
+        _write(dropped, (vars(one) for one in built.dropped))
+    errors().print(f"{len(built.sentences):,} sentences: {target}", markup=False, soft_wrap=True)
+
+
+def _write(path: Path, rows: Iterable[dict[str, str]]) -> None:
+    from tiltmeter.storage.files import write_text
+
+    if path.is_dir():
+        raise TiltmeterError(f"{path} is a folder; name a file.")
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

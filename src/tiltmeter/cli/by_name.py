@@ -1,0 +1,123 @@
+"""`tiltmeter figure NAME RUN… -o FILE` and `tiltmeter table NAME RUN…`: what a paper needs, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tiltmeter import catalog
+from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.signature import parameter, study_options, with_signature
+from tiltmeter.cli.study import Folders, Scorers, Without
+
+FigureFile = Annotated[Path, typer.Option("-o", "--output", help="File to write: .pdf, .svg or .png.")]
+TableFile = Annotated[Path | None, typer.Option("-o", "--output", help="File to write: .tex or .md. Default: print it.")]
+Width = Annotated[str, typer.Option(help="one or two (columns of a page), or inches, such as 3.03.")]
+Form = Annotated[str | None, typer.Option("--format", help="latex or markdown. Default: by the file, else markdown.")]
+Caption = Annotated[str, typer.Option(help="What the table shows.")]
+Digits = Annotated[int | None, typer.Option(min=0, max=10, help="Decimals.")]
+Measures = Annotated[
+    list[str] | None, typer.Option("--measure", help="Measure; repeatable. Default: all, or the headline's.")
+]
+By = Annotated[str | None, typer.Option("--by", help="Group by bias_type, direction, target or a column of yours.")]
+Baseline = Annotated[str | None, typer.Option(help="Model to compare with. Default: the first.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of all resampling. Default: what the run stored.")]
+Resamples = Annotated[int | None, typer.Option(help="Bootstrap resamples. Default: what the run stored.")]
+Confidence = Annotated[float | None, typer.Option(help="Confidence of the intervals. Default: what the run stored.")]
+SETTINGS = {"seed": Seed, "resamples": Resamples, "confidence": Confidence}
+
+
+class _Group(TyperGroup):
+    """One command per name; a study's options are read off its signature when it is asked for."""
+
+    kind = ""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Every name there is."""
+        from tiltmeter.reporting.by_name import names
+
+        return list(names(self.kind))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of one name."""
+        from tiltmeter.reporting.by_name import parts_of
+
+        source, _ = parts_of(self.kind, cmd_name)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(cmd_name)(_command(_draw if self.kind == "figure" else _print, self.kind, cmd_name, source))
+        return typer.main.get_command(single)
+
+
+class FigureGroup(_Group):
+    """The figures as subcommands."""
+
+    kind = "figure"
+
+
+class TableGroup(_Group):
+    """The tables as subcommands."""
+
+    kind = "table"
+
+
+def _command(act: Callable[..., None], kind: str, name: str, source: str) -> Any:
+    def command(**words: Any) -> None:
+        act(name, **words)
+
+    common: dict[str, tuple[Any, ...]] = {"output": (FigureFile,), "width": (Width, "one")}
+    if kind == "table":
+        common = {"output": (TableFile, None), "form": (Form, None), "caption": (Caption, ""), "digits": (Digits, None)}
+    shared = [parameter("runs", Folders), *(parameter(key, *how) for key, how in common.items())]
+    shared.append(parameter("scorers", Scorers, None))
+    from tiltmeter.reporting.by_name import COMPARISON, own
+
+    ours = own(kind)
+    if source not in ours:
+        entry = catalog.find("studies", source)
+        command.__doc__ = f"{entry.summary}\n\n{entry.constant('CITATION')}"
+        more = [parameter("without", Without, None), *study_options(entry)]
+    else:
+        command.__doc__ = ours[source]
+        baseline = [parameter("baseline", Baseline, None)] if source == COMPARISON else []
+        more = [*baseline, parameter("measure", Measures, None), parameter("by", By, None)]
+        more += [parameter(key, hint, None) for key, hint in SETTINGS.items()]
+    return with_signature(command, [*shared, *more])
+
+
+def _given(options: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
+    """What was asked for; the settings of a run stay what they were unless one is named."""
+    from tiltmeter import Settings
+    from tiltmeter.reporting.by_name import COMPARISON, own
+
+    given = {key: value for key, value in options.items() if value is not None}
+    if name in own(kind) and name != COMPARISON:
+        settings = {key: given.pop(key) for key in SETTINGS if key in given}
+        return given | ({"settings": Settings(**settings)} if settings else {})
+    return given
+
+
+def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any) -> None:
+    from tiltmeter import figures
+    from tiltmeter.reporting.by_name import figure
+
+    figures.format_of(output)
+    figures.write_figure(figure(name, runs, width=width, **_given(options, "figure", name)), output)
+    errors().print(f"Figure: {output}", markup=False, soft_wrap=True)
+
+
+def _print(
+    name: str, runs: list[Path], output: Path | None, form: str | None, caption: str, digits: int | None, **options: Any
+) -> None:
+    from tiltmeter.reporting.by_name import form_of, table, write
+    from tiltmeter.reporting.typeset import typeset
+
+    form = form_of(output, form)
+    text = typeset(table(name, runs, **_given(options, "table", name)), form, caption, digits)
+    if output is None:
+        results().print(text, markup=False, soft_wrap=True, end="")
+    else:
+        errors().print(f"Table: {write(text, output)}", markup=False, soft_wrap=True)

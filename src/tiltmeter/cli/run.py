@@ -1,0 +1,98 @@
+"""`tiltmeter run`: the options of a run, and those of every family in a help panel of their own."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from tiltmeter.cli.console import errors, progress_bar
+from tiltmeter.cli.options import (
+    Benchmarks,
+    By,
+    Columns,
+    Confidence,
+    DataDir,
+    Encoding,
+    Json,
+    Kind,
+    Measures,
+    Models,
+    Output,
+    Precision,
+    Resamples,
+    Seed,
+    mapping,
+)
+from tiltmeter.cli.report import NAME, write
+from tiltmeter.cli.show import print_run
+from tiltmeter.cli.signature import family_options, parameter, with_signature
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import all_families
+
+COMMON: dict[str, tuple[Any, Any]] = {
+    "model": (Models, None),
+    "benchmark": (Benchmarks, None),
+    "measure": (Measures, None),
+    "output": (Output, None),
+    "by": (By, None),
+    "limit": (Annotated[int | None, typer.Option(help="Only the first N items of each benchmark.")], None),
+    "seed": (Seed, 0),
+    "resamples": (Resamples, 1000),
+    "confidence": (Confidence, 0.95),
+    "device": (Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")], "auto"),
+    "precision": (Annotated[Precision, typer.Option(help="auto is fp32 on a CPU.")], Precision.auto),
+    "batch_tokens": (Annotated[str, typer.Option(help="Tokens per batch, or auto.")], "auto"),
+    "kind": (Annotated[Kind | None, typer.Option(help="Overrides what the model's configuration says.")], None),
+    "data_dir": (DataDir, None),
+    "columns": (Columns, None),
+    "encoding": (Encoding, None),
+    "cache": (Annotated[bool, typer.Option(help="Keep answers, so that a later run reuses them.")], True),
+    "trust_remote_code": (
+        Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")],
+        False,
+    ),
+    "report": (Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")], True),
+    "as_json": (Json, False),
+}
+
+
+def run_command() -> Any:
+    """The command as typer reads it. A family of another package that cannot be used is named, and left out."""
+
+    def warn(error: TiltmeterError) -> None:
+        errors().print(f"Warning: {error}", markup=False, soft_wrap=True)
+
+    families = all_families(warn).values()
+    common = [parameter(name, hint, default) for name, (hint, default) in COMMON.items()]
+    own = {option.name: option for family in families for option in family_options(family)}
+    return with_signature(run, [*common, *own.values()])
+
+
+def run(model: Any, benchmark: Any, measure: Any, output: Any, report: bool, as_json: bool, **words: Any) -> None:
+    """Ask models about benchmarks and write a run folder. Without arguments: the embedded models and benchmarks."""
+    from tiltmeter import Options, Settings
+    from tiltmeter import run as do_run
+    from tiltmeter.runs.options import DEFAULT_BY
+    from tiltmeter.runs.run import DEFAULT_MODELS
+
+    common = {name: words.pop(name) for name in COMMON if name in words}
+    settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed")))
+    kind, precision = common.pop("kind"), common.pop("precision")
+    options = Options(
+        by=common.pop("by") or DEFAULT_BY,
+        settings=settings,
+        kind=kind.value if kind else None,
+        precision=precision.value,
+        columns=mapping(common.pop("columns")),
+        command=sys.argv,
+        **common,
+    )
+    asked = {name: value for name, value in words.items() if value is not None}
+    finished = do_run(
+        model or DEFAULT_MODELS, benchmark, asked.pop("scorers", None), measure, output, options, progress_bar, **asked
+    )
+    print_run(finished, as_json)
+    if report:
+        write(finished, finished.folder / NAME)

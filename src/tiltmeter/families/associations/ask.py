@@ -1,0 +1,99 @@
+"""Asking for associations: a model's vectors or log-probabilities, before anybody tests them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.benchmarks import AssociationBenchmark
+from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks.kit.word_sets import WordFile
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.associations.check import check
+from tiltmeter.families.associations.corpus import ask_corpus
+from tiltmeter.families.associations.facts import Facts
+from tiltmeter.families.associations.ilps import ask_ilps
+from tiltmeter.families.associations.kurita import ask_kurita
+from tiltmeter.families.associations.options import Options
+from tiltmeter.families.associations.seat import ask_seat
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.models import AnyModel, LanguageModel, StaticVectors, encoder_of, require
+from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
+from tiltmeter.probes.pooling import find_pooling
+from tiltmeter.probes.templates import TemplateProbe
+from tiltmeter.storage.places import cache_folder
+from tiltmeter.storage.provenance import benchmark_facts, model_facts
+
+
+def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Answers:
+    """What a model answers to the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file)."""
+    check(benchmark, [Known(model.name, model.kind, model)], options)
+    asks = {"seat": _ask_sets, "ceat": _ask_contexts, "ilps": _ask_templates}
+    facts = asks[benchmark.kind](model, benchmark, options, how)
+    about = benchmark_facts(benchmark, notes=benchmark.note_counts() | dict(facts.notes))
+    if contexts := facts.details.get("contexts_sha256"):
+        about["data_sha256"] = hashlib.sha256(f"{benchmark.data_hash} {contexts}".encode()).hexdigest()
+    averages = {domain: list(names) for domain, names in benchmark.averages.items()}
+    manifest = {
+        "family": benchmark.family,
+        "model": model_facts(model),
+        "benchmark": about,
+        "associations": facts.details | {"averages": averages},
+    }
+    return Answers(benchmark.family, facts.tables(model.name, benchmark.name), items_table(benchmark), (manifest,))
+
+
+def _ask_sets(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
+    probe = _probe(model, options, cache_folder(how.cache), how)
+    tests = benchmark.select(options.tests, words_only=isinstance(model, StaticVectors))
+    n_texts = len({text for test in tests for words in test.sets for text in words.examples})
+    with how.watched(f"{model.name} × {benchmark.name}", n_texts) as advance:
+        facts = ask_seat(probe, tests, advance)
+    facts.details |= _counts(probe)
+    return facts
+
+
+def _ask_contexts(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
+    """Vectors of words in context; a pooling of whole sentences, asked for another benchmark's sake, is not for CEAT."""
+    if isinstance(model, StaticVectors):
+        raise TiltmeterError(f"ceat is about words in context, and the vectors of {model.name} have none; use seat.")
+    of_word = options.pooling != "auto" and find_pooling(options.pooling).of_word
+    root = cache_folder(how.cache)
+    probe = _probe(model, replace(options, pooling=options.pooling if of_word else "word_mean"), root, how)
+    assert isinstance(probe, EmbeddingProbe)
+    facts = ask_corpus(probe, benchmark, options, root, how)
+    facts.details |= _counts(probe)
+    return facts
+
+
+def _ask_templates(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
+    if not isinstance(model, LanguageModel):
+        raise TiltmeterError(f"ilps asks a masked or causal language model, and {model.name} gives vectors only.")
+    require(model, model.kind, "ilps")
+    root = cache_folder(how.cache)
+    probe = TemplateProbe(model, root and root / "templates", batch_tokens=how.batch_tokens)
+    groups = benchmark.select_groups(options.tests)
+    attributes = sum(len(words.examples) for pair in benchmark.polarities for words in (pair.a, pair.b))
+    n_queries = 2 * len(benchmark.templates) * attributes * sum(len(group.words) for group in groups)
+    with how.watched(f"{model.name} × {benchmark.name}", n_queries) as advance:
+        facts = ask_ilps(probe, benchmark, groups, advance)
+    if model.kind == "masked" and (not options.tests or "gender" in options.tests):
+        contrasts = (*benchmark.contrasts, *WordFile(options.words).list_contrasts(options.attributes))
+        facts.add(ask_kurita(probe, contrasts))
+    facts.details |= {"reads_computed": probe.computed, "reads_reused": probe.reused}
+    return facts
+
+
+def _probe(model: AnyModel, options: Options, root: Path | None, how: How) -> EmbeddingProbe | StaticProbe:
+    if isinstance(model, StaticVectors):
+        return StaticProbe(model)
+    encoder = encoder_of(model) if isinstance(model, LanguageModel) else model
+    vectors = root and root / "vectors"
+    return EmbeddingProbe(encoder, vectors, pooling=options.pooling, layer=options.layer, batch_tokens=how.batch_tokens)
+
+
+def _counts(probe: EmbeddingProbe | StaticProbe) -> dict[str, Any]:
+    return {"vectors": probe.label, "vectors_computed": probe.computed, "vectors_reused": probe.reused}

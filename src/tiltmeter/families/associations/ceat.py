@@ -1,0 +1,215 @@
+"""CEAT: effect sizes over many draws of one context per word, combined by a random-effects model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
+from tiltmeter.families.associations.domains import domain_estimate
+from tiltmeter.families.associations.facts import Facts, Floats, counted, draws_of, fact, too_few
+from tiltmeter.measures.ces import Combined, random_effects
+from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.measures.kit.vectors import spread
+from tiltmeter.measures.single_effect import single_effect
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AT_ONCE = 2**25
+"""Numbers held at once: draws × attributes × width."""
+ABSENT = "not in the corpus"
+SIDES = ("X", "Y", "A", "B")
+QUANTITY, POLE = "mean effect over draws", "pole"
+"""What a row of a group is about: one of its words, or a word of a pole that the group is held against."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Unit vectors of every word's contexts, and which of them each draw takes. Words without contexts are not here."""
+
+    vectors: dict[str, NDArray[np.float32]]
+    picks: dict[str, NDArray[np.int64]]
+    n: int
+
+    @classmethod
+    def of(cls, vectors: dict[str, NDArray[np.float32]], n: int, seed: int) -> Drawn:
+        """A stream of its own for each word, so that a word is drawn alike in every test."""
+        picks = {word: generator(seed, "ceat", word).integers(0, len(rows), n) for word, rows in vectors.items()}
+        return cls({word: _unit(rows) for word, rows in vectors.items()}, picks, n)
+
+    def take(self, word: str, draws: slice = slice(None)) -> NDArray[np.float32]:
+        """One vector per draw."""
+        return self.vectors[word][self.picks[word][draws]]
+
+    def there(self, words: Sequence[str]) -> list[str]:
+        """Those of the words that have contexts."""
+        return [word for word in words if word in self.vectors]
+
+
+def ask_tests(drawn: Drawn, tests: Sequence[AssociationTest], scorer: str) -> Facts:
+    """X and Y against A and B: the effect size and its variance in every draw."""
+    facts = Facts()
+    for test in tests:
+        there = [drawn.there(words.examples) for words in test.sets]
+        for side, words in zip(SIDES, test.sets, strict=True):
+            known = {"domain": test.domain, "test": test.name, "set": side, "category": words.category}
+            facts.rows += [_word(drawn, word, scorer, quantity="context", **known) for word in words.examples]
+        if min(map(len, there)) >= FEWEST:
+            effects, variances = effects_and_variances(drawn, there)
+            place = {"test": test.name, "set": "", "category": "", "text": ""}
+            facts.draws.append(draws_of(scorer, place, effects, variances))
+    return facts
+
+
+def ask_groups(drawn: Drawn, groups: Sequence[Group], polarity: Polarity, scorer: str) -> Facts:
+    """Every word of every group against two poles: its effect size in every draw."""
+    facts = Facts()
+    scorer = f"{scorer}:{polarity.name}"
+    poles = [drawn.there(words.examples) for words in (polarity.a, polarity.b)]
+    for side, words in zip(("A", "B"), (polarity.a, polarity.b), strict=True):
+        known = {"test": polarity.name, "set": side, "category": words.category}
+        facts.rows += [_word(drawn, word, scorer, quantity=POLE, **known) for word in words.examples]
+    for group in groups:
+        known = {"domain": group.domain, "test": polarity.name, "set": group.name, "category": polarity.name}
+        for word in group.words:
+            row = _word(drawn, word, scorer, quantity=QUANTITY, **known)
+            if row["usable"] and min(map(len, poles)) >= FEWEST:
+                effects = word_draws(drawn, word, *poles)
+                place = {"test": polarity.name, "set": group.name, "category": group.domain, "text": word}
+                facts.draws.append(draws_of(scorer, place, effects))
+                row["value"] = float(effects.mean())
+            facts.rows.append(row)
+    return facts
+
+
+def _word(drawn: Drawn, word: str, scorer: str, **known: str) -> dict[str, object]:
+    usable = word in drawn.vectors
+    return fact("ceat", scorer, text=word, usable=usable, reason=None if usable else ABSENT, **known)
+
+
+def effects_and_variances(drawn: Drawn, sets: Sequence[Sequence[str]]) -> tuple[Floats, Floats]:
+    """Effect size and variance of s over X ∪ Y, one of each per draw. s is a product with mean A − mean B."""
+    x, y, a, b = sets
+    direction = _mean(drawn, a) - _mean(drawn, b)
+    near = [np.stack([np.einsum("nd,nd->n", drawn.take(word), direction) for word in words], axis=-1) for words in (x, y)]
+    both = np.concatenate(near, axis=-1)
+    return effect_size(*near), spread(both) ** 2
+
+
+def word_draws(drawn: Drawn, word: str, a: Sequence[str], b: Sequence[str]) -> Floats:
+    """A word's own effect size in each draw."""
+    width = drawn.vectors[word].shape[1]
+    step = max(1, AT_ONCE // (width * (len(a) + len(b))))
+    parts = []
+    for first in range(0, drawn.n, step):
+        draws = slice(first, first + step)
+        mine = drawn.take(word, draws)
+        near = [
+            np.stack([np.einsum("nd,nd->n", mine, drawn.take(other, draws)) for other in words], axis=-1).astype(np.float64)
+            for words in (a, b)
+        ]
+        parts.append(single_effect(*near))
+    return np.concatenate(parts)
+
+
+def judge_ceat(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+    """Tests of two sets, as published; then every group against its poles, and the variance over each domain."""
+    if ":" not in blank.scorer:
+        yield from corrected(list(_judge_tests(rows, draws, blank, settings)))
+        return
+    estimates, effects, values = [], {}, {}
+    for place, estimate, of_group in _judge_groups(rows, draws, blank, settings):
+        estimates.append(estimate)
+        if of_group is not None:
+            effects[place], values[place] = of_group, estimate.value
+    yield from corrected(estimates)
+    for domain in dict.fromkeys(rows[rows["quantity"] != POLE]["domain"]):
+        places = [place for place in effects if place[0] == domain]  # another domain may have a group of the same name
+        scores = np.stack([effects[place] for place in places]) if places else np.empty((0, 0))
+        known = replace(blank, group=str(domain))
+        yield domain_estimate(known, scores, settings, np.array([values[place] for place in places]))
+
+
+def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+    """X and Y against A and B, as published: p is one-sided."""
+    for name, ours in rows.groupby("test", sort=False):
+        there = ours[ours["usable"].astype(bool)]
+        sizes = {side: int((there["set"] == side).sum()) for side in SIDES}
+        lost = +Counter({ABSENT: len(ours) - len(there)})
+        known = replace(blank, measure="ces", by="test", group=str(name), n=sizes["X"] + sizes["Y"], **counted(lost))
+        few = [(side, n) for side, n in sizes.items() if n < FEWEST]
+        if few:
+            yield replace(known, note=too_few(few, FEWEST, "word", " with contexts"))
+            continue
+        drawn = draws[draws["test"] == name]
+        combined = random_effects(*(drawn[column].to_numpy(dtype=np.float64) for column in ("effect", "variance")))
+        yield _numbers(known, combined, len(drawn), settings, combined.p, "one-sided p, as published")
+
+
+def _judge_groups(
+    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings
+) -> Iterator[tuple[tuple[str, str], Estimate, Floats | None]]:
+    """Every group against two poles: above 0 is closer to the first. p is two-sided: no direction is predicted."""
+    is_pole = rows["quantity"] == POLE
+    usable = rows["usable"].astype(bool)
+    lost = Counter({ABSENT: int((is_pole & ~usable).sum())})
+    fewest_of_poles = min(int((is_pole & usable & (rows["set"] == side)).sum()) for side in ("A", "B"))
+    for (domain, group), ours in rows[~is_pole].groupby(["domain", "set"], sort=False):
+        words = ours[ours["usable"].astype(bool)]["text"]
+        missing = +(lost + Counter({ABSENT: len(ours) - len(words)}))
+        known = replace(blank, measure="ces", by="group", group=str(group), n=len(words), **counted(missing))
+        if not len(words) or fewest_of_poles < FEWEST:
+            note = "not computed: no contexts for the group, or for two words of a pole"
+            yield (str(domain), str(group)), replace(known, note=note), None
+            continue
+        of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
+        per_word = np.stack([of_group[of_group["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])
+        effects = per_word.mean(axis=0)
+        combined = random_effects(effects, _variances(per_word))
+        n = per_word.shape[1]
+        estimate = _numbers(known, combined, n, settings, _two_sided(combined), "two-sided p")
+        yield (str(domain), str(group)), estimate, effects
+
+
+def _variances(per_word: Floats) -> Floats:
+    """Over a group's words in each draw; a group of one word has none, so over the draws."""
+    if len(per_word) > 1:
+        return spread(per_word.T) ** 2
+    return np.full(per_word.shape[1], spread(per_word[0]) ** 2)
+
+
+def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:
+    total = np.zeros((drawn.n, drawn.vectors[words[0]].shape[1]))
+    for word in words:
+        total += drawn.take(word)
+    return np.asarray(total / len(words), dtype=np.float64)
+
+
+def _numbers(known: Estimate, combined: Combined, n: int, settings: Settings, p: float, how: str) -> Estimate:
+    from scipy.stats import norm
+
+    if not np.isfinite(combined.ces):
+        note = "undefined: no spread in some draw (a word alone, always in the same context, has none)"
+        return replace(known, note=note)
+    reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
+    note = f"{n:,} draws; τ² = {combined.tau_squared:.4g}, Q = {combined.q:.4g}; {how}"
+    return replace(known, value=combined.ces, low=combined.ces - reach, high=combined.ces + reach, p=p, note=note)
+
+
+def _two_sided(combined: Combined) -> float:
+    from scipy.stats import norm
+
+    return float(2 * norm.sf(abs(combined.ces) / combined.standard_error))
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)

@@ -1,0 +1,39 @@
+"""Domain scores of association tests: the variance over protected groups (Cao et al., 2022, Section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tiltmeter.families.associations.facts import Floats, with_interval_above_zero
+from tiltmeter.measures.group_variance import group_variance
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
+
+
+def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:
+    """Variance over groups (rows) of their means over units (columns: attributes, draws), which all groups share.
+
+    `groups` are the groups' own scores where these are not plain means. The interval draws units anew. p: how often
+    the variance is as large when every unit's scores are dealt to the groups at random.
+    """
+    if groups is not None:
+        scores = scores[np.isfinite(groups)]
+        groups = groups[np.isfinite(groups)]
+    scores = scores[np.isfinite(scores).any(axis=1)]
+    scores = scores[:, np.isfinite(scores).all(axis=0)]
+    known = replace(known, measure="group_variance", by="domain", n=len(scores))
+    if len(scores) < 2 or scores.shape[1] < 2:
+        return replace(known, note="not computed: fewer than two groups, or fewer than two attributes that all of them have")
+    value = float(group_variance(scores.mean(axis=1) if groups is None else groups))
+    rng = generator(settings.seed, "domain", known.group, known.scorer)
+    units = scores.shape[1]
+    weights = rng.multinomial(units, np.full(units, 1 / units), settings.resamples) / units
+    draws = group_variance(weights @ scores.T)
+    dealt = np.stack([rng.permuted(scores, axis=0).mean(axis=1) for _ in range(settings.resamples)])
+    p = permutation_p(value, group_variance(dealt), 0.0)
+    known = replace(known, value=value, p=p, note="sample variance")
+    return with_interval_above_zero(known, draws, settings.confidence)

@@ -1,0 +1,76 @@
+"""Judging associations: from what is stored to effect sizes, combined effects and increases, with intervals and p."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.associations.ceat import judge_ceat
+from tiltmeter.families.associations.facts import DRAW_COLUMNS
+from tiltmeter.families.associations.ilps import judge_ilps
+from tiltmeter.families.associations.kurita import judge_kurita
+from tiltmeter.families.associations.seat import judge_seat
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def estimate(answers: Answers, measures: Sequence[Entry], _by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+    """Every test, group and domain for every model and benchmark; `by` says which of these a number is about.
+
+    SEAT: the targets are drawn anew for the interval; p is one-sided, from splits of X ∪ Y. CEAT: the interval and p come
+    from the random-effects model; p is one-sided for X against Y, two-sided for a group. ILPS: the attributes are drawn
+    anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
+    """
+    wanted = {measure.name for measure in measures}
+    for (model, benchmark), rows in answers.table.groupby(["model", "benchmark"], sort=False):
+        blank = Estimate(str(model), str(benchmark), answers.family, "", "", "", "", neutral=0.0)
+        averages = averages_of(answers, str(model), str(benchmark))
+        for row in _judge(rows, draws_of_cell(answers, str(model), str(benchmark)), blank, averages, settings):
+            if row.measure in wanted:
+                yield row
+
+
+def _judge(
+    rows: pd.DataFrame,
+    draws: pd.DataFrame,
+    blank: Estimate,
+    averages: Mapping[str, Sequence[str]],
+    settings: Settings,
+) -> Iterator[Estimate]:
+    for asked, of_kind in rows.groupby("asked", sort=False):
+        if asked == "kurita":
+            yield from corrected(list(judge_kurita(of_kind, blank, settings)))
+            continue
+        for scorer, ours in of_kind.groupby("scorer", sort=False):
+            known = replace(blank, scorer=str(scorer))
+            if asked == "seat":
+                yield from judge_seat(ours, known, averages, settings)
+            elif asked == "ceat":
+                yield from judge_ceat(ours, draws[draws["scorer"] == scorer], known, settings)
+            else:
+                yield from judge_ilps(ours, known, settings)
+
+
+def averages_of(answers: Answers, model: str, benchmark: str) -> Mapping[str, Sequence[str]]:
+    """The sets of tests whose mean |d| papers report, as the manifest has them."""
+    for manifest in answers.manifests:
+        if (manifest["model"]["shown_as"], manifest["benchmark"]["name"]) == (model, benchmark):
+            averages: Mapping[str, Sequence[str]] = manifest.get("associations", {}).get("averages", {})
+            return averages
+    return {}
+
+
+def draws_of_cell(answers: Answers, model: str, benchmark: str) -> pd.DataFrame:
+    """CEAT's draws of one model and benchmark."""
+    import pandas as pd
+
+    draws = answers.get("draws")
+    if draws is None:
+        return pd.DataFrame(columns=list(DRAW_COLUMNS))
+    return draws[(draws["model"] == model) & (draws["benchmark"] == benchmark)]

@@ -1,0 +1,125 @@
+"""ILPS: what a group's presence adds to the log-probability of attributes, per group, and its variance over a domain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiltmeter.benchmarks.kit.association import FEWEST, AssociationBenchmark, Group, WordSet
+from tiltmeter.families.associations.domains import domain_estimate
+from tiltmeter.families.associations.facts import Facts, Floats, counted, fact, too_few, with_interval
+from tiltmeter.measures.ilps import ilps as mean_increase
+from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
+from tiltmeter.probes.views import Query
+from tiltmeter.probes.work import Advance
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import sign_flip_p
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LOST = "an attribute or group that the vocabulary cannot spell, or a template that does not fit"
+
+
+def ask_ilps(
+    probe: TemplateProbe, benchmark: AssociationBenchmark, groups: Sequence[Group], advance: Advance | None = None
+) -> Facts:
+    """Every group with both poles of every set of attributes; the group's score in the papers is the second pole's."""
+    facts = Facts()
+    measure = "ilps" if probe.model.kind == "masked" else "ilps_causal"
+    poles = [(polarity, pole) for polarity in benchmark.polarities for pole in (polarity.b, polarity.a)]
+    asks = _masked_asks if probe.model.kind == "masked" else _causal_asks
+    asked = [[list(asks(probe, benchmark, group, pole)) for group in groups] for _, pole in poles]
+    # All in one go: a pass then serves every group, and the prior is asked once.
+    queries = [query for of_pole in asked for of_group in of_pole for _, pair in of_group for query in pair]
+    values = iter(probe.read(queries, advance))
+    for (polarity, pole), of_pole in zip(poles, asked, strict=True):
+        scorer = f"{polarity.name}:{pole.category}"
+        for group, of_group in zip(groups, of_pole, strict=True):
+            increases = _increases(probe, [at for at, _ in of_group], values, len(pole.examples))
+            facts.rows += [
+                fact(
+                    "ilps", scorer, domain=group.domain, test=polarity.name, set=group.name, category=pole.category,
+                    text=word, quantity=measure, value=value, usable=bool(np.isfinite(value)),
+                    reason=None if np.isfinite(value) else LOST,
+                )
+                for word, value in zip(pole.examples, increases.tolist(), strict=True)
+            ]  # fmt: skip
+        wanted = len(benchmark.templates) * len(pole.examples) * sum(len(group.words) for group in groups)
+        facts.notes += +Counter({"templates that could not be asked": wanted - sum(map(len, of_pole))})
+    return facts
+
+
+def judge_ilps(rows: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+    """One pole: every group, corrected together, then the variance over each domain."""
+    measure = str(rows["quantity"].iloc[0])
+    increases = {
+        (str(domain), str(group)): ours["value"].to_numpy(dtype=np.float64)
+        for (domain, group), ours in rows.groupby(["domain", "set"], sort=False)
+    }
+    yield from corrected(
+        [
+            judge_attributes(replace(blank, measure=measure, by="group", group=group), values, (measure,), settings)
+            for (_, group), values in increases.items()
+        ]
+    )
+    for domain in dict.fromkeys(domain for domain, _ in increases):
+        scores = np.stack([values for (of, _), values in increases.items() if of == domain])
+        yield domain_estimate(replace(blank, group=domain), scores, settings)
+
+
+def judge_attributes(known: Estimate, values: Floats, label: Sequence[str], settings: Settings, why: str = LOST) -> Estimate:
+    """A mean over attributes. They are drawn anew for the interval, their signs flipped for p."""
+    there = values[np.isfinite(values)]
+    known = replace(known, n=len(there), **counted(+Counter({why: len(values) - len(there)})))
+    if len(there) < FEWEST:
+        return replace(known, note=too_few([(known.group, len(there))], FEWEST, "attribute"))
+    names = (*label, known.scorer, known.group) if known.by == "group" else (*label, known.group)
+    rng = generator(settings.seed, *names)
+    draws = there[rng.integers(0, len(there), (settings.resamples, len(there)))].mean(axis=1)
+    value = float(mean_increase(there, np.zeros_like(there)))
+    known = replace(known, value=value, p=sign_flip_p(there, rng))
+    return with_interval(known, draws, settings.confidence)
+
+
+def _increases(probe: TemplateProbe, of: Sequence[int], values: Iterator[Floats], n: int) -> Floats:
+    """log P(attribute | group) − log P(attribute | no group), one per attribute: the mean over words and templates."""
+    reduce = np.mean if probe.model.kind == "masked" else np.sum  # pieces are one word, a tail is a sentence's rest
+    total, count = np.zeros(n), np.zeros(n)
+    for at in of:
+        given, prior = next(values), next(values)
+        total[at] += float(reduce(given) - reduce(prior))
+        count[at] += 1
+    return np.asarray(np.divide(total, count, out=np.full(n, np.nan), where=count > 0), dtype=np.float64)
+
+
+Asked = Iterator[tuple[int, tuple[Query, Query]]]
+
+
+def _masked_asks(probe: TemplateProbe, benchmark: AssociationBenchmark, group: Group, pole: WordSet) -> Asked:
+    """As many masks as the attribute has pieces; in the prior the group is one mask, however long it is."""
+    for template in benchmark.templates:
+        for at, attribute in enumerate(pole.examples):
+            pieces = probe.pieces(attribute, template, ATTRIBUTE)
+            prior = probe.masked(template, None, None, len(pieces), ATTRIBUTE) if pieces else None
+            for word in group.words if prior else ():
+                given = probe.masked(template, word, None, len(pieces), ATTRIBUTE)
+                if given and prior:
+                    yield at, (given._replace(tokens=pieces), prior._replace(tokens=pieces))
+
+
+def _causal_asks(probe: TemplateProbe, benchmark: AssociationBenchmark, group: Group, pole: WordSet) -> Asked:
+    """The rest of the sentence from the attribute on, given the group, and given a neutral word in its place."""
+    for template in benchmark.templates:
+        for at, attribute in enumerate(pole.examples):
+            prior = probe.causal(template, benchmark.neutral, attribute)
+            for word in group.words if prior else ():
+                given = probe.causal(template, word, attribute)
+                if given and prior and given.tokens == prior.tokens:
+                    yield at, (given, prior)

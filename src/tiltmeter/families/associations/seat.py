@@ -1,0 +1,165 @@
+"""SEAT and WEAT: effect sizes with bootstrap intervals, exact or sampled permutation p, and averages over tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest
+from tiltmeter.families.associations.facts import Facts, Floats, counted, fact, too_few, with_interval_above_zero
+from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.measures.kit.vectors import association
+from tiltmeter.measures.mean_abs_effect import mean_abs_effect
+from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
+from tiltmeter.probes.pooling import Passage
+from tiltmeter.probes.work import Advance
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
+from tiltmeter.stats.significance import SHUFFLES, split_p
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIDES = ("X", "Y", "A", "B")
+QUANTITY = "s(w, A, B)"
+
+
+def ask_seat(probe: EmbeddingProbe | StaticProbe, tests: Sequence[AssociationTest], advance: Advance | None = None) -> Facts:
+    """The association s(w, A, B) of every target of every test; of attributes only whether they have a vector."""
+    texts = sorted({text for test in tests for words in test.sets for text in words.examples})
+    vectors = probe.vectors([Passage(text, (0, len(text))) for text in texts], advance)
+    at = {text: n for n, text in enumerate(texts)}
+    facts = Facts()
+    for test in tests:
+        sets = [vectors.rows[[at[text] for text in words.examples]].astype(np.float64) for words in test.sets]
+        usable = [np.asarray(np.isfinite(rows).all(axis=1)) for rows in sets]
+        values = [np.full(len(rows), np.nan) for rows in sets]
+        x, y, a, b = (rows[keep] for rows, keep in zip(sets, usable, strict=True))
+        if min(map(len, (x, y, a, b))) >= FEWEST:
+            values[0][usable[0]], values[1][usable[1]] = association(x, a, b), association(y, a, b)
+        for side, words, keep, of_words in zip(SIDES, test.sets, usable, values, strict=True):
+            facts.rows += [
+                fact(
+                    "seat", probe.label, domain=test.domain, test=test.name, set=side, category=words.category, text=text,
+                    quantity=QUANTITY, value=float(value), usable=bool(there), reason=vectors.reasons.get(at[text]),
+                )
+                for text, value, there in zip(words.examples, of_words, keep, strict=True)
+            ]  # fmt: skip
+    return facts
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test as it was answered: associations of the usable targets, counts of all sets, and what is missing."""
+
+    name: str
+    x: Floats
+    y: Floats
+    sizes: Mapping[str, int]
+    missing: Counter[str]
+    texts: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def few(self) -> list[tuple[str, int]]:
+        """The sets with too few usable words."""
+        return [(side, n) for side, n in self.sizes.items() if n < FEWEST]
+
+
+def tests_of(rows: pd.DataFrame) -> Iterator[Test]:
+    """The tests of one model, benchmark and scorer."""
+    for name, ours in rows.groupby("test", sort=False):
+        there = ours[ours["usable"].astype(bool)]
+        sides = {side: there[there["set"] == side] for side in SIDES}
+        lacking = ours[~ours["usable"].astype(bool)]
+        yield Test(
+            str(name),
+            sides["X"]["value"].to_numpy(dtype=np.float64),
+            sides["Y"]["value"].to_numpy(dtype=np.float64),
+            {side: len(part) for side, part in sides.items()},
+            Counter(str(reason) for reason in lacking["reason"]),
+            (tuple(sides["X"]["text"]), tuple(sides["Y"]["text"])),
+        )
+
+
+def judge_seat(
+    rows: pd.DataFrame, blank: Estimate, averages: Mapping[str, Sequence[str]], settings: Settings
+) -> Iterator[Estimate]:
+    """Every test, Holm-corrected over all of them; then the mean |d| of the sets of tests that papers report."""
+    estimates, draws = [], {}
+    for test in tests_of(rows):
+        estimate, draws[test.name] = _judge(test, blank, settings)
+        estimates.append(estimate)
+    estimates = corrected(estimates)
+    yield from estimates
+    values = {estimate.group: estimate.value for estimate in estimates if np.isfinite(estimate.value)}
+    for domain, names in averages.items():
+        run = [name for name in names if name in values]
+        if len(run) < 2:
+            continue
+        value = float(mean_abs_effect(np.array([values[name] for name in run])))
+        moved = mean_abs_effect(np.stack([draws[name] for name in run], axis=-1))
+        absent = len(names) - len(run)
+        note = f"over {', '.join(run)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
+        known = replace(blank, measure="mean_abs_effect", by="family", group=domain, n=len(run), value=value, note=note)
+        yield with_interval_above_zero(known, moved, settings.confidence)
+
+
+def _judge(test: Test, blank: Estimate, settings: Settings) -> tuple[Estimate, Floats]:
+    """One test over the words that have a vector; missing where a set has too few of them or nothing varies."""
+    nothing = np.full(1, np.nan)
+    known = replace(blank, measure="effect_size", by="test", group=test.name, **counted(test.missing))
+    known = replace(known, n=len(test.x) + len(test.y))
+    if test.few:
+        why = f" ({', '.join(test.missing)})" if test.missing else ""
+        return replace(known, note=too_few(test.few, FEWEST, "word", why)), nothing
+    value = float(effect_size(test.x, test.y))
+    if np.isnan(value):
+        return replace(known, note="undefined: the associations have no spread"), nothing
+    p, exact = split_p(test.x, test.y, generator(settings.seed, "splits", test.name))
+    note = f"exact p over {comb(known.n, len(test.x)):,} splits" if exact else f"p from {SHUFFLES:,} shuffles"
+    note += "; X and Y of unequal size" if len(test.x) != len(test.y) else ""
+    draws = effect_draws(test.x, test.y, generator(settings.seed, "bootstrap", test.name), settings.resamples)
+    low, high = effect_interval(value, draws, (len(test.x), len(test.y)), settings.confidence)
+    return replace(known, value=value, p=p, note=note, low=low, high=high), draws
+
+
+def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int) -> Floats:
+    """d with the targets of X and of Y drawn anew. A and B stay as they are, as in the test that p comes from.
+
+    Drawing them too would unbalance the frames that sentences of A and B share, and so shrink every d.
+    """
+    return effect_draws_alike([(x, y)], rng, resamples)[0]
+
+
+def effect_draws_alike(sets: Sequence[tuple[Floats, Floats]], rng: np.random.Generator, resamples: int) -> list[Floats]:
+    """The same for several models: the same targets are drawn for all of them."""
+    index = [rng.integers(0, len(targets), (resamples, len(targets))) for targets in sets[0]]
+    return [effect_size(x[index[0]], y[index[1]]) for x, y in sets]
+
+
+def effect_interval(value: float, draws: Floats, sizes: tuple[int, int], confidence: float) -> tuple[float, float]:
+    """An interval of d on Fisher's scale, as wide as the bootstrap is there (docs/intervals.md).
+
+    d is the correlation of s with belonging to X, times a constant, so it has an end on either side; percentiles of
+    draws crowd there, and with the eight words of a usual set they hold the truth too seldom. The width is the middle
+    68 % of the draws (a draw of one word only has no end), widened for the spread lost in small sets, by Student's t.
+    """
+    from scipy.stats import t
+
+    n = sum(sizes)
+    most = float(np.sqrt(n * (n - 1) / (sizes[0] * sizes[1])))
+    defined = draws[np.isfinite(draws)]
+    if len(defined) < MINIMUM_RESAMPLES or abs(value) >= most * (1 - 1e-9):
+        return np.nan, np.nan
+    low, high = np.arctanh(np.clip(np.percentile(defined, [15.87, 84.13]) / most, -1 + 1e-9, 1 - 1e-9))
+    reach = float(t.ppf(0.5 + confidence / 2, n - 2)) * (high - low) / 2 * np.sqrt(n / (n - 2))
+    if not reach:
+        return np.nan, np.nan
+    ends = most * np.tanh(np.arctanh(value / most) + np.array([-reach, reach]))
+    return float(ends[0]), float(ends[1])

@@ -1,0 +1,111 @@
+"""What models said, before anybody judges: the same type for every family, in memory and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.display import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Answers(Shown):
+    """Tables of one family about one or more models and benchmarks, the items they are about, and where they came from.
+
+    The first table is the main one. Each is a Parquet file of a run folder, by its name. `attachments` are larger files
+    that belong to the answers (path in the run folder → where it lies now), such as every token that was read.
+    """
+
+    family: str
+    tables: Mapping[str, pd.DataFrame]
+    items: pd.DataFrame
+    manifests: tuple[dict[str, Any], ...] = ()
+    attachments: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The main table."""
+        return next(iter(self.tables.values()))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The main table."""
+        return self.table
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def get(self, name: str) -> pd.DataFrame | None:
+        """A table by name; nothing where there is none."""
+        return self.tables.get(name)
+
+    @property
+    def models(self) -> list[str]:
+        """In the order in which they were asked."""
+        return list(dict.fromkeys(map(str, self.table["model"])))
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """In the order in which they were asked."""
+        return list(dict.fromkeys(map(str, self.table["benchmark"])))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Answers]) -> Answers:
+        """Several models or benchmarks of one family together."""
+        import pandas as pd
+
+        names = dict.fromkeys(name for part in parts for name in part.tables)
+        tables = {name: _together([part.tables[name] for part in parts if name in part.tables]) for name in names}
+        items = pd.concat([part.items for part in parts], ignore_index=True)
+        return cls(
+            parts[0].family,
+            tables,
+            items.drop_duplicates(["benchmark", "item"], ignore_index=True),
+            tuple(manifest for part in parts for manifest in part.manifests),
+            {path: place for part in parts for path, place in part.attachments.items()},
+        )
+
+    def where(self, **wanted: str | Sequence[str]) -> Answers:
+        """The rows with these values of these columns; tables without such a column stay as they are."""
+
+        def kept(frame: pd.DataFrame) -> pd.DataFrame:
+            for column, values in wanted.items():
+                if column in frame:
+                    frame = frame[frame[column].isin([values] if isinstance(values, str) else list(values))]
+            return frame.reset_index(drop=True)
+
+        return self.mapped(kept)
+
+    def mapped(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Answers:
+        """The same with every table, and the items, changed."""
+        tables = {name: change(frame) for name, frame in self.tables.items()}
+        return replace(self, tables=tables, items=change(self.items))
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the tables, items.parquet and a manifest: a folder that every command reads as a run."""
+        from tiltmeter.storage.files import write_json
+        from tiltmeter.storage.provenance import software
+
+        self.write_tables(Path(folder))
+        manifest = software() | {"status": "finished", "families": {self.family: list(self.tables)}}
+        write_json(Path(folder) / "manifest.json", manifest | {"evaluations": list(self.manifests)})
+        return Path(folder)
+
+    def write_tables(self, folder: Path) -> None:
+        """Writes the tables and the items alone."""
+        from tiltmeter.storage.files import write_frame
+
+        for name, frame in (*self.tables.items(), ("items", self.items)):
+            write_frame(folder / f"{name}.parquet", frame)
+
+
+def _together(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Frames below each other; empty ones would only blur what kind of numbers a column holds."""
+    import pandas as pd
+
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else frames[0]

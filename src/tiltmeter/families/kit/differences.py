@@ -1,0 +1,38 @@
+"""The difference of two paired numbers: its interval and p, from draws that were made alike for both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.resampling import Floats, percentile_interval
+from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
+from tiltmeter.stats.significance import bootstrap_p
+
+
+def paired_difference(
+    known: Difference,
+    values: Sequence[float],
+    draws: Sequence[Floats],
+    measure: Entry,
+    settings: Settings,
+    p: float | None = None,
+) -> Difference:
+    """The first value less the second; `p` from the draws unless an exact test gave one."""
+    difference = values[0] - values[1]
+    known = replace(known, value=values[0], baseline_value=values[1], difference=difference)
+    known = known if p is None else replace(known, p=p)
+    if np.isnan(difference):
+        return replace(known, note="undefined for one of the two models")
+    moved = draws[0] - draws[1]
+    moved = moved[~np.isnan(moved)]
+    if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) == 0 and difference != 0):
+        return replace(known, note="too few items: no resample differs")
+    if measure.constant("BOUNDED", False):  # see bounded_interval: take out the bias of resampling
+        moved = moved - (moved.mean() - difference)
+    low, high = percentile_interval(moved, settings.confidence)
+    return replace(known, low=low, high=high, p=bootstrap_p(moved) if p is None else p)

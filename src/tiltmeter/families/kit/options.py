@@ -1,0 +1,74 @@
+"""Options of a family: fields of a dataclass, from which the command line reads its flags and their help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from tiltmeter.errors import TiltmeterError
+
+
+def option(default: Any, about: str, *flags: str, chooses: bool = False) -> Any:
+    """A field of an `Options` dataclass. `about` is its help, `flags` its names where they are not the field's own.
+
+    One that `chooses` names what is computed: given alone, it leaves out the default benchmarks of other families.
+    """
+    metadata = {"help": about, "flags": flags, "chooses": chooses}
+    if isinstance(default, list | dict | set):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """For a family that has none."""
+
+
+def options_from(kind: type, given: Mapping[str, Any]) -> Any:
+    """The options of a family out of all that were given. A path may be given as text, and a list as its one member."""
+    hints = get_type_hints(kind)
+    ours = {one.name: given[one.name] for one in fields(kind) if one.name in given}
+    return kind(**{name: _as(hints[name], value) for name, value in ours.items()})
+
+
+def _as(hint: Any, value: Any) -> Any:
+    if is_several(hint):
+        (member,) = get_args(hint)[:1]
+        return tuple(_as(member, each) for each in ([value] if isinstance(value, str | Path) else value))
+    return Path(value) if Path in (hint, *get_args(hint)) and isinstance(value, str) else value
+
+
+def is_several(hint: Any) -> bool:
+    """Whether an option can be given more than once."""
+    return get_origin(hint) in (Sequence, tuple, list)
+
+
+def changed(options: Any) -> list[str]:
+    """Names of the options that are not at their default."""
+    return [one.name for one in fields(options) if getattr(options, one.name) != _default(one)]
+
+
+def chosen(options: Any) -> bool:
+    """Whether one of the options that name what is computed was given."""
+    return any(one.metadata.get("chooses") for one in fields(options) if one.name in changed(options))
+
+
+def flag_of(kind: type, name: str) -> str:
+    """How an option is called on the command line."""
+    (one,) = (one for one in fields(kind) if one.name == name)
+    long = [flag for flag in one.metadata.get("flags", ()) if flag.startswith("--")]
+    return long[0] if long else f"--{name.replace('_', '-')}"
+
+
+def refuse_unknown(given: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+    """Refuses an option that no family has."""
+    known = {one.name for kind in kinds.values() for one in fields(kind)}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise TiltmeterError(f"There is no option '{unknown[0]}'. Options: {', '.join(sorted(known))}.")
+
+
+def _default(one: Any) -> Any:
+    return one.default_factory() if one.default_factory is not MISSING else one.default

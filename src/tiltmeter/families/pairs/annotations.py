@@ -1,0 +1,46 @@
+"""What people said about a pair: how many annotators named its bias type."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks.pairs import bias_type_name
+
+
+def votes(items: Any, source: str | None = None) -> dict[str, tuple[int, int]]:
+    """Item → (annotators that named its bias type, annotators). Items without annotations are not there.
+
+    `source` is a benchmark (a name or a file) whose annotations go to the items of the same two sentences.
+    """
+    own = {row["item"]: _count(row["extra"], row["bias_type"]) for row in items.to_dict("records")}
+    if source:
+        own |= _borrowed(items, source)
+    return {item: found for item, found in own.items() if found is not None}
+
+
+def _borrowed(items: Any, source: str) -> dict[str, tuple[int, int] | None]:
+    donor = items_table(load_benchmark(source)).to_dict("records")
+    by_text = {(row["stereo"], row["anti"]): row["extra"] for row in donor}
+    return {
+        row["item"]: _count(by_text[row["stereo"], row["anti"]], row["bias_type"])
+        for row in items.to_dict("records")
+        if (row["stereo"], row["anti"]) in by_text
+    }
+
+
+def _count(extra: str, bias_type: str) -> tuple[int, int] | None:
+    """Each annotator gave a list of bias types, possibly empty."""
+    given = json.loads(extra).get("annotations")
+    if isinstance(given, str):
+        try:
+            given = ast.literal_eval(given)
+        except (ValueError, SyntaxError):
+            return None
+    if not isinstance(given, list) or not given:
+        return None
+    named = [{bias_type_name(str(label)) for label in (one if isinstance(one, list) else [one])} for one in given]
+    return sum(bias_type in labels for labels in named), len(named)

@@ -1,0 +1,153 @@
+"""Asking about pairs: a model, a benchmark and some scorers to a table of sentence scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item
+from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.catalog import Entry
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.families.pairs.check import check, check_alignment, choose_scorers, scorers_for
+from tiltmeter.families.pairs.options import Options
+from tiltmeter.models import LanguageModel
+from tiltmeter.probes import Block, LikelihoodProbe, likelihood
+from tiltmeter.probes.work import Advance
+from tiltmeter.scorers import tokens_of
+from tiltmeter.storage.observations import ObservationCache
+from tiltmeter.storage.places import observations_folder
+from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCORE_COLUMNS = ("model", "benchmark", "item", "role", "scorer", "score", "n_tokens", "reason", *GROUP_COLUMNS)
+"""One row per sentence and scorer. Where `score` is not a number, `reason` says why."""
+STUDIED = {"masked": ("shuffled-0",), "causal": ()}
+"""Views that no scorer reads. A run by all scorers keeps them too, so that no study has to ask its models again."""
+
+
+def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) -> Answers:
+    """Scores every sentence of a benchmark by the scorers named, or by all that apply.
+
+    One shared model pass serves all of them. Observations are kept in the cache, so that a second call, another scorer of
+    the same view, or a run after an interruption computes only what is missing.
+    """
+    names = scorers_for(model.kind, options.scorers, model.name, {*how.kinds, model.kind})
+    check(benchmark, [Known(model.name, model.kind, model)], replace(options, scorers=names))
+    chosen = choose_scorers(model, benchmark, names)
+    views = _views(chosen, model)
+    store = _store(model, benchmark, how.cache, options.alignment)
+    more = STUDIED[model.kind] if store.folder and not options.scorers else ()  # without a cache nothing can keep them
+    asked = sorted({*views.values(), *more})
+    with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
+        probe = LikelihoodProbe(model, store, batch_tokens=how.batch_tokens, alignment=options.alignment, advance=advance)
+        blocks = probe.observe(benchmark.asked_items, asked)
+        parts = [_score_block(next(blocks), chosen, views)]
+        items = items_table(benchmark)  # here, because a GPU is at work on the next block by now
+        parts += [_score_block(block, chosen, views) for block in blocks]
+    attachments = _attachments(model, benchmark, store, asked)
+    manifest = {
+        "family": benchmark.family,
+        "model": model_facts(model),
+        "benchmark": benchmark_facts(benchmark, scored_items=len(benchmark.asked_items)),
+        "scorers": [entry.name for entry in chosen],
+        "views": list(asked),
+        "alignment": options.alignment,
+        "observations": {"key": store.key},
+        "attachments": list(attachments),
+        **probe.work.counts(),
+    }
+    scores = scores_table(parts, model.name, benchmark.name)
+    return Answers(benchmark.family, {"scores": scores}, items, (manifest,), attachments)
+
+
+def observe(
+    model: LanguageModel,
+    benchmark: Benchmark,
+    view: str,
+    *,
+    cache: bool | str | Path = True,
+    alignment: str = "auto",
+    advance: Advance | None = None,
+) -> pa.Table:
+    """The token observations of one more view, from the cache where a run or an earlier call has left them."""
+    check_alignment(alignment)
+    store = _store(model, benchmark, cache, alignment)
+    blocks = LikelihoodProbe(model, store, alignment=alignment, advance=advance).observe(benchmark.asked_items, [view])
+    return pa.concat_tables(block.tables[view] for block in blocks)
+
+
+def scores_table(parts: Sequence[dict[str, Any]], model: str, benchmark: str) -> pd.DataFrame:
+    """The columns of scores.parquet: the blocks of one model and benchmark together."""
+    import pandas as pd
+
+    frame = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
+    frame.insert(0, "model", model)
+    frame.insert(1, "benchmark", benchmark)
+    return frame[list(SCORE_COLUMNS)]
+
+
+def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
+    """Scorer to view. Where AULA is asked for, AUL reads the same pass.
+
+    Not in half precision: the kernels that give attention round so differently there that preferences flip.
+    """
+    views = {entry.name: str(entry.constant("VIEW")) for entry in chosen}
+    if "unmasked_attention" in views.values() and model.precision in ("fp32", "tf32"):
+        views = {name: "unmasked_attention" if view == "unmasked" else view for name, view in views.items()}
+    return views
+
+
+def _store(model: LanguageModel, benchmark: Benchmark, cache: bool | str | Path, alignment: str) -> ObservationCache:
+    """What is known of this model's tokens on this benchmark; the view is a part of it."""
+    cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
+    key = identity(model, data=benchmark.data_hash, alignment=alignment, blocks=cut)
+    return ObservationCache(observations_folder(cache), key)
+
+
+def _attachments(
+    model: LanguageModel, benchmark: Benchmark, store: ObservationCache, views: Sequence[str]
+) -> dict[str, Path]:
+    """Every token that was read: where it goes in a run folder, and where the cache has it."""
+    if store.folder is None:
+        return {}
+    place = f"observations/{model.name.replace('/', '--')}/{benchmark.name}"
+    return {
+        f"{place}/{view}/{block.name}": block
+        for view in views
+        for block in sorted((store.folder / view).glob("block-*.parquet"))
+    }
+
+
+def _score_block(block: Block, chosen: Sequence[Entry], views: dict[str, str]) -> dict[str, Any]:
+    """Columns of the scores table for one block of items."""
+    sentences = [(item, role) for item in block.items for role in item.texts]
+    keys = [(item.id, role) for item, role in sentences]
+    tokens = {view: tokens_of(block.tables[view], keys) for view in set(views.values())}
+    scored = [entry.function(tokens[views[entry.name]]) for entry in chosen]
+    n = len(chosen)
+    columns: dict[str, Any] = {
+        "item": [item for item, _ in keys] * n,
+        "role": [role for _, role in keys] * n,
+        "scorer": [entry.name for entry in chosen for _ in keys],
+        "score": np.concatenate([scores.value for scores in scored]),
+        "n_tokens": np.concatenate([scores.n_tokens for scores in scored]),
+        "reason": np.concatenate([scores.reason for scores in scored]),
+    }
+    for column in GROUP_COLUMNS:
+        columns[column] = [_group(item, column) for item, _ in sentences] * n
+    assert set(columns) | {"model", "benchmark"} == set(SCORE_COLUMNS)
+    return columns
+
+
+def _group(item: Item, column: str) -> str | None:
+    value = getattr(item, column)
+    return None if value is None else str(value)

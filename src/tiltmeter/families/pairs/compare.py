@@ -1,0 +1,77 @@
+"""Two models on the same pairs: the paired difference of every measure, with interval and p."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.differences import paired_difference
+from tiltmeter.families.pairs.paired import Paired, pair_up
+from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.measured import has_exact_test, sides_of, stratum_of
+from tiltmeter.stats.resampling import Sample, bootstrap_alike, generator, statistic
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import binomial_p
+
+
+def compare(
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference]:
+    """The first model less the second, over the items that both have scores for.
+
+    The same items are drawn for both, so what the models share cancels. p: exact McNemar test for bias_score (over the
+    pairs on which the two disagree), else from the bootstrap of the difference; Holm-corrected over groups.
+    """
+    pairs = pair_up(answers, by)
+    reference = {(paired.benchmark, paired.scorer): paired for paired in pairs if paired.model == second}
+    for ours in (paired for paired in pairs if paired.model == first):
+        theirs = reference.get((ours.benchmark, ours.scorer))
+        if theirs is not None:
+            for measure in measures:
+                if ours.supports(measure) and theirs.supports(measure):
+                    yield from _all_groups(ours, theirs, measure, by, settings)
+
+
+def _all_groups(ours: Paired, theirs: Paired, measure: Entry, by: Sequence[str], settings: Settings) -> Iterator[Difference]:
+    yield _difference(ours, theirs, measure, "all", "all", settings)
+    for column in by:
+        if column == "all" or not ours.groups[column].notna().any():
+            continue
+        rows = []
+        for name in sorted(ours.groups[column].dropna().unique()):
+            here, there = (paired.take((paired.groups[column] == name).to_numpy()) for paired in (ours, theirs))
+            rows.append(_difference(here, there, measure, column, name, settings))
+        yield from corrected(rows)
+
+
+def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: str, settings: Settings) -> Difference:
+    n_all = len(set(ours.groups["item"]) | set(theirs.groups["item"]))
+    ours, theirs = _common(ours.complete_for(measure)[0], theirs.complete_for(measure)[0])
+    place = (ours.benchmark, "pairs", ours.scorer, measure.name, by, group, ours.model, theirs.model)
+    known = Difference(*place, n=len(ours), n_missing=n_all - len(ours))
+    if not len(ours):
+        return replace(known, note="no common complete items")
+    samples = [paired.sample(stratum_of(measure)) for paired in (ours, theirs)]
+    values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
+    rng = generator(settings.seed, "bootstrap", ours.benchmark, by, group, measure.name)
+    draws = bootstrap_alike(measure, samples, rng, settings.resamples)
+    p = _mcnemar(measure, samples) if has_exact_test(measure) else None
+    return paired_difference(known, values, draws, measure, settings, p)
+
+
+def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
+    """The items both have, in the same order."""
+    position = {item: n for n, item in enumerate(theirs.groups["item"])}
+    here = np.array([n for n, item in enumerate(ours.groups["item"]) if item in position], dtype=np.int64)
+    there = np.array([position[item] for item in ours.groups["item"] if item in position], dtype=np.int64)
+    return ours.take(here), theirs.take(there)
+
+
+def _mcnemar(measure: Entry, samples: Sequence[Sample]) -> float:
+    """Exact test on the items that one model decides one way and the other does not."""
+    ours, theirs = (sides_of(measure, sample) > 0 for sample in samples)
+    return binomial_p(int((ours & ~theirs).sum()), int((theirs & ~ours).sum()))

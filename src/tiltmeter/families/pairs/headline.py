@@ -1,0 +1,49 @@
+"""Which of many numbers sums up a model on a benchmark of pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu")
+SCORERS = (
+    "cps", "aul", "aula", "sss", "pll", "all_masked", "causal", "causal_mean", "stereoset_masked", "stereoset_causal",
+)  # fmt: skip
+"""One of each idea first; variants that follow somebody's code come behind."""
+HEADLINE = {
+    "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
+    "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
+}
+
+
+def averaged_over_targets(benchmark: str) -> bool:
+    """Whether a benchmark's own score is averaged over targets, as StereoSet's authors do; others count every pair alike."""
+    return benchmark.startswith("stereoset")
+
+
+def headline(rows: pd.DataFrame) -> Any | None:
+    """The overall row that best sums up a model: a percentage of preferences by the most established scorer there is."""
+    overall = rows[(rows["by"] == "all") & rows["value"].notna() & rows["neutral"].notna()]
+    averaged = averaged_over_targets(str(rows["benchmark"].iloc[0]))
+    for measure in ("ss", "bias_score") if averaged else ("bias_score", "ss"):
+        for scorer in (*HEADLINE[measure], *sorted(overall["scorer"].unique())):
+            named = overall[(overall["measure"] == measure) & (overall["scorer"] == scorer)]
+            if len(named):
+                return named.iloc[0]
+    return None
+
+
+def types_of(rows: pd.DataFrame, head: Any) -> pd.DataFrame:
+    """The bias types of what a headline is about."""
+    return _taken_apart(rows, head, "bias_type")
+
+
+def directions_of(rows: pd.DataFrame, head: Any) -> pd.DataFrame:
+    """The directions of what a headline is about."""
+    return _taken_apart(rows, head, "direction")
+
+
+def _taken_apart(rows: pd.DataFrame, head: Any, by: str) -> pd.DataFrame:
+    return rows[(rows["scorer"] == head["scorer"]) & (rows["measure"] == head["measure"]) & (rows["by"] == by)]

@@ -1,0 +1,16 @@
+"""How pairs are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tiltmeter.families.kit.options import option
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which scores of a sentence are computed, and how the words that differ are found."""
+
+    scorers: Sequence[str] = option((), "Scorer; repeatable. Default: all that apply.", "-s", "--scorer", chooses=True)
+    alignment: str = option("auto", "auto, or difflib also where a context marks the fill.")

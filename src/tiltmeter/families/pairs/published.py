@@ -1,0 +1,131 @@
+"""Scores that others published, taken in as if we had computed them: per-pair CrowS tables, StereoSet predictions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
+from tiltmeter.benchmarks.crows_pairs import COLUMNS, type_notes
+from tiltmeter.benchmarks.kit.items import items_table, make_benchmark
+from tiltmeter.benchmarks.pairs import check_fields, table_items
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.pairs.ask import scores_table
+from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.provenance import benchmark_facts
+from tiltmeter.storage.tables import decode, read_bytes, read_table, require_columns
+
+Scores = dict[tuple[str, str], float]
+"""By item and role."""
+SCORE_COLUMN_OF_ROLE = {"stereo": "sent_more_score", "anti": "sent_less_score"}
+
+
+def published(
+    path: str | Path,
+    *,
+    model: str | None = None,
+    scorer: str = "imported",
+    benchmark: Benchmark | str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    data_dir: str | Path | None = None,
+    encoding: str | None = None,
+) -> Answers:
+    """Scores from a published file.
+
+    A table with sent_more, sent_less and a score column for each (what nyu-mll's metric.py writes), columns mapped as
+    for `pairs` plus `stereo_score` and `anti_score`; or StereoSet's predictions JSON, joined with the benchmark's items.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise TiltmeterError(f"There is no file {file}.")
+    if file.suffix.lower() == ".json":
+        parts = _stereoset_predictions(file, benchmark, data_dir)
+    else:
+        parts = [_score_table(file, dict(columns or {}), encoding)]
+    imported = {"file": str(file), "sha256": file_sha256(file), "model": model, "scorer": scorer}
+    return Answers.concat([_answers(bench, scores, model or file.stem, scorer, imported) for bench, scores in parts])
+
+
+def _answers(bench: Benchmark, scores: Scores, model: str, scorer: str, imported: dict[str, Any]) -> Answers:
+    keys = [(item, role) for item in bench.asked_items for role in item.texts]
+    columns: dict[str, Any] = {
+        "item": [item.id for item, _ in keys],
+        "role": [role for _, role in keys],
+        "scorer": scorer,
+        "score": [scores.get((item.id, role), np.nan) for item, role in keys],
+        "n_tokens": -1,
+        "reason": [None if (item.id, role) in scores else "no score in the imported file" for item, role in keys],
+    } | {column: [getattr(item, column) for item, _ in keys] for column in GROUP_COLUMNS}
+    table = scores_table([columns], model, bench.name)
+    manifest = {"family": bench.family, "imported": imported, "benchmark": benchmark_facts(bench)}
+    return Answers(bench.family, {"scores": table}, items_table(bench), (manifest,))
+
+
+def _score_table(file: Path, columns: dict[str, str], encoding: str | None) -> tuple[Benchmark, Scores]:
+    """Items and scores, aligned by row: two rows of the same id are two different items, never mixed up."""
+    score_columns = {role: columns.pop(f"{role}_score", name) for role, name in SCORE_COLUMN_OF_ROLE.items()}
+    check_fields(columns)
+    rows = read_table(file, encoding)
+    require_columns(rows, list(score_columns.values()), file)
+    mapping = COLUMNS | columns
+    if "id" not in columns and "id" not in rows[0] and "index" in rows[0]:
+        mapping["id"] = "index"
+    require_columns(rows, [mapping["stereo"], mapping["anti"]], file)
+    pairs = list(table_items(rows, mapping))
+    bench = make_benchmark(file.stem, pairs, source=str(file), sha256=file_sha256(file), notes=tuple(type_notes(pairs)))
+    kept_rows = [row for (_, item), row in zip(pairs, rows, strict=True) if not isinstance(item, str)]
+    scores: Scores = {
+        (item.id, role): value
+        for item, row in zip(bench.items, kept_rows, strict=True)
+        for role, column in score_columns.items()
+        if (value := _number(row.get(column))) is not None
+    }
+    return bench, scores
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _stereoset_predictions(
+    file: Path, benchmark: Benchmark | str | Path | None, data_dir: str | Path | None
+) -> list[tuple[Benchmark, Scores]]:
+    """Both parts, each under a name of its own: the authors evaluate them apart."""
+    if not isinstance(benchmark, Benchmark):
+        benchmark = load_benchmark(benchmark or "stereoset", data_dir=data_dir)
+    try:
+        parts = json.loads(decode(read_bytes(file), file))
+        scores = {row["id"]: float(row["score"]) for part in parts.values() for row in part}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise TiltmeterError(
+            f"{file} is not in the layout of StereoSet's predictions: a list of id and score for each part."
+        ) from None
+    known = {
+        (item.id, role): scores[item.extra[f"{role}_id"]]
+        for item in benchmark.items
+        for role in item.texts
+        if item.extra.get(f"{role}_id") in scores
+    }
+    if not known:
+        raise TiltmeterError(f"No sentence id of {file} is in {benchmark.name}; is it the right benchmark?")
+    return [
+        (replace(benchmark, name=name, items=items), known)
+        for name, part in (("stereoset", "intrasentence"), ("stereoset-intersentence", "intersentence"))
+        if (items := _scored_part(benchmark, part, known))
+    ]
+
+
+def _scored_part(benchmark: Benchmark, part: str, scores: Scores) -> tuple[Item, ...]:
+    """The items of a part that have scores: intersentence items too, although we compute none of our own for them."""
+    items = (item for item in benchmark.items if item.extra.get("part", "intrasentence") == part)
+    return tuple(replace(item, scored=True) for item in items if any((item.id, role) in scores for role in item.texts))

@@ -1,0 +1,71 @@
+"""Two models on the same slots: the paired difference of every measure, with interval and p."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.differences import paired_difference
+from tiltmeter.families.slots.estimate import SCORER, Pair, pairs_of, parts_of, sample_of, stream_of, there_for
+from tiltmeter.families.slots.fills import Fills, fills_of
+from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.measured import stratum_of
+from tiltmeter.stats.resampling import bootstrap_alike, statistic
+from tiltmeter.stats.settings import Settings
+
+
+def compare(
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference]:
+    """The first model less the second, over the sentences that both could be asked about.
+
+    The same sentences are drawn for both, so what the models share cancels. p is from the bootstrap of the difference;
+    Holm-corrected over the groups, or the gaps, of a measure.
+    """
+    filled = list(fills_of(answers, by))
+    reference = {fills.benchmark: fills for fills in filled if fills.model == second}
+    for ours in (fills for fills in filled if fills.model == first and fills.benchmark in reference):
+        theirs = reference[ours.benchmark]
+        for measure in measures:
+            for (suffix, name, here), (_, _, there) in zip(parts_of(ours, by), parts_of(theirs, by), strict=True):
+                yield from corrected(list(_all_groups(aligned(here, there), measure, suffix, name, settings)))
+
+
+def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
+    """Both on the sentences that both could be asked about, in the order of the first."""
+    place = {item: n for n, item in enumerate(theirs.groups["item"]) if theirs.reason[n] is None}
+    items = zip(ours.groups["item"], ours.reason, strict=True)
+    here = np.array([n for n, (item, why) in enumerate(items) if why is None and item in place], dtype=np.int64)
+    there = np.array([place[item] for item in ours.groups["item"].iloc[here]], dtype=np.int64)
+    return ours.take(here), theirs.take(there)
+
+
+def _all_groups(
+    fills: tuple[Fills, Fills], measure: Entry, suffix: str, name: str, settings: Settings
+) -> Iterator[Difference]:
+    pairs, sign = pairs_of(fills[0], measure)
+    by = f"gap{suffix}" if sign else f"group{suffix}"
+    for pair in pairs:
+        yield _difference(fills, measure, pair, (by, f"{sign.join(filter(None, pair))}{name}"), settings)
+
+
+def _difference(
+    fills: tuple[Fills, Fills], measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings
+) -> Difference:
+    ours, theirs = fills
+    there = [there_for(measure, each.columns(*pair)) for each in fills]
+    n = int(min(at.sum() for at in there)) if len(ours) else 0
+    place = (ours.benchmark, "slots", SCORER, measure.name, *label, ours.model, theirs.model)
+    known = Difference(*place, n=n, n_missing=len(ours) - n)
+    if ours.k != theirs.k or ours.among != theirs.among:
+        return replace(known, note="not computed: the two were ranked otherwise (another top k, or another kind of model)")
+    if not n:
+        return replace(known, note="not computed: no sentence has a match of both models")
+    samples = [sample_of(each, pair, stratum_of(measure)) for each in fills]
+    values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
+    draws = bootstrap_alike(measure, samples, stream_of(settings, ours.benchmark, label[0]), settings.resamples)
+    return paired_difference(known, values, draws, measure, settings)

@@ -1,0 +1,146 @@
+"""Judging slots: which terms fill them, to mps, mnt, gaps and coverage, each with an interval and its counts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.slots.fills import Fills, fills_of
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.measured import has_exact_test, interval_of, neutral_of, stratum_of, wins_and_losses
+from tiltmeter.stats.resampling import Floats, Sample, bootstrap, exchanged, generator, statistic
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import binomial_p, holm, permutation_p
+
+SCORER = "slots"
+AMONG_CANDIDATES = "ranked among the listed terms, not among the vocabulary"
+GAP, AHEAD = " − ", " > "
+Pair = tuple[str, str | None]
+
+
+def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+    """Every measure for every model and benchmark: `by` is group (one group of terms) or gap (one less another).
+
+    Intervals are percentile bootstraps over sentences within bias types. p of a gap: exchanging the two groups in random
+    sentences; of a lean: the sign test. Columns in `by` with more than one value are taken apart too ("group × target").
+    """
+    for fills in fills_of(answers, by):
+        for suffix, name, part in parts_of(fills, by):
+            for measure in measures:
+                yield from _all_groups(part, measure, suffix, name, settings)
+
+
+def parts_of(fills: Fills, columns: Sequence[str]) -> Iterator[tuple[str, str, Fills]]:
+    """All sentences, then those of each value of each column, with what is added to `by` and `group`."""
+    yield "", "", fills
+    for column in columns:
+        values = sorted(fills.groups[column].dropna().unique()) if column != "all" else []
+        for value in values if len(values) > 1 else ():
+            yield f" × {column}", f", {value}", fills.take((fills.groups[column] == value).to_numpy())
+
+
+def pairs_of(fills: Fills, measure: Entry) -> tuple[list[Pair], str]:
+    """The groups, or pairs of groups, that a measure is about, and the sign that stands between a pair."""
+    groups = list(fills.rank)
+    if not any(parameter.startswith("other") for parameter in measure.parameters):
+        return [(group, None) for group in groups], ""
+    pairs: list[Pair] = list(combinations(groups, 2))
+    if not measure.constant("BOTH_WAYS", False):
+        return pairs, GAP
+    return [pair for one, other in pairs for pair in ((one, other), (str(other), one))], AHEAD
+
+
+def _all_groups(fills: Fills, measure: Entry, suffix: str, name: str, settings: Settings) -> Iterator[Estimate]:
+    pairs, sign = pairs_of(fills, measure)
+    by = f"gap{suffix}" if sign else f"group{suffix}"
+    rows = [_one(fills, measure, pair, (by, f"{sign.join(filter(None, pair))}{name}"), settings) for pair in pairs]
+    if not sign:
+        yield from rows
+        return
+    step = 2 if measure.constant("BOTH_WAYS", False) else 1  # either side is the same test
+    corrected = [p for p in holm([row.p for row in rows[::step]]) for _ in range(step)]
+    yield from (replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True))
+
+
+def there_for(measure: Entry, columns: dict[str, Floats]) -> NDArray[np.bool_]:
+    """The sentences that a measure is about: those with a match, unless it counts the others too."""
+    read = [columns[name] for name in measure.parameters if name != "k"]
+    if measure.constant("UNMATCHED") == "counted":
+        return np.ones(len(read[0]), dtype=bool)
+    return np.asarray(~np.any([np.isnan(values) for values in read], axis=0), dtype=bool)
+
+
+def sample_of(fills: Fills, pair: Pair, stratify_by: str) -> Sample:
+    """The sentences in the order of their strata, ready to be drawn from."""
+    import pandas as pd
+
+    stratum, parts = (
+        np.asarray(pd.factorize(fills.groups[column].astype(str), sort=True)[0], dtype=np.int64)
+        for column in (stratify_by, "bias_type")
+    )
+    sample = Sample.of(fills.columns(*pair), stratum, parts)
+    return replace(sample, columns={**sample.columns, "k": np.int64(fills.k)})
+
+
+def stream_of(settings: Settings, benchmark: str, by: str) -> np.random.Generator:
+    """The same sentences are drawn for all measures and models, so that what they share cancels."""
+    return generator(settings.seed, "slots", benchmark, by)
+
+
+def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings) -> Estimate:
+    """One measure of one group, or of one group less another."""
+    asked = fills.asked()
+    columns = asked.columns(*pair)
+    there = there_for(measure, columns)
+    reasons = Counter(str(reason) for reason in fills.reason if reason is not None)
+    reasons.update({f"no match in the top {fills.k}": int((~there).sum())} if not there.all() else {})
+    other = columns.get("other_rank", np.full(len(there), np.nan))
+    known = Estimate(
+        fills.model,
+        fills.benchmark,
+        "slots",
+        SCORER,
+        measure.name,
+        *label,
+        n=int(there.sum()),
+        n_missing=sum(reasons.values()),
+        n_ties=int((columns["rank"] == other).sum()),
+        neutral=neutral_of(measure),
+        missing=json.dumps(dict(reasons)) if reasons else "",
+    )
+    if not known.n:
+        return replace(known, note="no sentence has a match" if len(there) else "no sentence could be asked")
+    sample = sample_of(asked, pair, stratum_of(measure))
+    value = float(statistic(measure, sample.columns, sample.parts))
+    if np.isnan(value):
+        return replace(known, note="undefined: fewer than two sentences")
+    draws = bootstrap(measure, sample, stream_of(settings, asked.benchmark, known.by), settings.resamples)
+    low, high, note = interval_of(measure, known.n, value, draws, settings)
+    notes = [AMONG_CANDIDATES if asked.among == "candidates" else "", note, _about_k(measure, asked)]
+    p = _p_value(measure, sample, asked.benchmark, value, settings)
+    return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, notes)), p=p)
+
+
+def _about_k(measure: Entry, fills: Fills) -> str:
+    """How far down the predictions a word was looked for, where the number depends on it."""
+    depends = "k" in measure.parameters or measure.constant("UNMATCHED") == "counted"
+    return f"among the first {fills.k:,} predictions" if depends else ""
+
+
+def _p_value(measure: Entry, sample: Sample, benchmark: str, value: float, settings: Settings) -> float:
+    neutral = neutral_of(measure)
+    if np.isnan(neutral):
+        return neutral
+    if has_exact_test(measure):
+        return binomial_p(*wins_and_losses(measure, sample))
+    first, second = (name for name in measure.parameters if name != "k")
+    rng = generator(settings.seed, "exchange", benchmark)
+    return permutation_p(value, exchanged(measure, sample, (first, second), rng, settings.resamples), neutral)

@@ -1,0 +1,100 @@
+"""The best match of each group in each sentence, as arrays: what measures of slots read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.benchmarks import GROUP_COLUMNS
+from tiltmeter.benchmarks.kit.items import group_column
+from tiltmeter.families.kit.answers import Answers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+READS = frozenset({"probability", "rank", "other_probability", "other_rank", "k"})
+"""What measures of slots read: a group's best match per sentence (not a number where there is none), another group's, k."""
+
+
+@dataclass(frozen=True)
+class Fills:
+    """The best matches of one model on one benchmark: group → an array over sentences. `reason`: why one was not asked."""
+
+    model: str
+    benchmark: str
+    k: int
+    among: str
+    probability: dict[str, Floats]
+    rank: dict[str, Floats]
+    reason: NDArray[np.object_]
+    groups: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.reason)
+
+    def take(self, index: NDArray[Any]) -> Fills:
+        """Some of the sentences, by position or mask."""
+        probability, rank = (
+            {group: values[index] for group, values in of_group.items()} for of_group in (self.probability, self.rank)
+        )
+        groups = self.groups[index] if index.dtype == bool else self.groups.iloc[index]
+        return replace(
+            self, probability=probability, rank=rank, reason=self.reason[index], groups=groups.reset_index(drop=True)
+        )
+
+    def asked(self) -> Fills:
+        """The sentences that could be asked."""
+        return self.take(np.array([reason is None for reason in self.reason], dtype=bool))
+
+    def columns(self, group: str, other: str | None = None) -> dict[str, Floats]:
+        """What measures read about a group, or about it and another."""
+        ours = {"probability": self.probability[group], "rank": self.rank[group]}
+        if other is None:
+            return ours
+        return ours | {"other_probability": self.probability[other], "other_rank": self.rank[other]}
+
+
+def fills_of(answers: Answers, extra_columns: Sequence[str] = ()) -> Iterator[Fills]:
+    """Every model and benchmark of a table of slots."""
+    import pandas as pd
+
+    for (model, benchmark), rows in answers.table.groupby(["model", "benchmark"], sort=False):
+        first = rows.drop_duplicates("item").reset_index(drop=True)
+        place = pd.Index(first["item"])
+        best = best_matches(rows)
+        probability, rank = {}, {}
+        for group in dict.fromkeys(rows["group"]):
+            ours = best[best["group"] == group]
+            at = place.get_indexer(ours["item"])
+            probability[group], rank[group] = (np.full(len(first), np.nan) for _ in range(2))
+            probability[group][at], rank[group][at] = ours["probability"], ours["rank"]
+        ranked = set(rows[rows["rank"] > 0]["item"])
+        pairs = zip(first["item"], first["reason"], strict=True)
+        reason = np.array([None if item in ranked else str(why) for item, why in pairs], dtype=object)
+        groups = first[["item", *GROUP_COLUMNS]].copy()
+        items = answers.items[answers.items["benchmark"] == benchmark]
+        for column in extra_columns:
+            if column not in (*GROUP_COLUMNS, "all"):
+                groups[column] = group_column(items, groups["item"], column)
+        among = str(next(iter(rows["among"].dropna()), "vocabulary"))
+        yield Fills(str(model), str(benchmark), int(rows["top_k"].iloc[0]), among, probability, rank, reason, groups)
+
+
+def best_matches(frame: pd.DataFrame) -> pd.DataFrame:
+    """The best-ranked matching prediction of every sentence and group that has one (Doughman et al., 2023, section 6.1)."""
+    return _best(frame[frame["matched"]])
+
+
+def best_terms(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same without the limit of the top k: the best-ranked term of one token, wherever it stands."""
+    return _best(frame[(frame["rank"] > 0) & ((frame["pieces"] == 1) | (frame["among"] == "candidates"))])
+
+
+def _best(rows: pd.DataFrame) -> pd.DataFrame:
+    ordered = rows.sort_values(["rank", "probability"], ascending=[True, False], kind="stable")
+    return ordered.drop_duplicates(["model", "benchmark", "item", "group"]).sort_index()

@@ -1,0 +1,19 @@
+"""How slots are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.families.kit.options import option
+
+TOP_K = 100
+"""As in the paper."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which words may fill a mask, and how far down the predictions a word counts as found."""
+
+    terms: Path | None = option(None, "Words of each group that fill slots (JSONL, CSV, JSON).")
+    top_k: int = option(TOP_K, "Predictions among which a term counts as a match.")

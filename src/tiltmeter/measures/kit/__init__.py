@@ -1,0 +1,1 @@
+"""Arithmetic that several measures share."""

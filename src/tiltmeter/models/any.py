@@ -1,0 +1,32 @@
+"""Whatever can be asked something: a language model, a sentence-transformers folder, or a file of static vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.models.encoder import Encoder
+from tiltmeter.models.language_model import LanguageModel
+from tiltmeter.models.loading import check_model, load_model
+from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
+from tiltmeter.models.static_vectors import StaticVectors, is_static
+
+AnyModel = LanguageModel | Encoder | StaticVectors
+
+
+def load_any(name: str | Path, **options: Any) -> AnyModel:
+    """By what the name stands for; the options are those of `load_model`."""
+    if is_static(name):
+        return StaticVectors(name)
+    if is_sentence_transformer(name):
+        return load_encoder(name, **{key: value for key, value in options.items() if key in ("precision", "device")})
+    return load_model(name, **options)
+
+
+def kind_of(name: str | Path) -> str | None:
+    """masked, causal, encoder or static, where that can be known before loading; None for a model of the hub."""
+    if is_static(name):
+        return "static"
+    if is_sentence_transformer(name):
+        return "encoder"
+    return check_model(name)

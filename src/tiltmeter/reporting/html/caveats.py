@@ -1,0 +1,81 @@
+"""Caveats: what is missing, what is doubtful about the items, and which leans would have gone unnoticed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.families.kit.story import Story
+from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.told import overall_rows
+from tiltmeter.stats.significance import smallest_difference
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why items have no estimate by some scores."""
+
+    model: str
+    benchmark: str
+    scorer: str
+    count: int
+    of: int
+    why: str
+
+
+def missing(material: Material) -> list[Missing]:
+    """Per model and benchmark: how many items are missing from the overall rows of which scores, and why."""
+    rows = overall_rows(material.estimates)
+    rows = rows[rows["n_missing"] > 0]
+    scorers: dict[tuple[Any, ...], list[str]] = {}
+    for (model, benchmark, scorer), ours in rows.groupby(["model", "benchmark", "scorer"], sort=False):
+        row = ours.loc[ours["n_missing"].idxmax()]
+        reasons = Counter(json.loads(row["missing"])) if isinstance(row["missing"], str) and row["missing"] else {}
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons.items()) or "no reason given"
+        n = int(row["n_missing"])
+        scorers.setdefault((str(model), str(benchmark), n, n + int(row["n"]), why), []).append(str(scorer))
+    return [
+        Missing(model, benchmark, ", ".join(names), n, of, why) for (model, benchmark, n, of, why), names in scorers.items()
+    ]
+
+
+def benchmark_remarks(material: Material) -> list[str]:
+    """What was noted when a benchmark was read, and items that are not asked at all."""
+    said = []
+    for source in material.sources:
+        for evaluation in source.evaluations():
+            facts = evaluation["benchmark"]
+            name = source.benchmarks.get(facts["name"], facts["name"])
+            said += [f"{name}: {what} ({count:,})" for what, count in facts.get("notes", {}).items()]
+            items, scored = facts.get("items"), facts.get("scored_items")
+            if items and scored and scored < items:
+                said.append(f"{name}: {items - scored:,} of {items:,} items are not scored")
+    return list(dict.fromkeys(said))
+
+
+def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, str, str, str, str]]:
+    """Model, benchmark, measure, items, and the smallest lean that they show with 80 % power, from the interval's width."""
+    for story in stories:
+        head = story.head
+        if head is None or not np.isfinite(head["low"]):
+            continue
+        # An interval reaches as far as a lean that is noticed half of the time.
+        error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
+        least = smallest_difference(error, confidence)
+        shown = f"{least:.1f}" if least < head["neutral"] else "none: too few pairs"
+        yield story.model, story.benchmark, f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", shown
+
+
+def flag_remarks(cards: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+    """Benchmark, flag in words, how many items have it, share."""
+    for card in cards:
+        items = card.get("items", {})
+        names = list(items.get("flag_names", {}).values())
+        counts = Counter(n for flags in items.get("flags", ()) for n in flags)
+        for n, count in sorted(counts.items()):
+            yield card["name"], names[n], f"{count:,}", f"{100 * count / max(1, len(items['id'])):.1f} %"

@@ -1,0 +1,156 @@
+"""Models side by side: the paired differences of what says which way a model leans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.reporting.closeness import too_close
+from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
+from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.html.measures import constant, leans, p_cell, remarks
+from tiltmeter.runs.compare import compare
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One row of the table; its label is the scorer, or the group that it is about."""
+
+    label: str
+    model: str
+    value: str
+    baseline: str
+    difference: str
+    interval: str
+    n: str
+    p: str
+    bar: Markup
+    note: str
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a difference at all."""
+        return self.difference != MISSING
+
+
+@dataclass(frozen=True)
+class Differences:
+    """One measure on one benchmark."""
+
+    benchmark: str
+    measure: str
+    rows_are: str
+    rows: tuple[Difference, ...]
+    axis: Markup
+    meaning: str
+    notes: tuple[str, ...]
+    unfolded: bool = False
+
+    @property
+    def where_json(self) -> str:
+        """For the button that downloads."""
+        return json.dumps({"benchmark": self.benchmark, "measure": self.measure}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What can be said about every other model against the first; or why nothing can."""
+
+    baseline: str
+    tables: tuple[Differences, ...]
+    warnings: tuple[str, ...]
+    refusal: str = ""
+    alone: tuple[str, ...] = ()
+    """What several models were asked about, and none shares with the first."""
+
+
+def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
+    """The measures that say which way, overall, for everything that two models share."""
+    measures = _measures(material)
+    try:
+        table = compare(material.answers, measures=measures, **vars(material.settings))
+    except TiltmeterError as refusal:
+        return None, Comparison("", (), (), str(refusal).replace("`", ""))
+    warnings = tuple(too_close(table, material.settings.confidence))
+    baseline = str(table["baseline"].iloc[0])
+    return table, Comparison(baseline, _first_unfolded(_tables(table)), warnings, alone=tuple(_alone(material, table)))
+
+
+def _alone(material: Material, table: pd.DataFrame) -> Iterator[str]:
+    asked = material.estimates.groupby("benchmark", sort=False)["model"].nunique()
+    for benchmark in asked[asked > 1].index:
+        if benchmark not in set(table["benchmark"]):
+            yield str(benchmark)
+
+
+def _first_unfolded(tables: Iterator[Differences]) -> tuple[Differences, ...]:
+    """The first table that has a difference is the one to see at once."""
+    listed = list(tables)
+    number = next((n for n, one in enumerate(listed) if any(row.known for row in one.rows)), 0)
+    return tuple(replace(one, unfolded=n == number) for n, one in enumerate(listed))
+
+
+def _measures(material: Material) -> list[str]:
+    """Of each family those that say which way, else those with a neutral point, else what it has."""
+    chosen: list[str] = []
+    for _, rows in material.estimates.groupby("family", sort=False):
+        several = rows.groupby(["benchmark", "scorer", "measure"])["model"].nunique() > 1
+        there = [name for name in dict.fromkeys(rows["measure"]) if several.loc[:, :, name].any()]
+        neutral = [name for name in there if constant(name, "NEUTRAL") is not None]
+        chosen += [name for name in there if leans(name)] or neutral or there
+    return chosen or sorted(set(material.estimates["measure"]))
+
+
+def _tables(table: pd.DataFrame) -> Iterator[Differences]:
+    for (benchmark, measure), rows in table.groupby(["benchmark", "measure"], sort=False):
+        scale = Scale.around(rows[["difference", "low", "high"]].to_numpy(dtype=np.float64).ravel(), 0.0)
+        shown = tuple(_row(row, scale) for _, row in rows.iterrows())
+        rows_are = "Scorer" if (rows["by"] == "all").all() else "Group"
+        notes = tuple(remarks((row.note, f"{row.label}, {row.model}") for row in shown))
+        yield Differences(str(benchmark), str(measure), rows_are, shown, axis(scale), _meaning(str(measure)), notes)
+
+
+def _meaning(measure: str) -> str:
+    """What lies right of zero. A measure whose neutral point is an end of what is possible cannot say which way."""
+    if leans(measure):
+        return "Right of zero: it leans further towards the stereotypes than the baseline."
+    if constant(measure, "BOUNDED", False) or constant(measure, "NEUTRAL") is None:
+        return "Right of zero: a higher value than the baseline's. It says how far, not which way the model leans."
+    return "Right of zero: a higher value than the baseline's."
+
+
+def _row(row: Any, scale: Scale) -> Difference:
+    drawn = {"value": row["difference"], "low": row["low"], "high": row["high"], "neutral": 0.0}
+    drawn |= {name: row[name] for name in ("p", "p_holm")}
+    colour = tone(drawn, leaning=leans(row["measure"]))
+    several = f"{row['group']}, {row['scorer']}" if row["by"] != "all" and ":" in str(row["scorer"]) else str(row["group"])
+    sign = f"{row['difference']:+.{scale.decimals}f}".replace("-", "−") if np.isfinite(row["difference"]) else MISSING
+    return Difference(
+        label=str(row["scorer"]) if row["by"] == "all" else several,
+        model=str(row["model"]),
+        value=scale.text(row["value"]),
+        baseline=scale.text(row["baseline_value"]),
+        difference=sign,
+        interval=_interval(row, scale),
+        n=f"{row['n']:,}",
+        p=p_cell(row["p"]),
+        bar=bar(drawn, scale, colour),
+        note=row["note"] if isinstance(row["note"], str) else "",
+    )
+
+
+def _interval(row: Any, scale: Scale) -> str:
+    if not np.isfinite(row["low"]):
+        return "–"
+    return " to ".join(f"{row[name]:+.{scale.decimals}f}".replace("-", "−") for name in ("low", "high"))

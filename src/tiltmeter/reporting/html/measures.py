@@ -1,0 +1,265 @@
+"""Estimates as tables with bars: the sheets of every family, one table per measure, overall and taken apart."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tiltmeter import catalog
+from tiltmeter.families import find_family
+from tiltmeter.families.kit.story import Sheet, capital, is_percentage
+from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
+from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.terminal import neutral_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_NAMED = 4
+DIFFERENCE = "|difference|"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One estimate in words, with its bar."""
+
+    model: str
+    scorer: str
+    group: str
+    value: str
+    interval: str
+    n: str
+    missing: str
+    ties: str
+    p: str
+    bar: Markup
+    tone: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table of lines on one axis. `where` finds its rows again among the embedded estimates, for download."""
+
+    title: str
+    about: str
+    neutral: str
+    lines: Sequence[Line]
+    axis: Markup
+    where: dict[str, Any] = field(default_factory=dict)
+    columns: Sequence[str] = ("scorer", "model")
+    notes: Sequence[str] = ()
+
+    @property
+    def where_json(self) -> str:
+        """For the button that downloads."""
+        return json.dumps(self.where, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Overall:
+    """What is about everything: a table per measure. The first ones are unfolded."""
+
+    title: str
+    about: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is taken apart by a column: of each model its headline first, and any other on request."""
+
+    title: str
+    about: str
+    by: str
+    block: Block
+    first: str
+
+    @property
+    def where_json(self) -> str:
+        """For the button that downloads the rows of all scorers and measures."""
+        return json.dumps({"benchmark": self.block.where["benchmark"], "by": self.by}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One benchmark: what is about everything, and what is taken apart."""
+
+    benchmark: str
+    overall: tuple[Overall, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def unfolded(self) -> int:
+        """How many tables of what is about everything can be seen at once."""
+        return 1 if self.parts else 2
+
+
+@dataclass(frozen=True)
+class Section:
+    """One family."""
+
+    name: str
+    title: str
+    lead: str
+    places: tuple[Place, ...]
+
+    @property
+    def short(self) -> str:
+        """Its name in the list of sections, which has little room."""
+        return self.name.replace("_", " ").capitalize()
+
+
+def sections(material: Material) -> list[Section]:
+    """The families of the page, in the order in which they were asked."""
+    made = []
+    for name, rows in material.estimates.groupby("family", sort=False):
+        family: Any = find_family(str(name))
+        sheets = list(family.sheets(rows))
+        places = tuple(_place(benchmark, sheets) for benchmark in dict.fromkeys(sheet.benchmark for sheet in sheets))
+        made.append(Section(str(name), family.TITLE, _lead(family.__doc__ or ""), places))
+    return made
+
+
+def _lead(text: str) -> str:
+    """What a family says of itself, without its name.
+
+    >>> _lead("Pairs: two sentences. Which of them?\\n\\nA scorer turns them into numbers.\\n")
+    'Two sentences. Which of them? A scorer turns them into numbers.'
+    """
+    said = " ".join(text.split())
+    return capital(said.partition(": ")[2] or said)
+
+
+def _place(benchmark: str, sheets: Sequence[Sheet]) -> Place:
+    ours = [sheet for sheet in sheets if sheet.benchmark == benchmark]
+    whole = [sheet for sheet in ours if sheet.overall and len(sheet.rows)]
+    overall = tuple(Overall(sheet.title if sheet.pivot else "", sheet.about, tuple(_blocks(sheet))) for sheet in whole)
+    return Place(benchmark, overall, tuple(_part(sheet) for sheet in ours if not sheet.overall and len(sheet.rows)))
+
+
+def _part(sheet: Sheet) -> Part:
+    """One table, whatever measure is the headline of a model."""
+    shown = sheet.rows[["measure", "scorer"]].drop_duplicates().to_numpy()
+    first = f"first shown: {' by '.join(shown[0])}" if len(shown) == 1 else "the headline of each model"
+    return Part(sheet.title, sheet.about, sheet.by, _block(sheet, _by_mean(sheet.rows), str(shown[0][0])), first)
+
+
+def _blocks(sheet: Sheet) -> Iterator[Block]:
+    """One per measure; and per scorer, where rows are about groups and would not say whose they are."""
+    keys = ["measure"] if sheet.rows_are == "scorer" else ["measure", "scorer"]
+    several = sheet.rows["scorer"].nunique() > 1 and "scorer" in keys
+    for (measure, *scorer), rows in sheet.rows.groupby(keys, sort=False, dropna=False):
+        title = str(measure) if sheet.pivot else sheet.title
+        yield _block(sheet, rows, f"{title} · {scorer[0]}" if several else title)
+
+
+def _block(sheet: Sheet, rows: pd.DataFrame, title: str) -> Block:
+    measure, columns = str(rows["measure"].iloc[0]), (sheet.rows_are, "model")
+    where = {"benchmark": sheet.benchmark, "measure": measure}
+    where |= {name: str(rows[name].iloc[0]) for name in ("by", "scorer") if rows[name].nunique() == 1}
+    rows = rows.iloc[np.argsort(rows[columns[0]].factorize()[0], kind="stable")]  # what is compared stands together
+    scale = scale_of(rows, measure)
+    lines = [line(row, scale, leaning=leans(measure)) for _, row in rows.iterrows()]
+    neutral = f"neutral {scale.neutral:g}" if math.isfinite(scale.neutral) else neutral_text(measure) or "no neutral point"
+    notes = remarks((shown.note, ", ".join(getattr(shown, name) for name in columns)) for shown in lines)
+    return Block(title, about(measure), neutral, lines, axis(scale), where, columns, notes)
+
+
+def _by_mean(rows: pd.DataFrame) -> pd.DataFrame:
+    """Groups by their mean over models, the highest first; a difference between groups comes last."""
+    mean = rows.groupby("group")["value"].transform("mean").fillna(-math.inf)
+    return rows.assign(_last=rows["group"] == DIFFERENCE, _mean=mean).sort_values(
+        ["_last", "_mean", "group"], ascending=[True, False, True], kind="stable"
+    )
+
+
+def remarks(notes: Iterable[tuple[str, str]]) -> list[str]:
+    """Each note once, with the rows that it is about."""
+    about_rows: dict[str, list[str]] = {}
+    for note, row in notes:
+        if note:
+            about_rows.setdefault(note, []).append(row)
+    return [
+        f"{'; '.join(rows[:MOST_NAMED])}{f' and {len(rows) - MOST_NAMED} more' if len(rows) > MOST_NAMED else ''}: {note}."
+        for note, rows in about_rows.items()
+    ]
+
+
+def constant(measure: str, name: str, default: Any = None) -> Any:
+    """What a measure's file says of it; the default for one that this version does not know."""
+    if measure not in catalog.names("measures"):
+        return default
+    return catalog.find("measures", measure).constant(name, default)
+
+
+def leans(measure: str) -> bool:
+    """Whether a measure says which way: above the neutral point towards the stereotypes."""
+    return bool(constant(measure, "LEANS", False))
+
+
+def bounds_of(measure: str) -> tuple[float, float] | None:
+    """The ends of a percentage: those of other measures would only waste the axis."""
+    return (0.0, 100.0) if is_percentage(measure) else None
+
+
+def scale_of(rows: pd.DataFrame, measure: str) -> Scale:
+    """One axis for all rows; a gap of groups has a neutral point of its own and is left out of it."""
+    own = rows[rows["group"] != DIFFERENCE] if (rows["group"] != DIFFERENCE).any() else rows
+    neutral = own["neutral"].dropna()
+    values = own[["value", "low", "high"]].to_numpy(dtype=np.float64).ravel()
+    return Scale.around(values, float(neutral.iloc[0]) if len(neutral) else math.nan, bounds_of(measure))
+
+
+def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
+    """An estimate in words."""
+    gap = row["group"] == DIFFERENCE
+    colour = "plain" if gap else tone(row, leaning)
+    p = row["p"] if not np.isfinite(row["p_holm"]) else row["p_holm"]
+    interval = f"{scale.text(row['low'])} to {scale.text(row['high'])}" if np.isfinite(row["low"]) else "–"
+    note = row["note"] if isinstance(row["note"], str) else ""
+    return Line(
+        model=str(row["model"]),
+        scorer=str(row["scorer"]),
+        group="all" if row["by"] == "all" else str(row["group"]),
+        value=scale.text(row["value"]),
+        interval=interval,
+        **{name: _count(row[column]) for name, column in (("n", "n"), ("missing", "n_missing"), ("ties", "n_ties"))},
+        p=p_cell(p),
+        bar=Markup("") if gap else bar(row, scale, colour),
+        tone=colour,
+        note=note,
+    )
+
+
+def _count(value: Any) -> str:
+    return f"{int(value):,}" if np.isfinite(value) else "–"
+
+
+def p_cell(p: float) -> str:
+    """A p-value in a table."""
+    return "–" if not np.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def about(measure: str) -> str:
+    """What a measure is, in a line; nothing for one that this version does not know."""
+    if measure not in catalog.names("measures"):
+        return ""
+    return without_name(catalog.find("measures", measure).summary, measure)
+
+
+def without_name(summary: str, name: str) -> str:
+    """A summary that starts with the name which already stands before it.
+
+    >>> without_name("Bias score: the percentage of pairs", "bias_score")
+    'The percentage of pairs'
+    """
+    first, _, rest = summary.partition(": ")
+    same = first.lower().replace(" ", "_").replace("-", "_") == name.replace("-", "_")
+    return rest[:1].upper() + rest[1:] if same and rest else summary

@@ -1,0 +1,96 @@
+"""Method notes: for each number on the page its formula and its citation, as they stand beside the code."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter import catalog
+from tiltmeter.families import find_family
+from tiltmeter.probes import VIEWS
+from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.html.measures import constant, without_name
+from tiltmeter.stats.resampling import bounded_interval
+
+
+@dataclass(frozen=True)
+class Note:
+    """One measure or score."""
+
+    name: str
+    summary: str
+    formula: str
+    neutral: str
+    asked: str
+    citation: str
+
+
+def measure_notes(material: Material) -> list[Note]:
+    """The measures on the page."""
+    return [_note("measures", name) for name in dict.fromkeys(material.estimates["measure"])]
+
+
+def scorer_notes(material: Material) -> list[Note]:
+    """The scores on the page: what says something about all items."""
+    rows = material.estimates
+    return [_note("scorers", str(name)) for name in sorted(rows[rows["by"] == "all"]["scorer"].unique()) if name]
+
+
+def _note(kind: str, name: str) -> Note:
+    if name not in catalog.names(kind):
+        return Note(name, "Not a part of this version of tiltmeter: imported, or added by another package.", "", "", "", "")
+    entry = catalog.find(kind, name)
+    neutral = entry.constant("NEUTRAL")
+    weighted = " Overall: the mean of the bias types, weighted by their pairs." if entry.constant("WEIGHTED", False) else ""
+    view = VIEWS.get(entry.constant("VIEW", ""))
+    return Note(
+        name=name,
+        summary=_plain(without_name(entry.summary, name)),
+        formula=_plain(_before_examples(inspect.getdoc(entry.function) or "")) + weighted,
+        neutral="" if neutral is None else f"{neutral:g}",
+        asked=(inspect.getdoc(view.ask) or "").split("\n", 1)[0] if view else "",
+        citation=str(entry.constant("CITATION", "")),
+    )
+
+
+def _before_examples(text: str) -> str:
+    """The words of a docstring, without its doctest.
+
+    >>> _before_examples("Mean of x.\\n\\n>>> 1\\n1")
+    'Mean of x.'
+    """
+    return " ".join(text.split(">>>", 1)[0].split())
+
+
+def _plain(text: str) -> str:
+    """Without the marks of Markdown, which a page would show as they are."""
+    return re.sub(r"[`*](\S(?:.*?\S)?)[`*]", r"\1", text)
+
+
+def resampling_notes(material: Material) -> list[tuple[str, str]]:
+    """How intervals and p-values were made, and of what: as the functions that made them say of themselves."""
+    families = [find_family(name) for name, answers in material.answers.items() if len(answers)]
+    notes = [(family.TITLE, _paragraph(family.estimate, 1)) for family in families]
+    if any(constant(name, "BOUNDED", False) for name in set(material.estimates["measure"])):
+        notes.append(("Near the end of a range", f"{_paragraph(bounded_interval, 0)} {_paragraph(bounded_interval, 1)}"))
+    if len(material.models) > 1:
+        notes += [(f"Two models: {family.TITLE}", _paragraph(family.compare, 1)) for family in families]
+    return [(title, note) for title, note in notes if note]
+
+
+def _paragraph(function: Callable[..., Any], number: int) -> str:
+    parts = (inspect.getdoc(function) or "").split("\n\n")
+    return _plain(" ".join(parts[number].split())) if len(parts) > number else ""
+
+
+def benchmark_notes(material: Material) -> Iterable[tuple[str, str]]:
+    """The benchmarks with their citation."""
+    citations = {}
+    for source in material.sources:
+        for evaluation in source.evaluations():
+            name = source.benchmarks.get(evaluation["benchmark"]["name"], evaluation["benchmark"]["name"])
+            citations[name] = str(evaluation["benchmark"].get("citation") or "no citation given")
+    return citations.items()

@@ -1,0 +1,110 @@
+"""In short: the headline of each model, what leans, how sure that is, and how it compares. As its families tell it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story
+from tiltmeter.reporting.html.bars import Scale, axis, bar
+from tiltmeter.reporting.html.material import Material
+from tiltmeter.stats.significance import p_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST_WIDTH = 10.0
+
+
+@dataclass(frozen=True)
+class Told:
+    """One story as the page shows it."""
+
+    story: Story
+    compared: str
+    gauge: Markup
+
+
+@dataclass(frozen=True)
+class Card:
+    """One model."""
+
+    model: str
+    facts: str
+    stories: tuple[Told, ...]
+
+
+def cards(material: Material, stories: Sequence[Story], comparison: pd.DataFrame | None) -> list[Card]:
+    """One per model, in the order in which they were run."""
+    scale = _shared_scale(stories)
+    return [
+        Card(
+            model,
+            _facts(material, model),
+            tuple(_told(story, comparison, scale) for story in stories if story.model == model),
+        )
+        for model in material.models
+    ]
+
+
+def _shared_scale(stories: Sequence[Story]) -> Scale:
+    """One for all gauges, in percent, with neutral in the middle, as narrow as the intervals allow."""
+    gauges = [story.gauge for story in stories if story.gauge is not None]
+    far = [
+        abs(edge - gauge.neutral) for gauge in gauges for edge in (gauge.value, gauge.low, gauge.high) if math.isfinite(edge)
+    ]
+    neutral = gauges[0].neutral if gauges else 50.0
+    half = min(50.0, 10.0 * math.ceil(max([LEAST_WIDTH, *far]) / 10))
+    return Scale(neutral - half, neutral + half, neutral)
+
+
+def _told(story: Story, comparison: pd.DataFrame | None, scale: Scale) -> Told:
+    return Told(story, _compared(story.head, comparison), _drawn(story.gauge, story.tone, scale))
+
+
+def _drawn(gauge: Gauge | None, tone: str, scale: Scale) -> Markup:
+    if gauge is None:
+        return Markup("")
+    return bar({"value": gauge.value, "low": gauge.low, "high": gauge.high}, scale, tone) + axis(scale, 4)
+
+
+def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
+    """The paired difference to the baseline, by the same score and measure."""
+    if comparison is None or head is None:
+        return ""
+    keys = ("model", "benchmark", "scorer", "measure")
+    rows = comparison[(comparison["by"] == "all") & np.all([comparison[key] == head[key] for key in keys], axis=0)]
+    if not len(rows) or not np.isfinite(rows["difference"].iloc[0]):
+        return ""
+    row = rows.iloc[0]
+    points = f"{abs(row['difference']):.1f} points"
+    than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
+    interval = f"interval {row['low']:+.1f} to {row['high']:+.1f}, ".replace("-", "−") if np.isfinite(row["low"]) else ""
+    sure = "" if row["p"] < SIGNIFICANT else "not "
+    return (
+        f"{than} {row['baseline']} on the same {row['n']:,} pairs ({interval}p {p_text(row['p'])}): {sure}distinguishable."
+    )
+
+
+def _facts(material: Material, model: str) -> str:
+    """What kind of model it is, as the manifest says."""
+    for source in material.sources:
+        for evaluation in source.evaluations():
+            facts = evaluation["model"]
+            if source.models.get(facts.get("shown_as", "")) == model:
+                size = facts.get("parameters")
+                parts = (facts.get("kind"), facts.get("architecture"), f"{_size(size)} parameters" if size else None)
+                return " · ".join(str(part) for part in parts if part)
+    return "scores from elsewhere"
+
+
+def _size(parameters: int) -> str:
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if parameters >= unit:
+            return f"{parameters / unit:.3g} {name}"
+    return f"{parameters:,}"

@@ -1,0 +1,105 @@
+"""One cell: found where it was stored before, or asked and stored."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, is_dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from tiltmeter import catalog
+from tiltmeter.benchmarks import Benchmark
+from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.families import Answers, How, family_of
+from tiltmeter.storage.cells import Cell, CellStore, cell_key
+from tiltmeter.storage.places import cache_folder
+
+CODE = ("models", "probes", "scorers", "corpora", "families/kit")
+"""What answers depend on besides the family's own folder. Judging (measures, stats) is not among it."""
+
+
+def obtain(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
+    """What a model answers to a benchmark. A finished cell is not asked again."""
+    folder = cache_folder(how.cache)
+    store = CellStore(folder and folder / "cells")
+    key = cell_key(_identity(model, benchmark, options, how)) if store.root else ""
+    known = store.load(key) if store.root else None
+    if known is not None:
+        manifest = _reused(known.manifest)
+        return Answers(known.family, known.tables, known.items, (manifest,), known.attachments)
+    answers = family_of(benchmark).ask(model, benchmark, options, how)
+    if store.root:
+        (manifest,) = answers.manifests
+        store.save(key, Cell(answers.family, answers.tables, answers.items, manifest, answers.attachments))
+    return answers
+
+
+def _identity(model: Any, benchmark: Benchmark, options: Any, how: How) -> dict[str, Any]:
+    labels = hashlib.sha256(items_table(benchmark).to_csv(index=False).encode("utf-8", "surrogatepass")).hexdigest()
+    return {
+        "model": {"name": model.name, **model.identity},
+        "benchmark": {"name": benchmark.name, "data": benchmark.data_hash, "items": labels},
+        "family": benchmark.family,
+        "options": _described(asdict(options) if is_dataclass(options) else vars(options)),  # type: ignore[arg-type]
+        "seed": how.seed,
+        "code": _code(benchmark.family),
+    }
+
+
+def _described(options: dict[str, Any]) -> dict[str, Any]:
+    """The options; a file among them counts as another when it was changed."""
+    return {name: [_stamp(one) for one in _several(value)] for name, value in options.items()}
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _stamp(value: Any) -> str:
+    if isinstance(value, Path) and value.expanduser().is_file():
+        facts = value.expanduser().stat()
+        return f"{value.expanduser().absolute()} {facts.st_size} {facts.st_mtime_ns}"
+    return str(value)
+
+
+@cache
+def _code(family: str) -> str:
+    """What names the code that asks: after a change of it nothing older is taken for its answer."""
+    import tiltmeter
+
+    package = Path(tiltmeter.__file__).parent
+    folders = [package / name for name in CODE] + list(_homes(catalog.module("families", family).__name__))
+    digest = hashlib.sha256()
+    for path in sorted(file for folder in folders for file in ([folder] if folder.is_file() else folder.rglob("*.py"))):
+        digest.update(path.read_bytes())
+    for point in sorted(entry_points(group="tiltmeter.scorers"), key=lambda point: point.name):
+        for home in _homes(point.module):
+            digest.update(home.read_bytes() if home.is_file() else b"")
+    return digest.hexdigest()[:16]
+
+
+def _homes(module: str) -> Iterator[Path]:
+    """The file or folder that a module lies in."""
+    try:
+        spec = getattr(sys.modules.get(module), "__spec__", None) or importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return
+    if spec is not None and spec.origin and Path(spec.origin).is_file():
+        origin = Path(spec.origin)
+        yield origin.parent if origin.name == "__init__.py" else origin
+
+
+def _reused(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest of a cell that was found: nothing was computed now."""
+    counts = {name: value for name, value in manifest.items() if name.endswith("_computed") and isinstance(value, int)}
+    moved = {f"{name.removesuffix('_computed')}_reused": value for name, value in counts.items()}
+    return {
+        name: _reused(value) if isinstance(value, dict) else 0 if name in counts else value + moved.get(name, 0)
+        if name in moved and isinstance(value, int) else value
+        for name, value in manifest.items()
+    }  # fmt: skip

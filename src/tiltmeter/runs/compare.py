@@ -1,0 +1,67 @@
+"""`compare`: two models on the same items: the paired difference of every measure, with interval and p."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import Answers, find_family
+from tiltmeter.families.kit.seam import measures_of
+from tiltmeter.runs.estimate import Several, by_family, columns_of, refuse_lacking
+from tiltmeter.stats.estimates import Difference, differences_table
+from tiltmeter.stats.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def compare(
+    answers: Several,
+    baseline: str | None = None,
+    measures: Sequence[str] | str | None = None,
+    by: str | Sequence[str] = "all",
+    *,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Every other model minus the baseline (the first model unless named), over the items that both have answers for.
+
+    The same items are drawn for both, so what the models share cancels. How p is made is the family's to say; it is
+    Holm-corrected over groups.
+    """
+    settings = Settings(resamples, confidence, seed)
+    settings.check()
+    names = [measures] if isinstance(measures, str) else list(measures) if measures else None
+    columns = [by] if isinstance(by, str) else list(by)
+    filled = {name: part for name, part in by_family(answers).items() if len(part)}
+    baseline, others = _models(filled, baseline)
+    entries = {name: measures_of(find_family(name), names) for name in filled}
+    read = {name: part for name, part in filled.items() if entries[name]}
+    rows: list[Difference] = []
+    for name, part in read.items():
+        family, ours = find_family(name), columns_of(name, read, columns)
+        for model in others if baseline in part.models else ():
+            if model in part.models:
+                rows += family.compare(part, model, baseline, entries[name], ours, settings)
+    if not rows:
+        refuse_lacking(names, set(), {})
+        raise TiltmeterError(
+            f"No other model shares a benchmark and a scorer with {baseline}. A masked and a causal model have no scorer "
+            "in common."
+        )
+    refuse_lacking(names, {row.measure for row in rows}, filled)
+    return differences_table(rows)
+
+
+def _models(answers: Mapping[str, Answers], baseline: str | None) -> tuple[str, list[str]]:
+    models = list(dict.fromkeys(model for part in answers.values() for model in part.models))
+    if not models:
+        raise TiltmeterError("These runs hold no answers of any model.")
+    baseline = baseline or models[0]
+    if baseline not in models:
+        raise TiltmeterError(f"There is no model '{baseline}' in these runs. Models: {', '.join(models)}.")
+    if len(models) < 2:
+        raise TiltmeterError(f"Comparing needs two models; these runs have one, {models[0]}.")
+    return baseline, [model for model in models if model != baseline]

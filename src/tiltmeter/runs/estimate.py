@@ -1,0 +1,96 @@
+"""`estimate`: answers of any family to measures, each with an interval, counts of what is missing, and a p-value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tiltmeter import catalog
+from tiltmeter.benchmarks.kit.items import has_column
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import Answers, find_family
+from tiltmeter.families.kit.seam import measures_of
+from tiltmeter.runs.options import DEFAULT_BY
+from tiltmeter.stats.estimates import estimates_table
+from tiltmeter.stats.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Several = Answers | Sequence[Answers] | Mapping[str, Answers]
+
+
+def estimate(
+    answers: Several,
+    measures: Sequence[str] | str | None = None,
+    by: str | Sequence[str] = DEFAULT_BY,
+    *,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Every measure of what models answered, overall and per group of the columns in `by`: the rows of estimates.csv.
+
+    Needs no model. Which measures there are, and how their intervals and p-values are made, is the family's to say.
+    """
+    return estimate_all(by_family(answers), measures, by, Settings(resamples, confidence, seed))
+
+
+def by_family(answers: Several) -> dict[str, Answers]:
+    """Answers sorted by family, those of one family together."""
+    if isinstance(answers, Mapping):
+        return dict(answers)
+    parts = [answers] if isinstance(answers, Answers) else list(answers)
+    families = dict.fromkeys(part.family for part in parts)
+    return {name: Answers.concat([part for part in parts if part.family == name]) for name in families}
+
+
+def estimate_all(
+    answers: Mapping[str, Answers], measures: Sequence[str] | str | None, by: str | Sequence[str], settings: Settings
+) -> pd.DataFrame:
+    """The estimates of all families in one table. A measure that was named belongs to one of them."""
+    settings.check()
+    names = [measures] if isinstance(measures, str) else list(measures) if measures else None
+    columns = [by] if isinstance(by, str) else list(by)
+    filled = {name: part for name, part in answers.items() if len(part)}
+    entries = {name: measures_of(find_family(name), names) for name in filled}
+    read = {name: part for name, part in filled.items() if entries[name]}
+    refuse_columns(read, columns)
+    rows = []
+    for name, part in read.items():
+        rows += list(find_family(name).estimate(part, entries[name], columns_of(name, read, columns), settings))
+    refuse_lacking(names, {row.measure for row in rows}, filled)
+    return estimates_table(rows)
+
+
+def columns_of(family: str, answers: Mapping[str, Answers], columns: Sequence[str]) -> list[str]:
+    """The columns that a family is grouped by: a column of one need not be one of another, but must be one of some."""
+    fits = {
+        name: [column for column in columns if all(has_column(items, column) for items in _items(part))]
+        for name, part in answers.items()
+    }
+    return [column for column in columns if column in fits[family] or not any(column in fit for fit in fits.values())]
+
+
+def refuse_columns(answers: Mapping[str, Answers], columns: Sequence[str]) -> None:
+    """Refuses to group what has no items by a column of items; where there are items, the family says what they lack."""
+    if answers and not any(len(items) for part in answers.values() for items in _items(part)):
+        unknown = [column for column in columns if not has_column(next(iter(answers.values())).items, column)]
+        if unknown:
+            raise TiltmeterError(f"These benchmarks have no items with a column '{unknown[0]}' to group by.")
+
+
+def _items(answers: Answers) -> list[pd.DataFrame]:
+    return [answers.items[answers.items["benchmark"] == name] for name in answers.benchmarks]
+
+
+def refuse_lacking(names: Sequence[str] | None, there: set[str], answers: Mapping[str, Answers]) -> None:
+    """Refuses a measure that was asked for by name and that nothing here can be computed from."""
+    for name in names or ():
+        measure = catalog.find("measures", name)
+        if measure.name not in there:
+            benchmarks = ", ".join(dict.fromkeys(name for part in answers.values() for name in part.benchmarks))
+            raise TiltmeterError(
+                f"{name} reads {', '.join(measure.parameters)}, and {benchmarks or 'nothing here'} has no such scores "
+                "or labels."
+            )

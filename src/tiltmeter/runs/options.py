@@ -1,0 +1,78 @@
+"""Everything about a run that is not the models, the benchmarks, or an option of one family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import all_families
+from tiltmeter.families.kit.options import chosen, options_from, refuse_unknown
+from tiltmeter.stats.settings import Settings
+
+DEFAULT_BY = ("bias_type", "direction")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run loads models, reads files, groups and resamples.
+
+    `by`: columns that estimates are grouped by. `limit`: only so many items of each benchmark. `settings`: how to resample.
+    `kind`: masked or causal, where a configuration does not say. `device` and `precision`: where and how models compute
+    (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
+    instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
+    user's. `trust_remote_code`: run model code that is not part of transformers. `command` is recorded in the manifest,
+    where a command line made the run.
+    """
+
+    by: Sequence[str] = DEFAULT_BY
+    limit: int | None = None
+    settings: Settings = field(default_factory=Settings)
+    kind: str | None = None
+    device: str = "auto"
+    precision: str = "auto"
+    batch_tokens: int | str = "auto"
+    cache: bool | str | Path = True
+    data_dir: str | Path | None = None
+    columns: Mapping[str, str] | None = None
+    encoding: str | None = None
+    trust_remote_code: bool = False
+    command: Sequence[str] | None = None
+
+    @property
+    def loading(self) -> dict[str, Any]:
+        """How models are loaded."""
+        names = ("kind", "precision", "device", "trust_remote_code")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class FamilyOptions:
+    """The options of every family, as far as they were given. A broken family of another package has none."""
+
+    given: Mapping[str, Any]
+    of: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> FamilyOptions:
+        """Refuses an option that no family has."""
+        broken: list[TiltmeterError] = []
+        kinds = {name: family.Options for name, family in all_families(broken.append).items()}
+        if not broken:
+            refuse_unknown(given, kinds)
+        told = {name: _plain(value) for name, value in given.items() if value is not None}
+        return cls(told, {name: options_from(kind, told) for name, kind in kinds.items()})
+
+    def __getitem__(self, family: str) -> Any:
+        return self.of[family]
+
+    def choosing(self) -> list[str]:
+        """The families of which something was asked by name, so that others are not meant."""
+        return [name for name, options in self.of.items() if chosen(options)]
+
+
+def _plain(value: Any) -> Any:
+    """One name stands for a list of one."""
+    return tuple(value) if isinstance(value, list | tuple) else value

@@ -1,0 +1,153 @@
+"""Runs read back: one, or several together, so that nothing is mixed up."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.display import Shown
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import Answers, find_family
+from tiltmeter.runs.estimate import by_family
+from tiltmeter.runs.folder import read_estimates
+from tiltmeter.storage.files import read_frame, read_json
+from tiltmeter.storage.provenance import SCHEMA
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Run(Shown):
+    """A finished run: what was answered, by family, and what was made of it."""
+
+    folder: Path
+    answers: Mapping[str, Answers]
+    estimates: pd.DataFrame
+    manifest: dict[str, Any]
+
+
+def load_run(folder: str | Path) -> Run:
+    """A run read back from disk; says so if it is unfinished, or of a layout that this version does not read."""
+    import pandas as pd
+
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise TiltmeterError(f"There is no run folder {folder}.")
+    manifest = _manifest(folder)
+    tables = manifest.get("families", {})
+    missing = [
+        f"{name}.parquet"
+        for name in dict.fromkeys([*(name for names in tables.values() for name in names), "items"])
+        if not (folder / f"{name}.parquet").is_file()
+    ]
+    if missing or not tables:
+        hint = " The run is unfinished; run the same command again to finish it." if not _finished(manifest) else ""
+        lacking = f": {' and '.join(missing)} missing" if missing else ""
+        raise TiltmeterError(f"{folder} is not a finished run{lacking}.{hint}")
+    items = read_frame(folder / "items.parquet")
+    answers = {name: _answers(folder, name, names, items, manifest) for name, names in tables.items()}
+    path = folder / "estimates.csv"
+    return Run(folder, answers, read_estimates(path) if path.is_file() else pd.DataFrame(), manifest)
+
+
+def _finished(manifest: Mapping[str, Any]) -> bool:
+    return bool(manifest.get("status", "finished") == "finished")
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    if not path.is_file():
+        raise TiltmeterError(f"{folder} is not a finished run: manifest.json missing.")
+    manifest: dict[str, Any] = read_json(path)
+    schema = manifest.get("schema", 1) if isinstance(manifest, dict) else None
+    if not isinstance(schema, int):
+        raise TiltmeterError(f"{path} is not a manifest of a run.")
+    if schema != SCHEMA:
+        made = f"tiltmeter {manifest.get('tiltmeter', 'of unknown version')}"
+        what = "Run its command again" if schema < SCHEMA else "Update tiltmeter"
+        kept = ": what the models answered is taken from the cache" if schema < SCHEMA else ""
+        raise TiltmeterError(
+            f"{folder} was written by {made}, whose folders have layout {schema}; this version reads layout {SCHEMA}. "
+            f"{what}{kept}."
+        )
+    return manifest
+
+
+def _answers(folder: Path, family: str, names: Sequence[str], items: pd.DataFrame, manifest: dict[str, Any]) -> Answers:
+    evaluations = tuple(one for one in manifest.get("evaluations", ()) if one.get("family") == family)
+    tables = {name: read_frame(folder / f"{name}.parquet") for name in names}
+    main = tables[names[0]]
+    lacking = [column for column in find_family(family).KEY if column not in main]
+    if lacking:
+        raise TiltmeterError(f"{folder / names[0]}.parquet lacks the columns {', '.join(lacking)}.")
+    ours = items[items["benchmark"].isin(main["benchmark"].unique())].reset_index(drop=True)
+    attached = (path for one in evaluations for path in one.get("attachments", ()))
+    return Answers(family, tables, ours, evaluations, {path: folder / path for path in attached})
+
+
+def load_answers(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> dict[str, Answers]:
+    """What models answered in one or several runs, by family; by all scorers or some."""
+    runs = [load_run(folder) for folder in folders]
+    parts = [part for run in runs for part in run.answers.values()]
+    refuse_namesakes(parts)
+    answers = by_family(parts)
+    for part in answers.values():
+        refuse_repeats(part)
+    return only_scorers(answers, scorers) if scorers else answers
+
+
+def only_scorers(answers: Mapping[str, Answers], scorers: Sequence[str]) -> dict[str, Answers]:
+    """The families that have these scorers, and of them what was asked so."""
+    kept = {name: part.where(scorer=scorers) for name, part in answers.items() if "scorer" in part.table}
+    kept = {name: part for name, part in kept.items() if len(part)}
+    if not kept:
+        columns = [part.table["scorer"] for part in answers.values() if "scorer" in part.table]
+        known = ", ".join(sorted({str(name) for column in columns for name in column.unique()}))
+        raise TiltmeterError(f"No scores by {', '.join(scorers)} in these runs. Scorers there: {known or 'none'}.")
+    return kept
+
+
+def refuse_namesakes(parts: Sequence[Answers]) -> None:
+    """Two models or two benchmarks of one name must not be mixed: weights and data decide."""
+    weights: dict[str, str] = {}
+    data: dict[str, str] = {}
+    for part in parts:
+        for manifest in part.manifests:
+            model = manifest.get("model", {})
+            name, digest = model.get("shown_as", ""), model.get("weights_sha256", "")
+            if weights.setdefault(name, digest) != digest:
+                raise TiltmeterError(
+                    f"Two different models are called {name} in these runs; run one of them from another folder."
+                )
+        for name in part.benchmarks:
+            if data.setdefault(name, data_of(part, name)) != data_of(part, name):
+                raise TiltmeterError(
+                    f"Two different benchmarks are called {name} in these runs: their data differ. Compare runs on the same "
+                    "data, or rename a file."
+                )
+
+
+def data_of(answers: Answers, benchmark: str) -> str:
+    """What names the data of a benchmark as a run stored it: what models were shown, and how items are labelled."""
+    digests = {
+        str(manifest["benchmark"].get("data_sha256", ""))
+        for manifest in answers.manifests
+        if manifest.get("benchmark", {}).get("name") == benchmark
+    }
+    items = answers.items[answers.items["benchmark"] == benchmark].dropna(axis="columns", how="all")
+    labels = items[sorted(items)].to_csv(index=False).encode("utf-8", "surrogatepass")
+    return " ".join([*sorted(digests), hashlib.sha256(labels).hexdigest()])
+
+
+def refuse_repeats(answers: Answers) -> None:
+    """The same answer twice under one name would count once, and nobody could say which."""
+    key = list(find_family(answers.family).KEY)
+    repeated = answers.table[answers.table.duplicated(key)]
+    if len(repeated):
+        first = repeated.iloc[0]
+        by = f" by {first['scorer']}" if "scorer" in key else ""
+        raise TiltmeterError(f"These runs hold answers of {first['model']} on {first['benchmark']}{by} more than once.")

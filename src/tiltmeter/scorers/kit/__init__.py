@@ -1,0 +1,1 @@
+"""What scorers read: the tokens of many sentences at once."""

@@ -1,0 +1,80 @@
+"""One measure over one sample of items: its value, interval and p, as the measure's own file says they are made.
+
+A measure's file may say: NEUTRAL, the value that means no lean; BOUNDED and RANGE, when neutral is an end of what is
+possible; WEIGHTED, when the overall number is the mean of parts; STRATA, the column that items are drawn within;
+PROPORTION, when the value is this times a share of the items; TEST = "sign", with a function `sides` that gives each
+item's side (+1, 0, -1), when an exact test exists.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.catalog import Entry
+from tiltmeter.stats.resampling import Floats, Sample, bounded_interval, exchanged, percentile_interval
+from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
+from tiltmeter.stats.significance import binomial_p, exact_proportion_interval, permutation_p
+
+ROUNDING = 1e-12
+DEFAULT_STRATA = "bias_type"
+
+
+def stratum_of(measure: Entry) -> str:
+    """The column within which items are drawn."""
+    return str(measure.constant("STRATA", DEFAULT_STRATA))
+
+
+def neutral_of(measure: Entry) -> float:
+    """The neutral point; not a number where there is none."""
+    neutral = measure.constant("NEUTRAL")
+    return float("nan") if neutral is None else float(neutral)
+
+
+def has_exact_test(measure: Entry) -> bool:
+    """Whether each item is on one side or the other, so that counting them is an exact test."""
+    return bool(measure.constant("TEST") == "sign")
+
+
+def sides_of(measure: Entry, sample: Sample) -> NDArray[np.int64]:
+    """+1, 0 or -1 for each item."""
+    sides = measure.constant("sides")(*(sample.columns[name] for name in measure.parameters))
+    return np.asarray(sides, dtype=np.int64)
+
+
+def wins_and_losses(measure: Entry, sample: Sample) -> tuple[int, int]:
+    """How many items are on either side."""
+    sides = sides_of(measure, sample)
+    return int((sides > 0).sum()), int((sides < 0).sum())
+
+
+def interval_of(measure: Entry, n: int, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
+    """The interval that a measure's draws give, and a note where it is none or of another kind."""
+    defined = draws[~np.isnan(draws)]
+    if len(defined) < MINIMUM_RESAMPLES:
+        return np.nan, np.nan, "too few defined resamples for an interval"
+    note = f"{len(draws) - len(defined)} of {len(draws)} resamples undefined" if len(defined) < len(draws) else ""
+    if np.ptp(defined) <= ROUNDING * np.abs(defined).max():  # an interval without width would claim certainty
+        whole = measure.constant("PROPORTION")
+        if whole is None:
+            return np.nan, np.nan, "no interval, since no resample differs"
+        low, high = exact_proportion_interval(round(value / whole * n), n, settings.confidence)
+        return low / (100 / whole), high / (100 / whole), "exact interval, since no resample differs"
+    if measure.constant("BOUNDED", False):
+        return *bounded_interval(value, defined, settings.confidence, measure.constant("RANGE")), note
+    return *percentile_interval(defined, settings.confidence), note
+
+
+def p_value(
+    measure: Entry, sample: Sample, value: float, sides: tuple[str, str], rng: np.random.Generator, settings: Settings
+) -> float:
+    """Exact where the measure has such a test, else by exchanging the two sides of random items."""
+    if np.isnan(neutral_of(measure)):
+        return float("nan")
+    if has_exact_test(measure):
+        return binomial_p(*wins_and_losses(measure, sample))
+    swapped = exchanged(measure, sample, sides, rng, settings.resamples)
+    # A bounded measure is never on neutral by chance, so all that is as far away counts. For the others exchanging is
+    # centred on what ties leave of neutral: a tie stays one.
+    centre = neutral_of(measure) if measure.constant("BOUNDED", False) else float(np.mean(swapped))
+    return permutation_p(value, swapped, centre)

@@ -1,0 +1,135 @@
+"""Bootstrap and permutation, vectorised: draws of item indices within strata, and measures applied to all draws."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.catalog import Entry
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CELLS_AT_ONCE = 4_000_000
+
+
+def generator(seed: int, *labels: str) -> np.random.Generator:
+    """A stream of its own for each labelled purpose, so that no result depends on what was computed before it."""
+    return np.random.default_rng([seed, zlib.crc32("|".join(labels).encode())])
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Complete items in the order of their strata. `columns` are what measures read; `parts` are what the weighted ones
+    average over (integer codes), and `order` is where each item stood before.
+    """
+
+    columns: Mapping[str, Any]
+    stratum: Ints
+    parts: Ints
+    order: Ints
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any], stratum: Ints, parts: Ints) -> Sample:
+        """Sorts the items by stratum (stable, so that equal data give equal draws)."""
+        order = np.argsort(stratum, kind="stable")
+        return cls({name: values[order] for name, values in columns.items()}, stratum[order], parts[order], order)
+
+    def __len__(self) -> int:
+        return len(self.stratum)
+
+    def draws(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
+        """Item indices drawn with replacement inside each stratum, some draws at a time."""
+        sizes = np.bincount(self.stratum)
+        size, start = sizes[self.stratum], (np.cumsum(sizes) - sizes)[self.stratum]
+        n = len(self)
+        for count in _portions(resamples, n):
+            yield start + (rng.random((count, n)) * size).astype(np.int64)
+
+    def flips(self, rng: np.random.Generator, repeats: int) -> Iterator[NDArray[np.bool_]]:
+        """Which items change sides in each permutation."""
+        for count in _portions(repeats, len(self)):
+            yield rng.random((count, len(self))) < 0.5
+
+    def drawn(self, names: Sequence[str], index: Ints) -> dict[str, Any]:
+        """Some columns on drawn items. Codes stay: every draw takes as many items of each stratum."""
+        columns = {name: self.columns[name] for name in names}
+        return {name: values if values.dtype.kind == "i" else values[index] for name, values in columns.items()}
+
+    def rows(self, names: Sequence[str], index: Ints) -> dict[str, Any]:
+        """Some columns on subsamples that all take the same number of each stratum: one row of codes serves all."""
+        columns = {name: self.columns[name] for name in names}
+        return {name: values[index[0]] if values.dtype.kind == "i" else values[index] for name, values in columns.items()}
+
+
+def statistic(measure: Entry, columns: Mapping[str, Any], parts: Ints) -> Floats:
+    """A measure over the last axis; the weighted ones as the mean of their parts, over the parts where defined."""
+    wanted = {name: columns[name] for name in measure.parameters}
+    if not measure.constant("WEIGHTED", False):
+        return np.asarray(measure.function(**wanted), dtype=np.float64)
+    values, weights = [], []
+    for code in np.unique(parts):
+        at = parts == code
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values.append(measure.function(**{name: column[..., at] for name, column in wanted.items()}))
+        weights.append(int(at.sum()))
+    stacked = np.array(values, dtype=np.float64)
+    share = np.array(weights, dtype=np.float64).reshape(-1, *([1] * (stacked.ndim - 1))) * ~np.isnan(stacked)
+    total = share.sum(axis=0)
+    combined = np.divide(np.nansum(stacked * share, axis=0), total, out=np.full(np.shape(total), np.nan), where=total > 0)
+    return np.asarray(combined, dtype=np.float64)
+
+
+def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resamples: int) -> Floats:
+    """The measure on resampled items."""
+    return bootstrap_alike(measure, [sample], rng, resamples)[0]
+
+
+def bootstrap_alike(measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, resamples: int) -> list[Floats]:
+    """The measure on resampled items for samples of the same items by different models: each draw is one for all."""
+    values: list[list[Floats]] = [[] for _ in samples]
+    for index in samples[0].draws(rng, resamples):
+        for of_sample, sample in zip(values, samples, strict=True):
+            of_sample.append(statistic(measure, sample.drawn(measure.parameters, index), sample.parts))
+    return [np.concatenate(of_sample) for of_sample in values]
+
+
+def exchanged(measure: Entry, sample: Sample, sides: tuple[str, str], rng: np.random.Generator, repeats: int) -> Floats:
+    """The measure after exchanging the two sides of random items: what a model that does not lean would give."""
+    one, other = (sample.columns[name] for name in sides)
+    values = []
+    for flip in sample.flips(rng, repeats):
+        swapped = {sides[0]: np.where(flip, other, one), sides[1]: np.where(flip, one, other)}
+        values.append(statistic(measure, {**sample.columns, **swapped}, sample.parts))
+    return np.concatenate(values)
+
+
+def percentile_interval(draws: Floats, confidence: float) -> tuple[float, float]:
+    """The middle share of the bootstrap draws."""
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(draws, [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def bounded_interval(value: float, draws: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
+    """For measures that cannot fall on the far side of neutral (KLS ≥ 50, JSS ≤ 100): any noise moves them away from it.
+
+    Resampling adds noise to noise, so plain percentiles sit beside the truth (and often beside the estimate itself).
+    This is the hull of two corrections, the draws shifted by their bias and the basic (reflected) interval, kept inside
+    the range. In simulations (docs/intervals.md) it covers the truth 82 to 97 times in 100; plain percentiles never do when
+    there is no lean at all.
+    """
+    low, high = percentile_interval(draws, confidence)
+    bias = float(np.mean(draws)) - value
+    lower, upper = min(low - bias, 2 * value - high), max(high - bias, 2 * value - low)
+    return max(lower, limits[0]), min(upper, limits[1])
+
+
+def _portions(total: int, n: int) -> Iterator[int]:
+    step = max(1, CELLS_AT_ONCE // max(1, n))
+    for first in range(0, total, step):
+        yield min(step, total - first)

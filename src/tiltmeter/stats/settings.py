@@ -1,0 +1,27 @@
+"""How intervals are made: how many resamples, at which confidence, from which seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tiltmeter.errors import TiltmeterError
+
+MINIMUM_RESAMPLES = 100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to resample. The seed decides every random stream, so that equal settings give equal numbers."""
+
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def check(self) -> None:
+        """Refuses what would give an interval in name only."""
+        if self.resamples < MINIMUM_RESAMPLES:
+            raise TiltmeterError(f"{self.resamples} resamples are too few for an interval; use 1,000 or more.")
+        if self.seed < 0:
+            raise TiltmeterError(f"The seed must be at least 0, not {self.seed}.")
+        if not 0.5 <= self.confidence < 1:
+            raise TiltmeterError(f"The confidence must be at least 0.5 and below 1, such as 0.95, not {self.confidence}.")

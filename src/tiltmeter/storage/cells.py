@@ -1,0 +1,93 @@
+"""Cells: what one model answered to one benchmark, written whole and under a key of everything that decides it.
+
+A cell is a folder: its tables and items as Parquet, and `cell.json` with their digests. It appears by a rename, so it is
+there whole or not at all. Whoever makes cells, a loop, a scheduler or a second machine, they are read alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256, read_frame, read_json, write_frame, write_json
+from tiltmeter.storage.provenance import SCHEMA
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ABOUT = "cell.json"
+ITEMS = "items"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The content of a cell. `attachments` are files elsewhere that belong to it: path in a run folder → where it lies."""
+
+    family: str
+    tables: Mapping[str, pd.DataFrame]
+    items: pd.DataFrame
+    manifest: dict[str, Any]
+    attachments: Mapping[str, Path] = field(default_factory=dict)
+
+
+def cell_key(identity: Mapping[str, Any]) -> str:
+    """A name for everything that decides what is in a cell."""
+    whole = json.dumps({**identity, "schema": SCHEMA}, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class CellStore:
+    """Cells in a folder, one folder each. Without a root nothing is kept."""
+
+    def __init__(self, root: Path | None) -> None:
+        self.root = root
+
+    def load(self, key: str) -> Cell | None:
+        """A finished cell, or nothing. One that is damaged, or whose attachments are gone, counts as nothing."""
+        folder = self.root and self.root / key
+        if folder is None or not (folder / ABOUT).is_file():
+            return None
+        try:
+            about = read_json(folder / ABOUT)
+            attachments = {path: Path(kept["place"]) for path, kept in about["attachments"].items()}
+            digests = [(folder / f"{name}.parquet", sha) for name, sha in about["files"].items()]
+            digests += [(attachments[path], kept["sha256"]) for path, kept in about["attachments"].items()]
+            if any(not path.is_file() or file_sha256(path) != sha for path, sha in digests):
+                return None
+            tables = {name: read_frame(folder / f"{name}.parquet") for name in about["files"] if name != ITEMS}
+            items = read_frame(folder / f"{ITEMS}.parquet")
+            return Cell(about["family"], tables, items, about["manifest"], attachments)
+        except (TiltmeterError, KeyError, TypeError, AttributeError, OSError):
+            return None
+
+    def save(self, key: str, cell: Cell) -> None:
+        """Writes a cell beside its place and renames it there."""
+        if self.root is None:
+            return
+        target, making = self.root / key, self.root / f".{key}.{uuid.uuid4().hex[:8]}.tmp"
+        try:
+            files = {}
+            for name, frame in (*cell.tables.items(), (ITEMS, cell.items)):
+                write_frame(making / f"{name}.parquet", frame)
+                files[name] = file_sha256(making / f"{name}.parquet")
+            attached = {
+                path: {"place": str(place), "sha256": file_sha256(place)} for path, place in cell.attachments.items()
+            }
+            about = {"family": cell.family, "files": files, "attachments": attached, "manifest": cell.manifest}
+            write_json(making / ABOUT, about)
+            shutil.rmtree(target, ignore_errors=True)  # a damaged one
+            making.rename(target)
+        except OSError as error:
+            if not (target / ABOUT).is_file():  # else another process was faster, with the same cell
+                raise TiltmeterError(
+                    f"Cannot write {target}: {error.strerror or error}. Free some space, or move TILTMETER_CACHE."
+                ) from None
+        finally:
+            shutil.rmtree(making, ignore_errors=True)

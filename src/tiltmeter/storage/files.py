@@ -1,0 +1,130 @@
+"""Reading and writing files: atomically, or with a message that names the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tiltmeter.errors import TiltmeterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Writes beside the target and renames, so that a reader sees the old file or the new one, never half of one."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        temporary.replace(path)
+    except OSError as error:
+        raise TiltmeterError(
+            f"Cannot write {path}: {error.strerror or error}. Nothing that was finished is lost: free some space or "
+            "choose a writable folder (-o, or TILTMETER_CACHE for the cache), and run the same command again."
+        ) from None
+    finally:
+        temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Text, atomically, in UTF-8."""
+
+    def write(target: Path) -> None:
+        target.write_text(text, encoding="utf-8")
+
+    write_atomically(path, write)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """JSON, atomically."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Parquet, atomically."""
+    write_atomically(path, lambda target: pq.write_table(table, target, write_page_checksum=True))
+
+
+def read_json(path: Path) -> Any:
+    """JSON, or a message that names the file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+
+
+def read_table(path: Path) -> pa.Table:
+    """Parquet, or a message that names the file."""
+    try:
+        return pq.read_table(path, page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:
+        raise TiltmeterError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}") from None
+
+
+def write_checked(path: Path, write: Callable[[Path], None]) -> None:
+    """A file of a cache, atomically, with its digest beside it: the digest first, so that no file is there without one."""
+
+    def write_both(target: Path) -> None:
+        write(target)
+        write_text(_digest_file(path), file_sha256(target))
+
+    write_atomically(path, write_both)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file of a cache is there as it was written. One from before there were digests is taken as it is."""
+    if not path.is_file():
+        return False
+    try:
+        return not _digest_file(path).is_file() or _digest_file(path).read_text("utf-8") == file_sha256(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _digest_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def remove_checked(path: Path) -> None:
+    """Removes a file of a cache, and its digest."""
+    path.unlink(missing_ok=True)
+    _digest_file(path).unlink(missing_ok=True)
+
+
+def read_checked_table(path: Path) -> pa.Table | None:
+    """Parquet from a cache. What is not there or damaged counts as nothing: it is computed again."""
+    if not is_whole(path):
+        return None
+    try:
+        return pq.read_table(path, page_checksum_verification=True)
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+
+
+def write_checked_table(path: Path, table: pa.Table) -> None:
+    """Parquet for a cache."""
+    write_checked(path, lambda target: pq.write_table(table, target, write_page_checksum=True))
+
+
+def write_frame(path: Path, frame: pd.DataFrame) -> None:
+    """A data frame as Parquet, atomically."""
+    write_table(path, pa.Table.from_pandas(frame, preserve_index=False))
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """A data frame from Parquet, or a message that names the file."""
+    return read_table(path).to_pandas()
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file, read in pieces."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,28 @@
+"""Where things are kept on this machine: the user's cache, or the folder that was given instead."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def user_cache() -> Path:
+    """Folder for downloads, observations and cells: TILTMETER_CACHE, or the platform's cache folder."""
+    if chosen := os.environ.get("TILTMETER_CACHE"):
+        return Path(chosen).expanduser()
+    import pooch
+
+    return Path(pooch.os_cache("tiltmeter"))
+
+
+def cache_folder(cache: bool | str | Path) -> Path | None:
+    """The user's cache, the folder given, or none."""
+    if cache is False:
+        return None
+    return user_cache() if cache is True else Path(cache)
+
+
+def observations_folder(cache: bool | str | Path) -> Path | None:
+    """The folder of all token observations in the cache."""
+    folder = cache_folder(cache)
+    return folder and folder / "observations"

@@ -1,0 +1,1 @@
+"""What studies share: evidence, findings, options, and helpers of single studies."""

@@ -1,0 +1,47 @@
+"""Small helpers on the rows of a table: Holm's correction within families, and what a type must have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.pairs.paired import Paired
+from tiltmeter.stats.significance import holm
+from tiltmeter.studies.kit.options import LEAST_ITEMS
+
+Rows = list[dict[str, Any]]
+
+
+def corrected(rows: Rows, *family: str) -> Rows:
+    """The rows with `p_holm`, corrected within each family (over all rows if none is named)."""
+    families: dict[tuple[Any, ...], Rows] = {}
+    for row in rows:
+        families.setdefault(tuple(row[name] for name in family), []).append(row)
+    for members in families.values():
+        for row, p in zip(members, holm([row["p"] for row in members]), strict=True):
+            row["p_holm"] = p
+    return rows
+
+
+def check_types(study: str, pairs: Sequence[Paired], *, spread: bool = True) -> None:
+    """Refuses a bias type with too few complete pairs, or one whose scores do not vary."""
+    for one in pairs:
+        complete = ~(np.isnan(one.scores["stereo"]) | np.isnan(one.scores["anti"]))
+        types = one.groups["bias_type"].astype(str).to_numpy()
+        for name in dict.fromkeys(types):
+            at = complete & (types == name)
+            where = f"{one.model} on {one.benchmark} by {one.scorer}"
+            if at.sum() < LEAST_ITEMS:
+                raise TiltmeterError(
+                    f"{study} needs at least {LEAST_ITEMS} complete pairs of each bias type, and '{name}' has {at.sum()} "
+                    f"({where}). Leave it out with --without {name}."
+                )
+            for role in ("stereo", "anti") if spread else ():
+                if np.ptp(one.scores[role][at]) == 0:
+                    raise TiltmeterError(
+                        f"{study} needs scores that vary, and all {role} scores of the bias type '{name}' are "
+                        f"{one.scores[role][at][0]:g} ({where})."
+                    )

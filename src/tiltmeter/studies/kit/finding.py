@@ -1,0 +1,79 @@
+"""What a study gives back: tidy tables, figures that can be drawn, and sentences computed from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter import figures
+from tiltmeter.display import Shown
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import write_json, write_table, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Draw = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Finding(Shown):
+    """The result of one study. The first table is the main one; figures are drawn when they are asked for."""
+
+    study: str
+    tables: Mapping[str, pd.DataFrame]
+    figures: Mapping[str, Draw]
+    sentences: Sequence[str]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, table in self.tables.items():
+            refuse_gaps(self.study, name, table)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The main table."""
+        return next(iter(self.tables.values()))
+
+    def draw(self, name: str | None = None, width: str | float = "one") -> Any:
+        """A figure by name (the first unless named), as a matplotlib Figure, one or two columns (or so many inches) wide."""
+        if not name and not self.figures:
+            raise TiltmeterError(f"{self.study} has no figure of these runs; it has the tables {', '.join(self.tables)}.")
+        name = name or next(iter(self.figures))
+        if name not in self.figures:
+            raise TiltmeterError(f"{self.study} has no figure '{name}'. Figures: {', '.join(self.figures)}.")
+        with figures.house_style(width):
+            figure = self.figures[name]()
+            figure.draw_without_rendering()  # ticks are made late, and would look otherwise outside
+        return figure
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Writes every table as CSV and Parquet, every figure as PNG, SVG and PDF, and the sentences with the settings."""
+        import pyarrow as pa
+
+        from tiltmeter import __version__
+
+        folder, written = Path(folder), []
+        for name, table in self.tables.items():
+            write_text(folder / f"{name}.csv", table.to_csv(index=False))
+            write_table(folder / f"{name}.parquet", pa.Table.from_pandas(table, preserve_index=False))
+            written += [folder / f"{name}.csv", folder / f"{name}.parquet"]
+        for name in self.figures:
+            written += figures.save(self.draw(name), folder / f"{name}")
+        facts = {"study": self.study, "tiltmeter": __version__, **self.facts, "sentences": list(self.sentences)}
+        write_json(folder / "finding.json", facts)
+        return [*written, folder / "finding.json"]
+
+
+def refuse_gaps(study: str, name: str, table: pd.DataFrame) -> None:
+    """A table with holes would be read as if nothing were wrong; what is lacking is said instead."""
+    if not len(table):
+        raise TiltmeterError(f"{study}: the table '{name}' would be empty; nothing in these runs can be studied.")
+    holes = table.isna()
+    if holes.to_numpy().any():
+        column = str(holes.any().idxmax())
+        row = table[holes[column]].iloc[0]
+        where = ", ".join(str(value) for key, value in row.items() if isinstance(value, str) and key != column)
+        raise TiltmeterError(f"{study}: '{column}' cannot be computed for {where}: the scores are constant or too few.")

@@ -1,0 +1,81 @@
+"""How frequent words are: by the `wordfreq` package, by a list of counts, or counted in a text of the user's."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.pairs.words import WORD
+
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+def look_up(words: Iterable[str], listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
+    """Word → frequency (those that are known), and where that is from."""
+    wanted = set(words)
+    if listed and corpus:
+        raise TiltmeterError("Give a frequency list or a corpus, not both.")
+    if corpus:
+        return _counted(Path(corpus), wanted), Path(corpus).name
+    if listed:
+        return _listed(Path(listed), wanted), Path(listed).name
+    return _wordfreq(wanted, language), f"wordfreq ({language})"
+
+
+def _wordfreq(wanted: set[str], language: str) -> dict[str, float]:
+    try:
+        from wordfreq import word_frequency
+    except ImportError:
+        raise TiltmeterError(
+            "frequency needs word frequencies: install wordfreq (pip install 'tiltmeter[frequency]'), or give a list with "
+            "--frequencies or a text with --corpus."
+        ) from None
+    try:
+        found = {word: float(word_frequency(word, language)) for word in wanted}
+    except LookupError as error:
+        raise TiltmeterError(f"wordfreq has no list for the language '{language}': {error}.") from None
+    return {word: frequency for word, frequency in found.items() if frequency > 0}
+
+
+def _listed(path: Path, wanted: set[str]) -> dict[str, float]:
+    """Lines of a word and a number, separated by a tab, a comma, a semicolon or spaces."""
+    found: dict[str, float] = {}
+    for line in _lines(path):
+        cells = line.replace("\t", " ").replace(",", " ").replace(";", " ").split()
+        if len(cells) == 2 and (word := cells[0].lower()) in wanted and (count := _number(cells[1])):
+            found[word] = found.get(word, 0.0) + count
+    if not found:
+        raise TiltmeterError(f"{path} is no frequency list: no line has a word of the benchmark and a number.")
+    return {word: count for word, count in found.items() if count > 0}
+
+
+def _counted(path: Path, wanted: set[str]) -> dict[str, float]:
+    found: Counter[str] = Counter()
+    for line in _lines(path):
+        found.update(word for word in WORD.findall(line.lower()) if word in wanted)
+    if not found:
+        raise TiltmeterError(f"None of the benchmark's words is in {path}.")
+    return {word: float(count) for word, count in found.items()}
+
+
+def _lines(path: Path) -> Iterable[str]:
+    if not path.is_file():
+        raise TiltmeterError(f"There is no file {path}.")
+    try:
+        with OPENERS.get(path.suffix.lower(), open)(path, "rt", encoding="utf-8", errors="replace") as file:
+            yield from file
+    except (OSError, lzma.LZMAError, EOFError) as error:
+        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,62 @@
+"""Options that several studies share: their help for the command line, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.stats.settings import Settings
+
+RATES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+LEAST_ITEMS = 3
+Ints = NDArray[np.int64]
+
+Seed = Annotated[int, "Seed of all random draws."]
+Resamples = Annotated[int, "Bootstrap resamples."]
+Confidence = Annotated[float, "Confidence of the intervals."]
+Repeats = Annotated[int, "Subsamples drawn at each rate."]
+Rates = Annotated[list[float] | None, "Share of the items kept in a subsample; repeatable. Default: 0.3 to 0.8."]
+MeasureNames = Annotated[list[str] | None, "Measure; repeatable. Default: all that apply."]
+
+
+def check_settings(seed: int = 0, resamples: int = 1000, confidence: float = 0.95) -> Settings:
+    """Settings that give intervals worth the name."""
+    settings = Settings(resamples, confidence, seed)
+    settings.check()
+    return settings
+
+
+def check_sampling(repeats: int, rates: Sequence[float] | None) -> tuple[float, ...]:
+    """The rates to sample at; refuses those that are none."""
+    chosen = tuple(sorted(set(rates or RATES)))
+    wrong = [rate for rate in chosen if not 0 < rate < 1]
+    if wrong:
+        raise TiltmeterError(f"A rate is a share between 0 and 1, such as 0.3, not {wrong[0]:g}.")
+    if repeats < 2:
+        raise TiltmeterError(f"{repeats} repeats show no variation; use 100 or more.")
+    return chosen
+
+
+def subsamples(stratum: Ints, rate: float, repeats: int, rng: np.random.Generator) -> Ints:
+    """repeats × m positions: of each stratum ceil(n·rate) items, without replacement, in the order of the strata.
+
+    >>> subsamples(np.array([0, 0, 0, 1, 1]), 0.5, 2, np.random.default_rng(0)).shape
+    (2, 3)
+    """
+    sizes = np.bincount(stratum)
+    # 0.7 · 10 is a little above 7 in binary, which must not become 8.
+    return draw_within(stratum, np.ceil(np.round(sizes * rate, 9)).astype(np.int64), repeats, rng)
+
+
+def draw_within(stratum: Ints, sizes: Ints, repeats: int, rng: np.random.Generator) -> Ints:
+    """repeats × sum(sizes) positions: so many of each stratum, without replacement."""
+    parts = []
+    for code, size in enumerate(sizes):
+        here = np.flatnonzero(stratum == code)
+        order = np.argsort(rng.random((repeats, len(here))), axis=1)[:, :size]
+        parts.append(here[order])
+    return np.concatenate(parts, axis=1)

@@ -1,0 +1,82 @@
+"""Right or wrong, token by token: accuracies with intervals over items, and McNemar's test on paired tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.stats.resampling import percentile_interval
+from tiltmeter.stats.significance import binomial_p, exact_proportion_interval
+
+Floats = NDArray[np.float64]
+KEY = ["item", "role", "position"]
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Right predictions and predictions, per item: tokens of one sentence are not independent, items are."""
+
+    right: Floats
+    total: Floats
+
+    @classmethod
+    def of(cls, tokens: Any, items: Any) -> Hits:
+        """Counts per item of a table of tokens, over the items given (none read is 0 of 0)."""
+        grouped = (tokens["rank"] == 1).groupby(tokens["item"])
+        right, total = (counts.reindex(items, fill_value=0) for counts in (grouped.sum(), grouped.count()))
+        return cls(right.to_numpy(dtype=np.float64), total.to_numpy(dtype=np.float64))
+
+    @property
+    def accuracy(self) -> float:
+        """Percentage of right predictions."""
+        return float(100 * self.right.sum() / self.total.sum())
+
+    def draws(self, index: NDArray[np.int64]) -> Floats:
+        """The percentage on resampled items."""
+        return np.asarray(100 * self.right[index].sum(axis=1) / self.total[index].sum(axis=1), dtype=np.float64)
+
+
+def item_draws(n: int, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Items drawn with replacement."""
+    return rng.integers(0, n, (resamples, n))
+
+
+def interval(draws: Floats, confidence: float) -> dict[str, float]:
+    """As columns of a table."""
+    low, high = percentile_interval(draws, confidence)
+    return {"low": low, "high": high}
+
+
+def accuracy_interval(hits: Hits, draws: Floats, confidence: float) -> dict[str, float]:
+    """From resampled items; all right or all wrong gives no width, so then exact, with an item as one observation."""
+    if np.ptp(draws) > 0:
+        return interval(draws, confidence)
+    n = int((hits.total > 0).sum())
+    low, high = exact_proportion_interval(round(hits.accuracy / 100 * n), n, confidence)
+    return {"low": low, "high": high}
+
+
+def mcnemar(one: Any, other: Any) -> dict[str, Any] | None:
+    """The 2 × 2 table over the tokens that both read, and the exact test of its disagreements; nothing if none is shared.
+
+    With 5 tokens that only the first gets right and 1 that only the second does, p = 2·(C(6,0) + C(6,1))/2⁶ = 0.21875.
+    """
+    both = one[[*KEY, "rank"]].merge(other[[*KEY, "rank"]], on=KEY, suffixes=("_a", "_b"))
+    if not len(both):
+        return None
+    return mcnemar_table((both["rank_a"] == 1).to_numpy(), (both["rank_b"] == 1).to_numpy())
+
+
+def mcnemar_table(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> dict[str, Any]:
+    """Counts of right and wrong, paired, with the exact p.
+
+    >>> a, b = np.array([1] * 8 + [0] * 2, bool), np.array([1] * 3 + [0] * 5 + [1] + [0], bool)
+    >>> mcnemar_table(a, b)
+    {'n': 10, 'both': 3, 'only_a': 5, 'only_b': 1, 'neither': 1, 'p': 0.21875}
+    """
+    only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
+    counts = {"n": len(a), "both": int((a & b).sum()), "only_a": only_a, "only_b": only_b, "neither": int((~a & ~b).sum())}
+    return counts | {"p": binomial_p(only_a, only_b)}

@@ -1,0 +1,78 @@
+"""What debiasing did, in a sentence computed from the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tiltmeter.stats.settings import Settings
+from tiltmeter.studies.kit.changes import Draws, Floats, with_interval
+
+NEAR_TOP = 0.5
+"""MNT from which on a word is called near the top: the upper half of the top k."""
+
+
+STILL_FOUND = 0.8
+"""Share of the matches that must be left for that: what drops out of the top k has moved, whatever the mean of the rest."""
+
+
+def verdict(
+    names: tuple[str, str, str], groups: Sequence[str], sides: tuple[Draws, Draws], moved: Draws, k: int, settings: Settings
+) -> str:
+    """Did probability fall, and did rank follow? Over the groups' mean change, then group by group.
+
+    `names`: base, model, benchmark. `sides`: values of the base and of the model. `moved`: percent changes.
+    """
+    base, model, benchmark = names
+    probability, rank = (_mean(moved, measure, groups) for measure in ("mps", "mnt"))
+    each = ", ".join(f"{group} {_text(moved['mps', group])} and {_text(moved['mnt', group])}" for group in groups)
+    after = float(np.mean([sides[1]["mnt", group][0] for group in groups]))
+    found = [float(np.mean([side["coverage", group][0] for group in groups])) for side in sides]
+    stay = after >= NEAR_TOP and found[1] >= STILL_FOUND * found[0]
+    said = _judged(probability, rank, stay, settings)
+    where = f"the mean normalised rank is {after:.2f}, about rank {1 + (1 - after) * (k - 1):.0f} of {k}"
+    warning = " What left the top k drops out of both means: see median_rank." if found[1] < found[0] - 0.05 else ""
+    return (
+        f"{model} after {base} on {benchmark}: {said} ({each}: change of MPS and of MNT in percent). "
+        f"Of the terms found, {where}. A match in the top {k} is left in {found[1]:.0%} of sentences, before {found[0]:.0%}."
+        f"{warning}"
+    )
+
+
+def _mean(draws: Draws, measure: str, groups: Sequence[str]) -> Floats:
+    return np.asarray(np.mean([draws[measure, group] for group in groups], axis=0), dtype=np.float64)
+
+
+def _judged(probability: Floats, rank: Floats, stay: bool, settings: Settings) -> str:
+    p, r, apart = (with_interval("x", draws, settings) for draws in (probability, rank, probability - rank))
+    fell, followed = p["x_high"] < 0, r["x_high"] < 0
+    p_text, r_text = _with_ends(p), _with_ends(r)
+    if fell and stay and apart["x_high"] < 0 and r["x"] > p["x"] / 2:
+        how = f"rank only {r_text}" if followed else ("rank did not" if r["x_low"] <= 0 else f"rank even rose {r_text}")
+        return f"probability fell {p_text}, {how}: the words are still near the top"
+    if fell:
+        how = f"rank fell {r_text}" if followed else f"rank changed by {r['x']:+.0f} %"
+        return (
+            f"probability fell {p_text}, {how}: the words moved down too"
+            if followed or not stay
+            else (f"probability fell {p_text}, {how}: too little to tell whether the words moved")
+        )
+    if p["x_low"] > 0:
+        return f"probability rose {p_text}, rank changed by {r['x']:+.0f} %"
+    return f"probability did not change distinguishably ({p['x']:+.0f} %, interval {p['x_low']:+.0f} to {p['x_high']:+.0f})"
+
+
+def _with_ends(row: dict[str, float]) -> str:
+    """A change without its sign, ends in order.
+
+    >>> _with_ends({"x": -92.0, "x_low": -94.0, "x_high": -90.0})
+    '92 % [90, 94]'
+    """
+    low, high = sorted((abs(row["x_low"]), abs(row["x_high"])))
+    crosses = row["x_low"] < 0 < row["x_high"]
+    return f"{abs(row['x']):.0f} %" + ("" if crosses else f" [{low:.0f}, {high:.0f}]")
+
+
+def _text(draws: Floats) -> str:
+    return f"{draws[0]:+.1f}"

@@ -1,0 +1,136 @@
+"""Does the unmasked view mind nonsense? Its token accuracy on shuffled sentences and with unrelated fills.
+
+A view that only copied its input would be right all the same. Table 4 of Kaneko and Bollegala (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from tiltmeter import figures
+from tiltmeter.benchmarks.kit.items import benchmark_of
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.pairs.ask import observe
+from tiltmeter.models import LanguageModel, load_model
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.significance import bootstrap_p
+from tiltmeter.studies.kit.corrections import corrected
+from tiltmeter.studies.kit.evidence import UNMASKED, Evidence, token_frame
+from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import Confidence, Resamples, Seed, check_settings
+from tiltmeter.studies.kit.tokens import Hits, interval, item_draws, mcnemar
+
+CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, Table 4."
+READS = "observations"
+
+
+def shuffling(
+    evidence: Evidence,
+    *,
+    model: Annotated[list[str] | None, "Where a model is now, if it has moved; repeatable."] = None,
+    resamples: Resamples = 1000,
+    confidence: Confidence = 0.95,
+    seed: Seed = 0,
+) -> Finding:
+    """Drop of the share of tokens of rank 1, nothing masked, when sentences are shuffled or their fill is unrelated.
+
+    A run by all scorers holds its sentences shuffled with the seed 0; for another seed, or where scorers were named, the
+    models are asked once more (kept in the cache). Each token is followed to its new place, so McNemar's test applies; an
+    unrelated fill has other tokens, so there the interval and p come from resampling items.
+    """
+    import pandas as pd
+
+    settings = check_settings(seed, resamples, confidence)
+    known = [_loaded(one) for one in model or ()]
+    rows: list[dict[str, Any]] = []
+    for name, benchmark in evidence.evaluations:
+        facts = evidence.manifest(name, benchmark).get("model", {})
+        if facts.get("kind") == "causal":
+            continue
+        tokens = evidence.tokens(name, benchmark, UNMASKED)
+        if tokens is None:
+            raise TiltmeterError(
+                f"shuffling: {name} on {benchmark} has no stored unmasked view; score it with aul or aula, and keep "
+                "the observations (no --no-cache)."
+            )
+        tokens = tokens[~tokens["special"]]
+        before = tokens[tokens["role"] != "unrelated"]
+        items = evidence.items(benchmark).index
+        draws = item_draws(len(items), settings.resamples, generator(seed, "associations", benchmark))
+        stored = evidence.tokens(name, benchmark, [f"shuffled-{seed}"])
+        asked = stored if stored is not None else _ask(evidence, name, benchmark, _model(name, facts, known), seed)
+        changes = {"shuffled": asked}
+        if (tokens["role"] == "unrelated").any():
+            changes["unrelated"] = tokens[tokens["role"] == "unrelated"]
+        for change, after in changes.items():
+            drop = _drop(before, after, items, draws, confidence, paired=change == "shuffled")
+            rows.append({"model": name, "benchmark": benchmark, "change": change} | drop)
+    if not rows:
+        raise TiltmeterError("shuffling asks masked models with nothing masked, and these runs have none.")
+    table = pd.DataFrame(corrected(rows))
+    return Finding("shuffling", {"shuffling": table}, {"shuffling": lambda: _draw(table)}, tuple(_sentences(table)))
+
+
+def _loaded(given: str | LanguageModel) -> LanguageModel:
+    return given if isinstance(given, LanguageModel) else load_model(given)
+
+
+def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> LanguageModel:
+    """The model that the run asked, told by its weights; loaded once."""
+    wanted = facts.get("weights_sha256")
+    for one in known:
+        if one.weights_hash == wanted:
+            return one
+    try:
+        found = load_model(facts.get("name", name), kind=facts.get("kind"), precision=facts.get("precision", "auto"))
+    except TiltmeterError as error:
+        raise TiltmeterError(f"shuffling asks {name} once more. {error} Say where it is now with --model.") from None
+    if found.weights_hash != wanted:
+        raise TiltmeterError(f"{facts.get('name', name)} has other weights now than in the run; run it again first.")
+    known.append(found)
+    return found
+
+
+def _ask(evidence: Evidence, name: str, benchmark: str, model: LanguageModel, seed: int) -> Any:
+    """The shuffled sentences' tokens, from the model."""
+    alignment = evidence.manifest(name, benchmark).get("alignment", "auto")
+    whole = benchmark_of(benchmark, evidence.scores.items)
+    with evidence.watch(f"{name} × {benchmark}, shuffled", len(whole.asked_items)) as advance:
+        return token_frame(observe(model, whole, f"shuffled-{seed}", alignment=alignment, advance=advance))
+
+
+def _drop(before: Any, after: Any, items: Any, draws: Any, confidence: float, *, paired: bool) -> dict[str, Any]:
+    old, new = Hits.of(before, items), Hits.of(after, items)
+    moved = new.draws(draws) - old.draws(draws)
+    test = mcnemar(before, after) if paired else None
+    return {
+        "before": old.accuracy, "after": new.accuracy, "change_in_points": new.accuracy - old.accuracy,
+        **interval(moved, confidence), "n_items": len(items), "n_tokens": int(new.total.sum()),
+        "test": "McNemar" if test else "bootstrap over items", "p": test["p"] if test else bootstrap_p(moved),
+    }  # fmt: skip
+
+
+def _sentences(table: Any) -> Iterator[str]:
+    for (benchmark, change), rows in table.groupby(["benchmark", "change"], sort=False):
+        sure = rows[(rows["p_holm"] < 0.01) & (rows["change_in_points"] < 0)]
+        low, high = rows["change_in_points"].min(), rows["change_in_points"].max()
+        yield (
+            f"{benchmark}, {change}: accuracy changes by {low:+.1f} to {high:+.1f} points; it drops in {len(sure)} of "
+            f"{len(rows)} models (p < 0.01 after Holm's correction)."
+        )
+
+
+def _draw(table: Any) -> Any:
+    groups = list(table.groupby(["benchmark", "change"], sort=False))
+    models = list(dict.fromkeys(table["model"]))
+    figure, axes = figures.canvas(1, height=1.1 + 0.3 * len(models))
+    axis = axes[0, 0]
+    for n, ((benchmark, change), rows) in enumerate(groups):
+        label = f"{benchmark}, {change} (n = {rows['n_items'].max():,} items)"
+        figures.interval_dots(axis, rows, models, ("model", "change_in_points"), (n, len(groups)), label)
+    figures.neutral_line(axis, 0.0, label="no change (neutral)")
+    figures.name_rows(axis, models)
+    figures.label_x(axis, "change of token accuracy with nothing masked (percentage points), with interval")
+    figures.legend_below(figure, axis, 1)
+    return figure
