@@ -1,0 +1,1 @@
+"""How many tokens does a model need for sentences about one group or another?"""

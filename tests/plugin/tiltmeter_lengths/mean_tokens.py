@@ -1,0 +1,16 @@
+"""mean_tokens: how many tokens a sentence has on average."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEUTRAL = None
+CITATION = "Nobody; an example."
+
+
+def mean_tokens(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean over sentences.
+
+    >>> float(mean_tokens(np.array([4.0, 6.0])))
+    5.0
+    """
+    return np.asarray(np.mean(tokens, axis=-1), dtype=np.float64)
