@@ -4,23 +4,50 @@ from __future__ import annotations
 
 import inspect
 import sys
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import tiltmeter
+from tiltmeter.cli.run import COMMON
+from tiltmeter.families import all_families
+from tiltmeter.families.kit.options import flag_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 PARTS = {
     "Load": ("load_model", "wrap_model", "load_benchmark", "import_scores"),
-    "Measure": ("run", "score", "fill_slots", "estimate", "estimate_slots", "compare", "study"),
-    "Show": ("show", "figure", "table", "typeset", "as_html"),
-    "What comes back": ("Scores", "Slots", "Finding", "Benchmark", "Item", "LanguageModel", "TiltmeterError"),
+    "Ask": ("run", "ask", "score", "load_run"),
+    "Judge": ("estimate", "compare", "study"),
+    "Show": ("report", "show", "figure", "table", "typeset", "as_html"),
+    "Settings": ("Options", "Settings"),
+    "What comes back": ("Answers", "Run", "Finding", "Benchmark", "Item", "LanguageModel", "TiltmeterError"),
 }
 HEAD = """# API reference
 
-Everything public is in the package `tiltmeter`; it is loaded when first used, so that importing costs nothing.
-Made from the docstrings by `python scripts/api_reference.py`.
+Everything public is in the package `tiltmeter`. Each name is loaded when it is first used, so `import tiltmeter` is quick.
+This page is made from the docstrings by `python scripts/api_reference.py`.
+
+Some types in the signatures are short names:
+
+| short name | what it stands for |
+|---|---|
+| `AnyModel` | what `load_model` or `wrap_model` gives; for association tests also an encoder or static vectors |
+| `Several` | answers, a list of answers, or a mapping from family to answers, such as `Run.answers` |
+| `Runs` | a run folder, or a list of run folders |
+| `Given` | a run folder, a `Run`, or answers |
+| `Showable` | answers, a `Run`, or a `Finding` |
+| `Watch` | a function of a title and a total that gives a context manager, which gives a function to report progress with |
 """
+OF_FAMILIES = """## Options of families
+
+Each [family](families.md) has options of its own. In Python they are keyword arguments of `run` and `ask`
+(`tiltmeter.run(..., top_k=50)`); on the command line they are options of `tiltmeter run`.
+"""
+ELSEWHERE = {
+    "settings": "How intervals are made.",
+    "command": "The command line that made the run, for the manifest. Leave it out in Python.",
+}
+"""Options of a run that are no options of the command line."""
 
 
 def reference() -> str:
@@ -29,11 +56,46 @@ def reference() -> str:
     rest = sorted(set(tiltmeter.__all__) - known - {"__version__"})
     parts = PARTS | ({"Other": tuple(rest)} if rest else {})
     chapters = [f"## {title}\n\n" + "\n".join(map(_entry, names)) for title, names in parts.items()]
+    chapters.insert(list(parts).index("Settings") + 1, OF_FAMILIES + "".join(map(_family_options, all_families().items())))
     return "\n".join([HEAD, *chapters])
+
+
+def _family_options(named: tuple[str, Any]) -> str:
+    """A table of what a family can be told."""
+    name, family = named
+    return f"\n### {name}\n\n{family.TITLE}.\n\n{_table(family.Options)}"
+
+
+def _table(options: type) -> str:
+    """The fields of a dataclass of options, with the help that the command line has for them."""
+    rows = [
+        f"| `{field.name}` | {_flag(options, field)} | `{_default(field)}` | {_help(field)} |\n" for field in fields(options)
+    ]
+    return f"| in Python | option | default | what |\n|---|---|---|---|\n{''.join(rows)}"
+
+
+def _flag(options: type, field: Any) -> str:
+    return f"`{flag_of(options, field.name)}`" if field.metadata or field.name in COMMON else ""
+
+
+def _help(field: Any) -> str:
+    """What an option does: a family says it in the field, the command line says it for those of every run."""
+    if field.metadata:
+        return str(field.metadata["help"])
+    hint, _ = COMMON.get(field.name, (None, None))
+    return str(get_args(hint)[-1].help) if hint else ELSEWHERE[field.name]
+
+
+def _default(field: Any) -> Any:
+    """The default of a field as one would type it; nothing where there is none."""
+    value = field.default_factory() if field.default_factory is not MISSING else field.default
+    return "" if value is MISSING else repr(value)
 
 
 def _entry(name: str) -> str:
     thing = getattr(tiltmeter, name)
+    if name in ("Options", "Settings"):
+        return f"### {name}\n\n{_prose(thing)}\n\n{_table(thing)}"
     if inspect.isclass(thing):
         return f"### {name}\n\n{_prose(thing)}\n\n{_members(thing)}"
     return f"### {name}\n\n```text\n{_signature(name, thing)}\n```\n\n{_prose(thing)}\n"
@@ -41,7 +103,12 @@ def _entry(name: str) -> str:
 
 def _members(thing: type) -> str:
     """Fields and methods with what they say of themselves."""
-    fields = [f"- `{field}`: `{hint}`" for field, hint in getattr(thing, "__annotations__", {}).items() if field[0] != "_"]
+    defaults = {field.name: _default(field) for field in fields(thing)} if is_dataclass(thing) else {}
+    members = [
+        f"- `{name}: {hint}" + (f" = {defaults[name]}`" if defaults.get(name) else "`")
+        for name, hint in getattr(thing, "__annotations__", {}).items()
+        if name[0] != "_"
+    ]
     methods = []
     for key, value in vars(thing).items():
         inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
@@ -49,7 +116,7 @@ def _members(thing: type) -> str:
         if key[0] != "_" and inspect.isfunction(inner) and inner.__doc__:
             call = key if inner is not value and not isinstance(value, classmethod | staticmethod) else f"{key}(…)"
             methods.append(f"- `.{call}`: {inspect.getdoc(inner).splitlines()[0]}")  # type: ignore[union-attr]
-    return "".join(f"{line}\n" for line in [*fields, *methods])
+    return "".join(f"{line}\n" for line in [*members, *methods])
 
 
 def _signature(name: str, function: Any) -> str:

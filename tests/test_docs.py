@@ -1,8 +1,9 @@
 """Every command and every piece of Python in the documentation is run, page by page, on tiny models and small data.
 
 A fenced block of `sh`, `bash`, `console` or `python` is run where it stands, in a folder of the page's own. A comment above
-it can say otherwise: `<!-- test: file NAME -->` writes the block to a file, `<!-- test: entry points -->` installs what the
-TOML says, `<!-- test: needs FOLDER from COMMAND -->` makes a run that the page takes for granted, and
+it can say otherwise: `<!-- test: file NAME -->` writes the block to a file, `<!-- test: more of NAME -->` adds it to one
+(after two empty lines), `<!-- test: entry points -->` installs what the TOML says,
+`<!-- test: needs FOLDER from COMMAND -->` makes a run that the page takes for granted, and
 `<!-- test: skip, REASON -->` leaves it out. Models and data that a page names lie in the folder under that name (MODELS,
 and `stage`); FASTER says what is added to a command.
 """
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,12 @@ from conftest import GOLDEN
 from test_build_sexism import SAMORY
 from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
+from tiltmeter.families import all_families
+from tiltmeter.families.associations.facts import COLUMNS, DRAW_COLUMNS
+from tiltmeter.families.kit.options import flag_of
+from tiltmeter.families.kit.seam import CONSTANTS, FUNCTIONS, find_family, measures_of
+from tiltmeter.families.pairs.ask import SCORE_COLUMNS
+from tiltmeter.families.slots.ask import PREDICTION_COLUMNS, SLOT_COLUMNS
 from tiltmeter.models import EMBEDDED
 
 ROOT = Path(__file__).parents[1]
@@ -47,9 +54,15 @@ FASTER = {
     "run": ["--limit", "20", *FEW, "--by", "all"], "estimate": FEW, "compare": [*FEW, *ONE],
     "table comparison": [*FEW, *ONE],
     "study power": ["--draws", "50", *ONE], "study robustness": ["--repeats", "10", *ONE], "figure robustness": ONE,
-    "study accuracy": FEW, "study associations": FEW, "study pll-gap": [*FEW, "--repeats", "10"], "study debiasing": FEW,
+    "study accuracy": FEW, "study shuffling": FEW, "study pll-gap": [*FEW, "--repeats", "10"], "study debiasing": FEW,
     "figure debiasing": FEW,
 }  # fmt: skip
+TABLES = {
+    "scores": SCORE_COLUMNS, "slots": SLOT_COLUMNS, "predictions": PREDICTION_COLUMNS, "associations": COLUMNS,
+    "draws": DRAW_COLUMNS,
+}  # fmt: skip
+CONTENT = {f"{table}.parquet" for table in TABLES} | {column for columns in TABLES.values() for column in columns}
+OTHERS = {"--with-special"}  # of the package in tests/plugin
 BLOCK = re.compile(r"(?:<!-- test: (?P<note>[^>]*?) -->\n)?^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
 NEEDS = re.compile(r"<!-- test: needs (\S+) from (tiltmeter [^>]*?) -->")
 
@@ -197,15 +210,26 @@ def install(text: str, folder: Path) -> None:
 
 
 def forget() -> None:
-    catalog.names.cache_clear()
-    catalog.find.cache_clear()
+    catalog.forget()
+    find_family.cache_clear()
+
+
+def file_of(block: Block) -> str:
+    return block.note.removeprefix("file ").removeprefix("more of ")
+
+
+def lines_of(block: Block) -> str:
+    """A block as it stands in its file: two empty lines are between functions."""
+    return f"\n\n{block.text}" if block.note.startswith("more") else block.text
 
 
 def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
     if block.note.startswith("skip"):
         return
-    if block.note.startswith("file "):
-        (folder / block.note.removeprefix("file ")).write_text(block.text, encoding="utf-8")
+    if block.note.startswith(("file ", "more of ")):
+        (folder / file_of(block)).parent.mkdir(exist_ok=True)
+        with (folder / file_of(block)).open("a" if block.note.startswith("more") else "w", encoding="utf-8") as stream:
+            stream.write(lines_of(block))
     elif block.note == "entry points":
         install(block.text, folder)
     elif block.language == "python":
@@ -245,21 +269,36 @@ def test_there_is_something_to_run_and_little_is_left_out() -> None:
     for block in skipped:
         assert len(block.note.removeprefix("skip").strip(" ,")) > 10, f"{block}: why?"
     for block in everything:
-        assert block.note.split(" ")[0].rstrip(",") in ("", "skip", "file", "entry", "needs"), f"{block}: {block.note}"
+        assert block.note.split(" ")[0].rstrip(",") in ("", "skip", "file", "more", "entry", "needs"), (
+            f"{block}: {block.note}"
+        )
         assert block.language, f"{block}: a fence without a language is run by nobody"
 
 
+def options_of(command: Any) -> Iterator[str]:
+    """The options of a command and of all commands below it."""
+    from typer import Context
+
+    yield from (flag for one in command.params for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--"))
+    context = Context(command)
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from options_of(command.get_command(context, name))
+
+
 def test_no_command_hides_from_the_test() -> None:
-    """Inline code that starts with `tiltmeter` names commands and options that exist."""
+    """Inline code that starts with `tiltmeter` names commands that exist, and an option anywhere is one of some command."""
     from typer.main import get_command
 
     from tiltmeter.cli.app import app
 
-    known = set(get_command(app).commands)
-    for page in PAGES:
+    whole: Any = get_command(app)
+    known, options = set(whole.list_commands(None)), {"--help", *options_of(whole)}
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
         text = BLOCK.sub("", page.read_text(encoding="utf-8"))
         for said in re.findall(r"`tiltmeter ([a-z]+)[^`.]*`", text):
             assert said in known, f"{page.name}: tiltmeter {said}"
+        for said in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text):
+            assert said in options | OTHERS, f"{page.name}: no command has {said}"
 
 
 def test_links_lead_somewhere() -> None:
@@ -293,3 +332,27 @@ def test_the_site_has_every_page_and_asks_nothing_of_the_network() -> None:
     for page in PAGES[1:]:
         assert str(page.relative_to(ROOT / "docs")) in config, f"{page} is not in the site's navigation"
     assert "font: false" in config and not re.search(r"https?://", config)
+
+
+def test_the_example_of_a_family_is_the_package_that_is_tested() -> None:
+    """docs/extend.md shows the files of tests/plugin to the letter, so that they cannot drift apart."""
+    package, written, points = ROOT / "tests" / "plugin", dict[str, str](), dict[str, Any]()
+    for block in blocks(ROOT / "docs" / "extend.md"):
+        if block.note.startswith(("file tiltmeter_lengths/", "more of tiltmeter_lengths/")):
+            written[file_of(block)] = written.get(file_of(block), "") + lines_of(block)
+        elif block.note == "entry points":
+            points = tomllib.loads(block.text)["project"]["entry-points"]
+    shown = {str(path.relative_to(package)): path.read_text(encoding="utf-8") for path in package.glob("*/*.py")}
+    assert written == {name: text for name, text in shown.items() if not name.endswith("__init__.py")}
+    assert points == tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+
+
+def test_the_page_of_families_leaves_nothing_out() -> None:
+    """Every family, its options, measures, tables and columns, and everything that the seam asks for."""
+    said = set(re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "families.md").read_text(encoding="utf-8")))
+    wanted = {*catalog.names("families"), *CONSTANTS, *CONTENT}
+    for family in all_families().values():
+        wanted |= {flag_of(family.Options, option.name) for option in fields(family.Options)}
+        wanted |= {measure.name for measure in measures_of(family)}
+    assert wanted - said == set()
+    assert set(FUNCTIONS) <= {name.split("(")[0] for name in said if "(" in name}

@@ -8,7 +8,7 @@ run=$1
 shift
 here=$(dirname "$0")
 tiltmeter figure estimates "$run" --width two -o "$here/estimates.png"
-for study in accuracy associations agreement normality correlation robustness pll-gap power quality frequency; do
+for study in accuracy shuffling agreement normality correlation robustness pll-gap power quality frequency; do
   out=$(mktemp -d)
   if [ "$study" = frequency ]; then tiltmeter study "$study" "$run" -o "$out" "$@"; else tiltmeter study "$study" "$run" -o "$out"; fi
   for figure in "$out"/*.png; do
