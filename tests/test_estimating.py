@@ -17,7 +17,7 @@ from scipy.stats import binomtest, kstest
 import tiltmeter
 from conftest import golden_scores, scores_of
 from tiltmeter import Answers, TiltmeterError, catalog
-from tiltmeter.stats.estimates import Estimate
+from tiltmeter.families.pairs.paired import pair_up
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.resampling import bounded_interval, percentile_interval
 from tiltmeter.stats.settings import Settings
@@ -58,7 +58,7 @@ def test_nothing_complete_is_missing_not_neutral() -> None:
     row = tiltmeter.estimate(make_scores([np.nan] * 4, [1.0] * 4), ["bias_score"], by="all").iloc[0]
     assert row["n"] == 0
     assert np.isnan(row["value"])
-    assert row["note"] == "no complete items"
+    assert row["note"] == "not computed: no pair has all its scores"
 
 
 def test_rows_for_groups_and_for_directions() -> None:
@@ -115,22 +115,22 @@ def test_threads_do_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_interruption_ends_all_threads_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of them is interrupted; the others do not compute what nobody will see."""
-    models = [make_scores(np.arange(60.0), np.ones(60), model=name) for name in "abcdefgh"]
-    together = scores_of(pd.concat([one.table for one in models], ignore_index=True), models[0].items)
-    asked: list[str] = []
+    scores = make_scores(np.arange(60.0), np.ones(60))
+    begun: list[str] = []
 
-    def slow(paired: Any, *_: Any) -> Any:
-        asked.append(paired.model)
+    def slow(task: Any, _: Any) -> Any:
+        begun.append(f"{task.measure.name} {task.place}")
+        first = len(begun) == 1
         time.sleep(0.02)
-        if paired.model == "a":
+        if first:
             raise KeyboardInterrupt
-        return Estimate("m", "b", "pairs", "s", "bias_score", "all", "all")
+        return {}
 
-    monkeypatch.setattr(JUDGING, "estimate_group", slow)
+    monkeypatch.setattr(JUDGING, "_finished", slow)
     monkeypatch.setattr(JUDGING, "MOST_THREADS", 2)
     with pytest.raises(KeyboardInterrupt):
-        tiltmeter.estimate(together, resamples=100)
-    assert asked.count("a") == 1 and len(asked) < 10
+        tiltmeter.estimate(scores, resamples=100)
+    assert 1 <= len(begun) < 5 < len(list(JUDGING._tasks(pair_up(scores), catalog.entries("measures"), ("bias_type",))))
 
 
 def test_rounding_is_no_interval() -> None:
@@ -138,7 +138,7 @@ def test_rounding_is_no_interval() -> None:
     draws = np.array([np.mean([0.1] * times) for times in (1, 2, 3)] * 50)
     assert 0 < np.ptp(draws) < 1e-15
     low, high, note = interval_of(catalog.find("measures", "mps_gap"), 3, 0.1, draws, Settings())
-    assert np.isnan(low) and np.isnan(high) and "no resample differs" in note
+    assert np.isnan(low) and np.isnan(high) and "all resamples give the same value" in note
 
 
 def test_every_interval_holds_its_value() -> None:
@@ -212,7 +212,7 @@ def test_weighted_measures_leave_out_undefined_types_and_say_so() -> None:
     scores = make_scores(stereo, anti, types=["big"] * 20 + ["lonely"])
     table = tiltmeter.estimate(scores, ["kls"], by="bias_type", resamples=200).set_index("group")
     assert np.isnan(table.loc["lonely", "value"])
-    assert "fewer than two" in table.loc["lonely", "note"]
+    assert "fewer than 2 pairs" in table.loc["lonely", "note"]
     assert table.loc["all", "value"] == pytest.approx(table.loc["big", "value"])
     assert "lonely" in table.loc["all", "note"]
 

@@ -188,11 +188,11 @@ def test_a_proportion_has_an_exact_interval_where_nothing_varies(whole: float, w
     low, high, note = interval_of(measure, n, value, draws, settings)
     exact = binomtest(wins, n).proportion_ci(confidence)  # Clopper and Pearson
     assert (low, high) == pytest.approx((whole * exact.low, whole * exact.high))
-    assert note == "exact interval, since no resample differs"
+    assert note == "exact interval, because all resamples give the same value"
     assert low <= value <= high and high - low > 0.1 * whole
 
     low, high, note = interval_of(made_up(difference), n, value, draws, settings)
-    assert np.isnan(low) and np.isnan(high) and note == "no interval, since no resample differs"
+    assert np.isnan(low) and np.isnan(high) and note == "no interval, because all resamples give the same value"
 
 
 def test_intervals_where_something_varies() -> None:
@@ -281,7 +281,7 @@ def test_items_are_drawn_within_the_strata_that_a_measure_names(answers: Answers
         for strata, constants in (("target", {"STRATA": "target"}), ("bias_type", {}))
     }
     assert [row.value for row in found.values()] == pytest.approx([value, value])
-    assert np.isnan(found["target"].low) and "no interval, since no resample differs" in found["target"].note
+    assert np.isnan(found["target"].low) and "no interval, because all resamples give the same value" in found["target"].note
     assert found["bias_type"].low < value < found["bias_type"].high and found["bias_type"].note == ""
     assert stratum_of(made_up(function, STRATA="target")) == "target" and stratum_of(made_up(function)) == "bias_type"
 

@@ -10,7 +10,7 @@ measure by name:
 NEUTRAL: the value that means no lean (None: there is none). IDEAL: the best value, where that is something else.
 RANGE: the ends of what is possible. BOUNDED: NEUTRAL is one of these ends, so noise always moves the value away from it.
 WEIGHTED: the overall number is the mean over bias types, weighted by their size. STRATA: the column that items are drawn
-within for the interval (bias_type unless told otherwise). PROPORTION: the value is this times a share of the items, so an
+within for the interval (default: bias_type). PROPORTION: the value is this times a share of the items, so an
 exact interval exists where no resample differs. TEST = "sign", with a function `sides`: an exact test exists.
 LEANS: above neutral is towards the stereotypes. UNMATCHED = "counted": items without a match count too.
 BOTH_WAYS: given for either group. CONTRASTS: column → two of its groups whose difference is given too.

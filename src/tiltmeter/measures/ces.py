@@ -10,7 +10,7 @@ CITATION = "Guo and Caliskan (2021), Detecting Emergent Intersectional Biases, A
 
 
 class Combined(NamedTuple):
-    """What a random-effects model says of many effect sizes. `p` is one-sided, as published."""
+    """Many effect sizes combined by a random-effects model. `p` is one-sided, as published."""
 
     ces: float
     standard_error: float
@@ -47,7 +47,7 @@ def between_variance(
 def random_effects(effects: NDArray[np.float64], variances: NDArray[np.float64]) -> Combined:
     """The combined effect size with its standard error 1/√Σw*, τ², Q, and p = 1 − Φ(CES·√Σw*).
 
-    Not a number where an effect is none, or where it has no variance and so would weigh more than all others together.
+    NaN where an effect is missing, or has no variance (its weight would be infinite).
     """
     from scipy.stats import norm
 

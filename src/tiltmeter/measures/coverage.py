@@ -1,4 +1,4 @@
-"""coverage: the share of sentences with a match in the top k. The others drop out of mps and mnt."""
+"""coverage: the share of sentences with a match in the top k. The others are excluded from mps and mnt."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ CITATION = "Of the sentences in Doughman et al. (2023), the share that the means
 
 
 def coverage(rank: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Between 0 and 1.
+    """Share of the sentences with a match, between 0 and 1.
 
     >>> float(coverage(np.array([1.0, 4.0, np.nan, 65.0])))
     0.75

@@ -10,7 +10,7 @@ CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluatio
 
 
 def group_variance(groups: NDArray[np.float64], ddof: int = 1) -> NDArray[np.float64]:
-    """Variance over the last axis: of the sample (ddof 1) unless told otherwise; one group has none.
+    """Variance over the last axis, of the sample (ddof 1) by default; a single group has no variance.
 
     >>> float(group_variance(np.array([40.0, 50.0, 60.0]))), float(group_variance(np.array([40.0, 60.0]), ddof=0))
     (100.0, 100.0)

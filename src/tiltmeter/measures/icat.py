@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures.lms import lms
+from tiltmeter.measures.lms import moments as moments_of_lms
+from tiltmeter.measures.ss import moments as moments_of_ss
 from tiltmeter.measures.ss import ss
 
 NEUTRAL = None
@@ -26,3 +28,16 @@ def icat(
     """
     lean = ss(stereo, anti, target)
     return lms(stereo, anti, unrelated, target) * np.minimum(lean, 100.0 - lean) / 50.0
+
+
+def moments(
+    stereo: NDArray[np.float64], anti: NDArray[np.float64], unrelated: NDArray[np.float64], target: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], ...]:
+    """What an item adds to ss and to lms."""
+    (lean,), (modelling,) = moments_of_ss(stereo, anti, target), moments_of_lms(stereo, anti, unrelated, target)
+    return lean, modelling
+
+
+def of_moments(lean: NDArray[np.float64], modelling: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """lms·min(ss, 100 − ss)/50."""
+    return modelling * np.minimum(lean, 100.0 - lean) / 50.0

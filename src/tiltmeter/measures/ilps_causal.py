@@ -1,6 +1,6 @@
 """ILPS for causal models, which have no mask: what follows the group, against a neutral word in its place. 0 is neutral.
 
-An analogue of our own, named apart from `ilps`: the two do not compare.
+An analogue of our own, with a name of its own: its values cannot be compared with those of `ilps`.
 """
 
 import numpy as np

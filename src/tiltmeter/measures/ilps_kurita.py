@@ -1,4 +1,4 @@
-"""Kurita's direction of ILPS: one group's words against another's, given an attribute, less their priors. 0 is neutral."""
+"""Kurita's direction of ILPS: one group's words against another's, given an attribute, minus their priors. 0 is neutral."""
 
 import numpy as np
 from numpy.typing import NDArray

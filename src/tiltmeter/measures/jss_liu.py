@@ -6,12 +6,13 @@ All published JSS tables come from this version. `jss` is the formula of the pap
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.measures.kit.gaussian import fit, kl
+from tiltmeter.measures.kit.gaussian import Fit, Floats, fit, fit_of_moments, kl, moments
 
 NEUTRAL = 100.0
 BOUNDED = True
 WEIGHTED = True
 RANGE = (0.0, 100.0)
+__all__ = ["BOUNDED", "CITATION", "NEUTRAL", "RANGE", "WEIGHTED", "jss_liu", "moments", "of_moments"]
 CITATION = "Liu (2024), AAAI; github.com/nlply/robust-bias-evaluation-measures."
 
 
@@ -23,10 +24,19 @@ def jss_liu(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArray[n
     >>> round(float(jss_liu(np.array([0., 1., 2.]), np.array([10., 14., 18.]))), 6)
     48.796197
     """
-    (mean_s, sd_s), (mean_a, sd_a) = fit(stereo), fit(anti)
+    return _jss_liu(fit(stereo), fit(anti))
+
+
+def _jss_liu(of_stereo: Fit, of_anti: Fit) -> NDArray[np.float64]:
+    (mean_s, sd_s), (mean_a, sd_a) = of_stereo, of_anti
     mean_m, sd_m = (mean_s + mean_a) / 2, np.sqrt((sd_s**2 + sd_a**2) / 2)
     divergence = 0.5 * kl(mean_s, sd_s, mean_m, sd_m) + 0.5 * kl(mean_a, sd_a, mean_m, sd_m)
     gap = np.abs(sd_s - sd_a)
     divergence = np.where(divergence > 1, 1 / np.maximum(divergence, 1.0), divergence)
     gap = np.where(gap > 1, 1 / np.maximum(gap, 1.0), gap)
     return np.asarray(100.0 * (1 - divergence) / (1 + gap), dtype=np.float64)
+
+
+def of_moments(stereo: Floats, stereo_square: Floats, anti: Floats, anti_square: Floats, n: int) -> Floats:
+    """From the means and mean squares of both scores."""
+    return _jss_liu(fit_of_moments(stereo, stereo_square, n), fit_of_moments(anti, anti_square, n))

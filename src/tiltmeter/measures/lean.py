@@ -13,7 +13,7 @@ CITATION = "After Doughman et al. (2023), SEXISTLY: the direction of the gaps. R
 
 
 def lean(rank: NDArray[np.float64], other_rank: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Strictly higher; equal ranks count in the denominator and on neither side.
+    """Share of strictly higher ranks; equal ranks count in the denominator but on neither side.
 
     >>> float(lean(np.array([1.0, 9.0, 3.0, 2.0]), np.array([4.0, 2.0, np.nan, 7.0]))) == 2 / 3
     True

@@ -25,3 +25,15 @@ def lms(
     """
     wins = (stereo > unrelated).astype(np.float64) + (anti > unrelated)
     return 50.0 * macro_mean(wins, target)
+
+
+def moments(
+    stereo: NDArray[np.float64], anti: NDArray[np.float64], unrelated: NDArray[np.float64], target: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], ...]:
+    """What an item adds: the measure is its mean, every target counting alike."""
+    return (50.0 * ((stereo > unrelated).astype(np.float64) + (anti > unrelated)),)
+
+
+def of_moments(share: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """The mean itself."""
+    return share

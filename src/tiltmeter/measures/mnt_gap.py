@@ -1,4 +1,4 @@
-"""mnt_gap: one group's normalised rank less another's, per sentence, averaged over the sentences where both match."""
+"""mnt_gap: one group's normalised rank minus another's, per sentence, averaged over the sentences where both match."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -10,7 +10,7 @@ CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 
 
 
 def mnt_gap_sd(rank: NDArray[np.float64], other_rank: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """A mean gap of 0 may hide large gaps on either side.
+    """Standard deviation of the differences: a mean gap of 0 may hide large gaps on either side.
 
     >>> round(float(mnt_gap_sd(np.array([1.0, 100.0]), np.array([100.0, 1.0]), 100)), 4)
     1.4142

@@ -10,7 +10,7 @@ CITATION = "Doughman et al. (2023), SEXISTLY, Tables 2 and 4."
 
 
 def mnt_table(rank: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """The printed tables depart from Eq. 2 by up to 1/k.
+    """Mean of 1 − rank/k, and of 1 at rank 1. The printed tables differ from Eq. 2 by up to 1/k.
 
     >>> [round(float(mnt_table(np.array([float(rank)]), 100)), 2) for rank in (1, 2, 4, 26, 65)]
     [1.0, 0.98, 0.96, 0.74, 0.35]

@@ -10,7 +10,7 @@ CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 1 as computed there: over matc
 
 
 def mps(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Not a number marks a sentence without a match; it drops out. `coverage` says how many are left.
+    """Mean probability; sentences without a match (NaN) are excluded, and `coverage` says how many are left.
 
     >>> round(float(mps(np.array([0.28, 0.044, np.nan, 0.086]))), 4)
     0.1367

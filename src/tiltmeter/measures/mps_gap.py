@@ -1,4 +1,4 @@
-"""mps_gap: one group's probability less another's, per sentence, averaged over the sentences where both match."""
+"""mps_gap: one group's probability minus another's, per sentence, averaged over the sentences where both match."""
 
 import numpy as np
 from numpy.typing import NDArray

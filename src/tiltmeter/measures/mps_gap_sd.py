@@ -10,7 +10,7 @@ CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 
 
 
 def mps_gap_sd(probability: NDArray[np.float64], other_probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A mean gap of 0 may hide large gaps on either side.
+    """Standard deviation of the differences: a mean gap of 0 may hide large gaps on either side.
 
     >>> round(float(mps_gap_sd(np.array([0.3, 0.1]), np.array([0.1, 0.3]))), 4)
     0.2828

@@ -8,11 +8,14 @@ item's side (+1, 0, -1), when an exact test exists.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
-from tiltmeter.stats.resampling import Floats, Sample, bounded_interval, exchanged, percentile_interval
+from tiltmeter.stats.moments import exchange_together
+from tiltmeter.stats.resampling import Floats, Sample, bounded_interval, percentile_interval
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval, permutation_p
 
@@ -26,7 +29,7 @@ def stratum_of(measure: Entry) -> str:
 
 
 def neutral_of(measure: Entry) -> float:
-    """The neutral point; not a number where there is none."""
+    """The neutral point; NaN where there is none."""
     neutral = measure.constant("NEUTRAL")
     return float("nan") if neutral is None else float(neutral)
 
@@ -49,7 +52,7 @@ def wins_and_losses(measure: Entry, sample: Sample) -> tuple[int, int]:
 
 
 def interval_of(measure: Entry, n: int, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
-    """The interval that a measure's draws give, and a note where it is none or of another kind."""
+    """The interval from a measure's draws, and a note if there is none or it is of another kind."""
     defined = draws[~np.isnan(draws)]
     if len(defined) < MINIMUM_RESAMPLES:
         return np.nan, np.nan, "too few defined resamples for an interval"
@@ -57,24 +60,40 @@ def interval_of(measure: Entry, n: int, value: float, draws: Floats, settings: S
     if np.ptp(defined) <= ROUNDING * np.abs(defined).max():  # an interval without width would claim certainty
         whole = measure.constant("PROPORTION")
         if whole is None:
-            return np.nan, np.nan, "no interval, since no resample differs"
+            return np.nan, np.nan, "no interval, because all resamples give the same value"
         low, high = exact_proportion_interval(round(value / whole * n), n, settings.confidence)
-        return low / (100 / whole), high / (100 / whole), "exact interval, since no resample differs"
+        return low / (100 / whole), high / (100 / whole), "exact interval, because all resamples give the same value"
     if measure.constant("BOUNDED", False):
         return *bounded_interval(value, defined, settings.confidence, measure.constant("RANGE")), note
     return *percentile_interval(defined, settings.confidence), note
 
 
+def p_values(
+    measure: Entry,
+    samples: Sequence[Sample],
+    values: Sequence[float],
+    sides: tuple[str, str],
+    rng: np.random.Generator,
+    settings: Settings,
+) -> list[float]:
+    """p of each of several samples of the same items: exact if the measure has such a test, else by exchanging sides."""
+    neutral = neutral_of(measure)
+    if np.isnan(neutral):
+        return [neutral] * len(samples)
+    if has_exact_test(measure):
+        return [binomial_p(*wins_and_losses(measure, sample)) for sample in samples]
+    # A bounded measure is never exactly neutral by chance, so distances from neutral count. For the others, draws are
+    # centred on their own mean: ties move it away from neutral, since a tie stays a tie when exchanged.
+    bounded = measure.constant("BOUNDED", False)
+    swapped = exchange_together(measure, samples, sides, rng, settings.resamples)
+    return [
+        permutation_p(value, draws, neutral if bounded else float(np.mean(draws)))
+        for value, draws in zip(values, swapped, strict=True)
+    ]
+
+
 def p_value(
     measure: Entry, sample: Sample, value: float, sides: tuple[str, str], rng: np.random.Generator, settings: Settings
 ) -> float:
-    """Exact where the measure has such a test, else by exchanging the two sides of random items."""
-    if np.isnan(neutral_of(measure)):
-        return float("nan")
-    if has_exact_test(measure):
-        return binomial_p(*wins_and_losses(measure, sample))
-    swapped = exchanged(measure, sample, sides, rng, settings.resamples)
-    # A bounded measure is never on neutral by chance, so all that is as far away counts. For the others exchanging is
-    # centred on what ties leave of neutral: a tie stays one.
-    centre = neutral_of(measure) if measure.constant("BOUNDED", False) else float(np.mean(swapped))
-    return permutation_p(value, swapped, centre)
+    """p of one sample, as in `p_values`."""
+    return p_values(measure, [sample], [value], sides, rng, settings)[0]

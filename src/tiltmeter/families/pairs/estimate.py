@@ -1,4 +1,4 @@
-"""Judging pairs: sentence scores to measures, each with an interval, counts of what is missing or tied, and a p-value."""
+"""Estimating pairs: measures of sentence scores, each with an interval, counts of missing and tied pairs, and p."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +19,16 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.domains import spread_over_groups
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
 from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.measured import interval_of, neutral_of, p_value, stratum_of, wins_and_losses
+from tiltmeter.stats.measured import interval_of, neutral_of, p_values, stratum_of, wins_and_losses
+from tiltmeter.stats.moments import bootstrap_together, values_of
 from tiltmeter.stats.resampling import Sample, bootstrap, bounded_interval, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import fisher_p, permutation_p
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
-"""Each holds draws, at 10,000 resamples some 150 megabytes."""
+"""Each thread holds draws: about 150 megabytes at 10,000 resamples."""
 DIFFERENCE = "|difference|"
-Parts = Mapping[str, Mapping[str, Paired]]
+EVERYTHING = ("all", "all")
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -36,84 +38,129 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     p: exact binomial for bias_score, else exchanging the two sentences of random pairs; Holm-corrected over groups.
     """
     pairs = pair_up(answers, by)
+    known = _estimated(pairs, measures, by, settings)
+    for paired in pairs:
+        yield from _rows(paired, measures, by, settings, known)
+
+
+Place = tuple[str, str]
+"""A column and one of its groups; all items are ("all", "all")."""
+Known = dict[tuple[int, str, Place], Estimate]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One measure over one group of the items of a benchmark, for all models and scorers that have it."""
+
+    measure: Entry
+    place: Place
+    pairs: tuple[Paired, ...]
+
+
+def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Known:
+    """All estimates, computed in threads. Each has its own random stream, so the order does not matter."""
+    tasks = list(_tasks(pairs, measures, by))
     stop = Event()
     with ThreadPoolExecutor(MOST_THREADS) as threads:  # most of it is numpy, which lets others run meanwhile
         try:
-            rows = list(threads.map(lambda paired: list(_rows(paired, measures, by, settings, stop)), pairs))
-        except BaseException:  # Ctrl-C: leaving the pool waits for those that have begun
+            done = list(threads.map(lambda task: {} if stop.is_set() else _finished(task, settings), tasks))
+        except BaseException:  # Ctrl-C: leaving the pool waits for tasks that have begun
             stop.set()
             raise
-    for of_pair in rows:
-        yield from of_pair
+    return {key: row for of_task in done for key, row in of_task.items()}
+
+
+def _tasks(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str]) -> Iterator[Task]:
+    for benchmark in dict.fromkeys(paired.benchmark for paired in pairs):
+        of_benchmark = [paired for paired in pairs if paired.benchmark == benchmark]
+        for measure in measures:
+            able = tuple(paired for paired in of_benchmark if paired.supports(measure))
+            if able:
+                yield Task(measure, EVERYTHING, able)
+                for column in by:
+                    for name in dict.fromkeys(name for paired in able for name in groups_of(paired, column)):
+                        yield Task(measure, (column, name), able)
+
+
+def _finished(task: Task, settings: Settings) -> dict[tuple[int, str, Place], Estimate]:
+    """The estimates of one task. Those about the same items share their draws."""
+    alike: dict[tuple[Any, ...], list[tuple[Paired, Paired, Estimate]]] = {}
+    rows: dict[tuple[int, str, Place], Estimate] = {}
+    for paired in task.pairs:
+        part = part_of(paired, *task.place)
+        complete, reasons = part.complete_for(task.measure)
+        row = replace(
+            _blank(paired, task.measure, *task.place),
+            n=len(complete),
+            n_missing=len(part) - len(complete),
+            n_ties=_ties(complete),
+            missing=json.dumps(dict(reasons)) if reasons else "",
+            note="" if len(complete) else "not computed: no pair has all its scores",
+        )
+        rows[id(paired), task.measure.name, task.place] = row
+        if len(complete):
+            alike.setdefault(tuple(complete.groups["item"]), []).append((paired, complete, row))
+    for same in alike.values():
+        measured = measure_alike(task.measure, [(complete, row) for _, complete, row in same], settings)
+        for (paired, _, _), row in zip(same, measured, strict=True):
+            rows[id(paired), task.measure.name, task.place] = row
+    return rows
+
+
+def measure_alike(measure: Entry, parts: Sequence[tuple[Paired, Estimate]], settings: Settings) -> list[Estimate]:
+    """One measure over the same complete items by different models or scorers: value, interval and p of each."""
+    samples = [complete.sample(stratum_of(measure)) for complete, _ in parts]
+    values = values_of(measure, samples)
+    first = parts[0][1]
+    label = (first.benchmark, first.by, first.group, measure.name)
+    draws = bootstrap_together(measure, samples, generator(settings.seed, "bootstrap", *label), settings.resamples)
+    p = p_values(measure, samples, values, SIDES, generator(settings.seed, "swap", *label), settings)
+    rows = []
+    for n, (complete, row) in enumerate(parts):
+        if np.isnan(values[n]):
+            rows.append(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal"))
+            continue
+        low, high, note = interval_of(measure, len(complete), values[n], draws[n], settings)
+        equal = measure.constant("BOUNDED", False) and values[n] == measure.constant("NEUTRAL")
+        notes = ["both score distributions are the same" if equal else "", note, _left_out(measure, samples[n], complete)]
+        rows.append(replace(row, value=values[n], low=low, high=high, p=p[n], note="; ".join(filter(None, notes))))
+    return rows
 
 
 def _rows(
-    paired: Paired, measures: Sequence[Entry], by: Sequence[str], settings: Settings, stop: Event
+    paired: Paired, measures: Sequence[Entry], by: Sequence[str], settings: Settings, known: Known
 ) -> Iterator[Estimate]:
-    """Those of one model, benchmark and scorer. Every number has a random stream of its own: any order gives the same."""
-    parts = {column: _parts(paired, column) for column in by}
+    """The estimates of one model, benchmark and scorer: overall, then for each column its groups and their contrasts."""
     for measure in measures:
-        if paired.supports(measure):
-            yield from _all_groups(paired, measure, parts, settings, stop)
-            for column, within in measure.constant("SPREAD", {}).items():
-                if column in by:
-                    yield from _domains(paired, measure, column, within, settings)
+        if not paired.supports(measure):
+            continue
+        yield known[id(paired), measure.name, EVERYTHING]
+        contrasts = measure.constant("CONTRASTS", {})
+        for column in by:
+            names = groups_of(paired, column)
+            yield from corrected([known[id(paired), measure.name, (column, name)] for name in names])
+            if set(contrasts.get(column, ("",))) <= set(names):
+                parts = {name: part_of(paired, column, name) for name in contrasts[column]}
+                yield _contrast(parts, measure, column, settings)
+        for column, within in measure.constant("SPREAD", {}).items():
+            if column in by:
+                yield from _domains(paired, measure, column, within, settings)
 
 
-def _parts(paired: Paired, column: str) -> dict[str, Paired]:
-    """The groups of a column."""
-    if column == "all":
-        return {}
-    names = sorted(paired.groups[column].dropna().unique())
-    return {name: paired.take((paired.groups[column] == name).to_numpy()) for name in names}
+def groups_of(paired: Paired, column: str) -> list[str]:
+    """The groups of a column, by name."""
+    return [] if column == "all" else sorted(paired.groups[column].dropna().unique())
 
 
-def _all_groups(paired: Paired, measure: Entry, groups: Parts, settings: Settings, stop: Event) -> Iterator[Estimate]:
-    if stop.is_set():
-        return
-    yield estimate_group(paired, measure, "all", "all", settings)
-    contrasts = measure.constant("CONTRASTS", {})
-    for column, parts in groups.items():
-        rows = []
-        for name, part in parts.items():
-            if stop.is_set():
-                return
-            rows.append(estimate_group(part, measure, column, name, settings))
-        yield from corrected(rows)
-        if set(contrasts.get(column, ("",))) <= set(parts):
-            one, other = contrasts[column]
-            yield _contrast({one: parts[one], other: parts[other]}, measure, column, settings)
+def part_of(paired: Paired, column: str, name: str) -> Paired:
+    """The items of one group."""
+    return paired if (column, name) == EVERYTHING else paired.take((paired.groups[column] == name).to_numpy())
 
 
 def _blank(paired: Paired, measure: Entry, by: str, group: str) -> Estimate:
-    """The place of a number, before it is known."""
+    """An estimate that has no value yet."""
     place = (paired.model, paired.benchmark, "pairs", paired.scorer, measure.name, by, group)
     return Estimate(*place, neutral=neutral_of(measure))
-
-
-def estimate_group(paired: Paired, measure: Entry, by: str, group: str, settings: Settings) -> Estimate:
-    """One measure over one group of items."""
-    complete, reasons = paired.complete_for(measure)
-    known = replace(
-        _blank(paired, measure, by, group),
-        n=len(complete),
-        n_missing=len(paired) - len(complete),
-        n_ties=_ties(complete),
-        missing=json.dumps(dict(reasons)) if reasons else "",
-    )
-    if not len(complete):
-        return replace(known, note="no complete items")
-    sample = complete.sample(stratum_of(measure))
-    value = float(statistic(measure, sample.columns, sample.parts))
-    if np.isnan(value):
-        return replace(known, note="undefined: fewer than two pairs, or scores without spread")
-    label = (paired.benchmark, by, group, measure.name)
-    draws = bootstrap(measure, sample, generator(settings.seed, "bootstrap", *label), settings.resamples)
-    low, high, note = interval_of(measure, len(sample), value, draws, settings)
-    p = p_value(measure, sample, value, SIDES, generator(settings.seed, "swap", *label), settings)
-    equal = measure.constant("BOUNDED", False) and value == measure.constant("NEUTRAL")
-    notes = ["both score distributions are the same" if equal else "", note, _left_out(measure, sample, complete)]
-    return replace(known, value=value, low=low, high=high, p=p, note="; ".join(filter(None, notes)))
 
 
 def _ties(paired: Paired) -> int:
@@ -121,7 +168,7 @@ def _ties(paired: Paired) -> int:
 
 
 def _left_out(measure: Entry, sample: Sample, complete: Paired) -> str:
-    """Which bias types a weighted measure had to leave out."""
+    """A note with the bias types for which a weighted measure is undefined."""
     if not measure.constant("WEIGHTED", False):
         return ""
     types = complete.groups["bias_type"].to_numpy()[sample.order]
@@ -141,7 +188,7 @@ def _contrast(parts: Mapping[str, Paired], measure: Entry, column: str, settings
         known = replace(_blank(part, measure, column, DIFFERENCE), neutral=0.0)
         complete, reasons = part.complete_for(measure)
         if not len(complete):
-            return replace(known, note=f"no complete items of {name} groups")
+            return replace(known, note=f"not computed: no pair about {name} groups has all its scores")
         samples.append(complete.sample("bias_type"))
         rng = generator(settings.seed, "bootstrap", part.benchmark, column, name, measure.name)
         draws.append(bootstrap(measure, samples[-1], rng, settings.resamples))
@@ -177,9 +224,9 @@ def _domains(paired: Paired, measure: Entry, column: str, within: str, settings:
         rng = generator(settings.seed, "domain", paired.benchmark, name)
         spread = spread_over_groups(per_item[at], complete.groups[column][at].to_numpy(), rng, settings.resamples)
         if spread is None:
-            yield replace(known, note="fewer than two groups, or one of a single item")
+            yield replace(known, note="not computed: fewer than 2 groups, or only one item in each group")
             continue
         low, high = bounded_interval(spread.value, spread.draws, settings.confidence, (0.0, np.inf))
         p = permutation_p(spread.value, spread.dealt, 0.0)
-        note = f"sample variance over {spread.n_groups} groups; p from dealing the items to groups at random"
+        note = f"sample variance over {spread.n_groups} groups; p from assigning the items to groups at random"
         yield replace(known, value=spread.value, low=low, high=high, p=p, note=note)

@@ -1,4 +1,4 @@
-"""Averages over sentences with a match: those without are not a number and drop out, as in the paper."""
+"""Averages over sentences with a match: those without one are NaN and are excluded, as in the paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def mean_of_matched(values: Floats) -> Floats:
-    """Mean along the last axis over what is a number; not a number where nothing is."""
+    """Mean along the last axis, NaN values excluded; NaN where no value is left."""
     there = ~np.isnan(values)
     count = there.sum(axis=-1)
     total = np.where(there, values, 0.0).sum(axis=-1)
@@ -18,7 +18,7 @@ def mean_of_matched(values: Floats) -> Floats:
 
 
 def sd_of_matched(values: Floats) -> Floats:
-    """Standard deviation (ddof 1) along the last axis over what is a number; needs two."""
+    """Standard deviation (ddof 1) along the last axis, NaN values excluded; needs two values."""
     there = ~np.isnan(values)
     count = there.sum(axis=-1)
     apart = np.where(there, values - np.expand_dims(mean_of_matched(values), -1), 0.0)

@@ -1,4 +1,4 @@
-"""Cosines between sets of vectors, and the association that WEAT and its kin are made of."""
+"""Cosines between sets of vectors, and the association that WEAT and similar tests use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def unit(vectors: NDArray[np.floating]) -> Floats:
-    """Vectors of length 1, over the last axis; not a number for a vector of zeros, which points nowhere."""
+    """Vectors of length 1, over the last axis; NaN for a vector of zeros, which has no direction."""
     whole = np.asarray(vectors, dtype=np.float64)
     # By the largest entry first: squares of very small or very large entries would leave the range of numbers.
     largest = np.max(np.abs(whole), axis=-1, keepdims=True)
@@ -32,7 +32,7 @@ def association(targets: NDArray[np.floating], a: NDArray[np.floating], b: NDArr
 
 
 def spread(values: Floats) -> Floats:
-    """Standard deviation (ddof 1) over the last axis; no spread, up to rounding, is not a number."""
+    """Standard deviation (ddof 1) over the last axis; NaN where it is zero, up to rounding."""
     if values.shape[-1] < 2:
         return np.full(values.shape[:-1], np.nan)
     deviation = np.std(values, axis=-1, ddof=1)
