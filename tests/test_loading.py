@@ -254,7 +254,7 @@ def test_a_masked_model_with_a_causal_name(tmp_path: Path) -> None:
     )
     model = load_model(folder)
     assert model.kind == "masked" and looks_ahead(model)
-    with pytest.raises(TiltmeterError, match="no causal language model: what it says of a token depends on later ones"):
+    with pytest.raises(TiltmeterError, match="not a causal language model: what it says of a token depends on later ones"):
         load_model(folder, kind="causal")
 
 
@@ -265,7 +265,7 @@ def test_a_two_sided_model_with_a_causal_name(tmp_path: Path, kind: str | None) 
     folder = build(
         tmp_path / "model", "XLNetLMHeadModel", transformers.XLNetConfig(vocab_size=2000, **sizes), "tiny-roberta"
     )
-    with pytest.raises(TiltmeterError, match="no causal language model: what it says of a token depends on later ones"):
+    with pytest.raises(TiltmeterError, match="not a causal language model: what it says of a token depends on later ones"):
         load_model(folder, kind=kind)
 
 

@@ -41,7 +41,9 @@ def load_benchmark(
         given["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
     entry = catalog.find("benchmarks", name)
     if given.get("path") is not None and name != "stereoset":
-        given["name"] = Path(given["path"]).stem
+        from tiltmeter.storage.packed import title_of
+
+        given["name"] = title_of(Path(given["path"]))
     allowed = inspect.signature(entry.function).parameters
     refused = [key for key, value in given.items() if value and key not in allowed and key not in ("data_dir", "name")]
     if refused:
@@ -52,13 +54,14 @@ def load_benchmark(
 
 
 def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] | None) -> str:
-    from tiltmeter.storage.tables import decode, parse_table, read_bytes
+    from tiltmeter.storage.packed import is_there
+    from tiltmeter.storage.tables import decode, layout_of, parse_table, read_bytes
 
-    if not path.exists():
+    if not is_there(path):
         known = ", ".join(catalog.public_name(name) for name in catalog.names("benchmarks"))
         raise TiltmeterError(f"'{path}' is neither a file nor a benchmark. Known benchmarks: {known}.")
     text = decode(read_bytes(path), path, encoding)
-    if path.suffix.lower() == ".json" and '"intrasentence"' in text:
+    if layout_of(text, path) == "json" and '"intrasentence"' in text:
         return "stereoset"
     if '"targ1"' in text and '"attr1"' in text and '"tests"' not in text:  # one JSON document, though called .jsonl
         return "seat"

@@ -10,7 +10,7 @@ from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Associati
 from tiltmeter.benchmarks.kit.items import Note
 from tiltmeter.benchmarks.kit.word_sets import REPEATED, WordFile, read_document
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.packed import content_sha256, is_file, title_of
 from tiltmeter.storage.places import user_cache
 
 CITATION = "Guo and Caliskan (2021), AIES; groups and toxicity words: Cao et al. (2022), ACL, Table 4 and Appendix D."
@@ -38,40 +38,47 @@ def ceat(words: str | Path | None = None, *, data_dir: str | Path | None = None)
     folder = _folder(data_dir) if words is None else None
     if folder is not None:
         lists, toxic = read_document(folder / LISTS), read_document(folder / TOXICITY)
-        polarities, tests = _published(lists, toxic, folder), tuple(_test(key, lists[key], notes) for key in lists)
+        polarities, tests = (
+            _published(lists, toxic, folder),
+            tuple(_test(key, lists[key], notes, folder / LISTS) for key in lists),
+        )
     elif words is None:
         notes.append(Note("ceat", f"the published words ({FOLDER}/) are not here, so tiltmeter's own attributes are used"))
     if not (groups and polarities):
         raise TiltmeterError(f"{file.path} has no groups or attributes.")
     return AssociationBenchmark(
-        name=Path(words).stem if words else "ceat", items=(), source=str(folder or file.source),
-        sha256=file_sha256(file.path), citation=CITATION,
+        name=title_of(Path(words)) if words else "ceat", items=(), source=str(folder or file.source),
+        sha256=content_sha256(file.path), citation=CITATION,
         notes=tuple(notes), kind="ceat", tests=tests, groups=groups, polarities=polarities,
     )  # fmt: skip
 
 
 def _published(lists: dict[str, Any], toxic: dict[str, Any], folder: Path) -> tuple[Polarity, ...]:
-    try:
-        pleasant, unpleasant = lists["C1"]["A"], lists["C1"]["B"]
-        mild, harsh = toxic["anti_toxic"], toxic["toxic"]
-    except KeyError as error:
-        raise TiltmeterError(f"{folder}: the word lists have no {error}.") from None
+    pleasant, unpleasant = (_list(lists.get("C1"), side, folder / LISTS) for side in "AB")
+    mild, harsh = (_list(toxic, side, folder / TOXICITY) for side in ("anti_toxic", "toxic"))
     return (
         Polarity("valence", WordSet("pleasant", tuple(pleasant)), WordSet("unpleasant", tuple(unpleasant))),
         Polarity("toxicity", WordSet("anti-toxic", tuple(mild)), WordSet("toxic", tuple(harsh))),
     )
 
 
-def _test(name: str, lists: dict[str, Any], notes: list[Note]) -> AssociationTest:
+def _list(lists: Any, name: str, path: Path) -> list[str]:
+    words = lists.get(name) if isinstance(lists, dict) else None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise TiltmeterError(f"{path} has no list of words '{name}' where one is expected.")
+    return words
+
+
+def _test(name: str, lists: Any, notes: list[Note], path: Path) -> AssociationTest:
     sets = []
     for side in ("X", "Y", "A", "B"):
-        found, dropped = word_set(side, lists[side])
+        words, dropped = word_set(side, _list(lists, side, path))
         notes += [Note(f"{name} {side}", REPEATED)] * dropped
-        sets.append(found)
+        sets.append(words)
     return AssociationTest(name, tuple(sets), DOMAINS.get(name, "intersectional" if name.startswith("I") else "baseline"))
 
 
 def _folder(data_dir: str | Path | None) -> Path | None:
     given = data_dir or os.environ.get("TILTMETER_DATA")
     places = [Path(given) / FOLDER] if given else []
-    return next((place for place in (*places, user_cache() / "data" / FOLDER) if (place / LISTS).is_file()), None)
+    return next((place for place in (*places, user_cache() / "data" / FOLDER) if is_file(place / LISTS)), None)

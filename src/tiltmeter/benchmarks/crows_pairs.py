@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES, Benchmark, Item, Note, make_benchmark
+from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES, Benchmark, Item, Note, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.locate import Source, locate
 from tiltmeter.benchmarks.pairs import check_fields, table_items
-from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.packed import content_sha256
 from tiltmeter.storage.tables import read_table, require_columns
 
 SOURCE = Source(
@@ -43,14 +44,14 @@ def crows_pairs(
     if "id" not in (columns or {}) and "id" not in rows[0] and "index" in rows[0]:
         mapping["id"] = "index"
     require_columns(rows, [mapping["stereo"], mapping["anti"]], file)
-    found = [(label, _with_annotations(item)) for label, item in table_items(rows, mapping)]
+    items = [(label, _with_annotations(item)) for label, item in table_items(rows, mapping, str(file))]
     return make_benchmark(
         name,
-        found,
+        items,
         source=str(path) if path else SOURCE.relative,
-        sha256=file_sha256(file),
+        sha256=content_sha256(file),
         citation=CITATION,
-        notes=tuple(type_notes(found)),
+        notes=(*encoding_notes(file, encoding), *type_notes(items)),
     )
 
 
@@ -64,14 +65,16 @@ def _with_annotations(item: Item | str) -> Item | str:
 def _literal(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("["):
         try:
-            return ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+            read = ast.literal_eval(value)
+            json.dumps(read, allow_nan=False)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             return value
+        return read
     return value
 
 
-def type_notes(found: Iterable[tuple[str, Item | str]]) -> Iterator[Note]:
+def type_notes(rows: Iterable[tuple[str, Item | str]]) -> Iterator[Note]:
     """Rows whose bias type CrowS-Pairs does not have."""
-    for label, item in found:
+    for label, item in rows:
         if isinstance(item, Item) and item.bias_type not in CROWS_BIAS_TYPES:
             yield Note(label, f"kept: bias type '{item.bias_type}' is not one of the nine of CrowS-Pairs")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import ROLES, UNSPECIFIED, Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks.kit.items import ROLES, UNSPECIFIED, Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.files import file_sha256
-from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns
+from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
 FIELDS = ("id", "stereo", "anti", "unrelated", "bias_type", "direction", "target", "context")
 DIRECTIONS = {
@@ -29,13 +29,12 @@ def pairs(
     """Loads pairs from a table. `columns` maps our field names (stereo, anti, bias_type, …) to the file's."""
     if path is None:
         raise TiltmeterError("The benchmark 'pairs' needs your file: -b path/to/pairs.csv.")
-    if not Path(path).is_file():
-        raise TiltmeterError(f"There is no file {path}.")
     check_fields(columns)
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], Path(path))
-    return make_benchmark(name, table_items(rows, mapping), source=str(path), sha256=file_sha256(Path(path)), **facts)
+    facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)} | facts
+    return make_benchmark(name, table_items(rows, mapping, str(path)), **facts)
 
 
 def check_fields(columns: Mapping[str, str] | None) -> None:
@@ -43,18 +42,25 @@ def check_fields(columns: Mapping[str, str] | None) -> None:
     unknown = set(columns or {}) - set(FIELDS)
     if unknown:
         raise TiltmeterError(f"Unknown field {', '.join(sorted(unknown))} in --columns. Fields: {', '.join(FIELDS)}.")
+    sentences = [(column, role) for role in ROLES if (column := (columns or {}).get(role))]
+    for column, role in sentences:
+        if owner := next((other for same, other in sentences if same == column and other != role), None):
+            raise TiltmeterError(f"--columns reads {role} and {owner} from the same column '{column}'.")
 
 
-def table_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tuple[str, Item | str]]:
-    """One item per row, or the reason to skip the row."""
+def table_items(
+    rows: Sequence[Row], columns: Mapping[str, str], source: str = "the file"
+) -> Iterator[tuple[str, Item | str]]:
+    """One item per row, or the reason to skip the row. What is no text where a sentence should be is an error."""
     used = set(columns.values())
     for number, row in enumerate(rows, 1):
-        identity = cell(row, columns["id"]) or str(number)
+        where = f"{source}, row {number}"
+        identity = cell(row, columns["id"], where) or str(number)
         if TOO_MANY in row:
             yield identity, "more cells than the header has (a separator inside a sentence needs quotes)"
             continue
         # Not stripped: the original scripts pass the text as it is, and a byte-level tokenizer sees every space.
-        texts = {role: str(row.get(columns[role]) or "") for role in ROLES}
+        texts = {role: text_cell(row, columns[role], where) for role in ROLES}
         texts = {role: text for role, text in texts.items() if text.strip() or role != "unrelated"}
         if not all(text.strip() for text in texts.values()):
             empty = " and ".join(columns[role] for role, text in texts.items() if not text.strip())
@@ -65,10 +71,10 @@ def table_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tup
             Item(
                 id=identity,
                 texts=texts,
-                bias_type=bias_type_name(cell(row, columns["bias_type"])),
-                direction=direction_name(cell(row, columns["direction"])),
-                target=cell(row, columns["target"]) or None,
-                context=cell(row, columns["context"]) or None,
+                bias_type=bias_type_name(cell(row, columns["bias_type"], where)),
+                direction=direction_name(cell(row, columns["direction"], where)),
+                target=cell(row, columns["target"], where) or None,
+                context=text_cell(row, columns["context"], where).strip() or None,
                 extra={name: value for name, value in row.items() if name not in used},
             ),
         )

@@ -6,7 +6,7 @@ import json
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.slots import SLOT, SlotBenchmark
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.storage.files import file_sha256
@@ -34,7 +34,7 @@ def plumb_slots(*, terms: str | Path | None = None) -> Benchmark:
             for row in read_table(path, None)
         ]
         facts = {"source": "plumb_slots.jsonl", "sha256": file_sha256(path), "citation": CITATION, "terms": words}
-        return make_benchmark("plumb-slots", items, SlotBenchmark, **facts)
+        return make_benchmark("plumb-slots", items, SlotBenchmark, notes=encoding_notes(terms), **facts)
 
 
 def default_terms() -> dict[str, tuple[str, ...]]:

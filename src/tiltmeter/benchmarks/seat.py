@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark, AssociationTest
-from tiltmeter.benchmarks.kit.items import Note
+from tiltmeter.benchmarks.kit.items import Note, encoding_notes
 from tiltmeter.benchmarks.kit.word_sets import WordFile, read_document, read_test
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.packed import content_sha256, is_folder, title_of
 from tiltmeter.storage.places import user_cache
 
 CITATION = "May et al. (2019), On Measuring Social Biases in Sentence Encoders, NAACL; Caliskan et al. (2017), Science 356."
@@ -32,8 +32,8 @@ def seat(path: str | Path | None = None, *, data_dir: str | Path | None = None, 
     """A test of your own in SEAT's layout; else SEAT's files in the data folder; else our own tests, embedded."""
     if path is not None:
         document = read_document(Path(path))
-        test, notes = read_test(document, Path(path).stem, Path(path), str(document.get("domain", "own")))
-        return _benchmark(name, [test], notes, str(path), file_sha256(Path(path)))
+        test, notes = read_test(document, title_of(Path(path)), Path(path), str(document.get("domain", "own")))
+        return _benchmark(name, [test], [*encoding_notes(path), *notes], str(path), content_sha256(Path(path)))
     folder = _folder(data_dir)
     if folder is None:
         words = WordFile()
@@ -41,7 +41,7 @@ def seat(path: str | Path | None = None, *, data_dir: str | Path | None = None, 
             f"SEAT's own files are not here, so tiltmeter's embedded tests are run. To have them, put {UPSTREAM} into seat/"
         )
         tests = list(words.tests())
-        return _benchmark(name, tests, [*words.notes, Note("seat", why)], words.source, file_sha256(words.path))
+        return _benchmark(name, tests, [*words.notes, Note("seat", why)], words.source, content_sha256(words.path))
     read = [read_test(read_document(file), file.stem, file, domain_of(file.stem)) for file in sorted(folder.glob("*.jsonl"))]
     if not read:
         raise TiltmeterError(f"{folder} has no .jsonl file. SEAT's are at {UPSTREAM}.")
@@ -75,4 +75,4 @@ def _folder(data_dir: str | Path | None) -> Path | None:
     """The folder of SEAT's files: in the data folder, or in the user cache."""
     given = data_dir or os.environ.get("TILTMETER_DATA")
     places = [Path(given) / FOLDER] if given else []
-    return next((place for place in (*places, user_cache() / "data" / FOLDER) if place.is_dir()), None)
+    return next((place for place in (*places, user_cache() / "data" / FOLDER) if is_folder(place)), None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tiltmeter.benchmarks.kit.items import Benchmark, Note
 from tiltmeter.benchmarks.plumb_slots import plumb_slots
 from tiltmeter.benchmarks.slots import slots
+from tiltmeter.storage.packed import is_file
 from tiltmeter.storage.places import user_cache
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
@@ -25,7 +26,7 @@ def sexism(
     """
     folders = [data_dir or os.environ.get("TILTMETER_DATA"), user_cache() / "data"]
     places = [Path(folder) / RELATIVE for folder in folders if folder]
-    file = path or next((place for place in places if place.is_file()), None)
+    file = path or next((place for place in places if is_file(place)), None)
     if file is not None:
         return slots(file, terms=terms, name="sexism")
     ours = plumb_slots(terms=terms)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.slots import SLOT, SlotBenchmark
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.benchmarks.plumb_slots import default_terms
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.files import file_sha256
-from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns
+from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 FIELDS = ("id", "text", "bias_type", "target")
@@ -35,24 +35,26 @@ def slots(
     """Sentences from a table with a `text` column, and terms from a file; without one, the embedded gendered words."""
     if path is None:
         raise TiltmeterError("The benchmark 'slots' needs your file: -b path/to/slots.jsonl (and --terms terms.jsonl).")
-    if not Path(path).is_file():
-        raise TiltmeterError(f"There is no file {path}.")
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
         raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields of slots: {', '.join(FIELDS)}.")
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["text"], *(columns or {}).values()], Path(path))
-    facts = {"source": str(path), "sha256": file_sha256(Path(path)), "citation": CITATION} | facts
+    notes = (*encoding_notes(path, encoding), *encoding_notes(terms))
+    facts = {"source": str(path), "sha256": content_sha256(Path(path)), "citation": CITATION, "notes": notes} | facts
     words = read_terms(terms) if terms else default_terms()
-    return make_benchmark(name, slot_items(rows, mapping), SlotBenchmark, terms=words, **facts)
+    return make_benchmark(name, slot_items(rows, mapping, str(path)), SlotBenchmark, terms=words, **facts)
 
 
-def slot_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tuple[str, Item | str]]:
+def slot_items(
+    rows: Sequence[Row], columns: Mapping[str, str], source: str = "the file"
+) -> Iterator[tuple[str, Item | str]]:
     """One item per row with exactly one mask, or the reason to skip the row."""
     used = set(columns.values())
     for number, row in enumerate(rows, 1):
-        identity = cell(row, columns["id"]) or str(number)
-        text = ANY_MASK.sub(MASK, cell(row, columns["text"]))
+        where = f"{source}, row {number}"
+        identity = cell(row, columns["id"], where) or str(number)
+        text = ANY_MASK.sub(MASK, text_cell(row, columns["text"], where).strip())
         if reason := _reason_to_skip(row, text):
             yield identity, reason
             continue
@@ -61,8 +63,8 @@ def slot_items(rows: Sequence[Row], columns: Mapping[str, str]) -> Iterator[tupl
             Item(
                 id=identity,
                 texts={SLOT: text},
-                bias_type=bias_type_name(cell(row, columns["bias_type"])),
-                target=cell(row, columns["target"]) or None,
+                bias_type=bias_type_name(cell(row, columns["bias_type"], where)),
+                target=cell(row, columns["target"], where) or None,
                 extra={name: value for name, value in row.items() if name not in used},
             ),
         )

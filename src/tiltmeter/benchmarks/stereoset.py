@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.locate import Source, locate
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.files import file_sha256
-from tiltmeter.storage.tables import decode, read_bytes
+from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.strict_json import parse_json
+from tiltmeter.storage.tables import cell, decode, read_bytes, text_cell
 
 SOURCE = Source(
     relative="stereoset/dev.json",
@@ -37,26 +38,26 @@ def stereoset(
     text = decode(read_bytes(file), file, encoding)
     return make_benchmark(
         "stereoset",
-        _items(_parts(text, file)),
+        _items(_parts(text, file), str(file)),
         source=str(path) if path else SOURCE.relative,
-        sha256=file_sha256(file),
+        sha256=content_sha256(file),
         citation=CITATION,
+        notes=encoding_notes(file, encoding),
     )
 
 
 def _parts(text: str, path: Path) -> Mapping[str, list[dict[str, Any]]]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TiltmeterError(f"{path}: not JSON ({error.msg} at line {error.lineno}).") from None
+    document = parse_json(text, str(path))
     if isinstance(document, list):  # some redistributions hold the intrasentence list alone
         document = {"data": {"intrasentence": document}}
     parts = document.get("data") if isinstance(document, dict) else None
     if not isinstance(parts, dict) or not isinstance(parts.get("intrasentence"), list):
         raise TiltmeterError(f"{path} is not in StereoSet's layout: data → intrasentence is missing.")
+    if not _are_objects(parts.get("intersentence") or []):
+        raise TiltmeterError(f"{path} is not in StereoSet's layout: data → intersentence is not a list of JSON objects.")
     rows = [row for part in ("intrasentence", "intersentence") for row in parts.get(part) or []]
     if not all(isinstance(row, dict) and _are_objects(row.get("sentences") or []) for row in rows):
-        raise TiltmeterError(f"{path} is not in StereoSet's layout: an item or a sentence is no JSON object.")
+        raise TiltmeterError(f"{path} is not in StereoSet's layout: an item or a sentence is not a JSON object.")
     return parts
 
 
@@ -64,28 +65,35 @@ def _are_objects(rows: Any) -> bool:
     return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
 
 
-def _items(parts: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, Item | str]]:
+def _items(parts: Mapping[str, list[dict[str, Any]]], source: str) -> Iterator[tuple[str, Item | str]]:
     for part in ("intrasentence", "intersentence"):
-        for row in parts.get(part) or []:
-            yield str(row.get("id", "?")), _item(row, part)
+        for number, row in enumerate(parts.get(part) or [], 1):
+            where = f"{source}, {part} {number}"
+            identity = cell(row, "id", where) or "?"
+            yield identity, _item(row, identity, part, where)
 
 
-def _item(row: Mapping[str, Any], part: str) -> Item | str:
+def _item(row: Mapping[str, Any], identity: str, part: str, where: str) -> Item | str:
     sentences = row.get("sentences") or []
-    by_role = {ROLE_OF_LABEL.get(sentence.get("gold_label", "")): sentence for sentence in sentences}
-    texts = {role: str(by_role[role].get("sentence") or "") for role in by_role if role}
+    labelled = [(ROLE_OF_LABEL.get(cell(sentence, "gold_label", where)), sentence) for sentence in sentences]
+    twice = [role for role, n in Counter(role for role, _ in labelled if role).items() if n > 1]
+    if twice:
+        return f"two sentences have the label of '{twice[0]}'"
+    by_role = dict(labelled)
+    texts = {role: text_cell(by_role[role], "sentence", where) for role in by_role if role}
     if not {"stereo", "anti"} <= set(texts) or not all(map(str.strip, texts.values())):
         return "a stereotype or anti-stereotype sentence is missing or empty"
-    if part == "intrasentence" and "BLANK" not in str(row.get("context", "")):
+    context, target = text_cell(row, "context", where), text_cell(row, "target", where)
+    if part == "intrasentence" and "BLANK" not in context:
         return "the context has no BLANK"
     return Item(
-        id=str(row.get("id", "?")),
+        id=identity,
         texts=texts,
-        bias_type=bias_type_name(str(row.get("bias_type", ""))),
-        target=row.get("target"),
-        context=row.get("context"),
+        bias_type=bias_type_name(cell(row, "bias_type", where)),
+        target=target or None,
+        context=context or None,
         scored=part == "intrasentence",
-        extra={"part": part, "group": protected_group(row.get("target"))}
+        extra={"part": part, "group": protected_group(target or None)}
         | {f"{role}_id": by_role[role].get("id") for role in texts},
     )
 

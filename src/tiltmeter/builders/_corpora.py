@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.tables import Row, cell, read_table, require_columns
+from tiltmeter.storage.packed import title_of
+from tiltmeter.storage.tables import Row, cell, read_table, refuse_long_rows, require_columns, text_cell
 
 FIELDS = ("id", "text", "label")
 LABEL_COLUMNS = ("label", "class", "annotation", "sexist", "category")
@@ -40,19 +41,18 @@ def read_corpus(
     """The examples of one file. `columns` maps id, text and label to the file's; `positive` are the labels to keep."""
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
         raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields here: {', '.join(FIELDS)}.")
-    if not path.is_file():
-        raise TiltmeterError(f"There is no file {path}.")
     rows = read_table(path, encoding)
+    refuse_long_rows(rows, path)
     require_columns(rows, list((columns or {}).values()), path)
     text, label = (_column(rows, field, columns, path) for field in ("text", "label"))
-    labels = Counter(cell(row, label).lower() for row in rows)
-    name, wanted = _corpus(rows, labels, {one.lower() for one in positive}, path, label)
+    labels = Counter(cell(row, label, f"{path}, row {number}").lower() for number, row in enumerate(rows, 1))
+    name, wanted = _corpus(rows, labels, {kept.lower() for kept in positive}, path, label)
     identity = (columns or {}).get("id", "id")
     kind = "dataset" if name == "samory" else label
     return [
         Example(
             f"{name}-{cell(row, identity) or number}",
-            str(row.get(text) or ""),
+            text_cell(row, text, f"{path}, row {number}"),
             cell(row, label).lower() in wanted,
             cell(row, kind),
         )
@@ -80,10 +80,10 @@ def _corpus(rows: Sequence[Row], labels: Counter[str], positive: set[str], path:
         lacking = sorted(positive - set(labels))
         if lacking:
             raise TiltmeterError(f"{path}: no row has '{lacking[0]}' in the column '{column}'. Labels there: {shown}.")
-        return path.stem, positive
+        return title_of(path), positive
     if {"of_id", "dataset", "sexist"} <= set(rows[0]):
         return "samory", {"true"}
     for name, (known, wanted) in KNOWN.items():
         if set(labels) - {""} <= known and wanted & set(labels):
-            return path.stem if name == "labelled" else name, wanted
+            return title_of(path) if name == "labelled" else name, wanted
     raise TiltmeterError(f"{path}: which labels are sexist? Name them with --positive. Labels in '{column}': {shown}.")

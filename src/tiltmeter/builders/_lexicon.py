@@ -16,4 +16,4 @@ def words(name: str) -> frozenset[str]:
 @cache
 def _all() -> dict[str, frozenset[str]]:
     text = (files("tiltmeter.builders") / "data" / "neutral_words.toml").read_text("utf-8")
-    return {name: frozenset(found) for name, found in tomllib.loads(text).items()}
+    return {name: frozenset(listed) for name, listed in tomllib.loads(text).items()}

@@ -43,8 +43,8 @@ def neutralise(text: str) -> str:
     return words.text()
 
 
-def _one_of_both(pronoun: str, found: re.Match[str]) -> str:
-    return pronoun.capitalize() if found.group()[0].isupper() else pronoun
+def _one_of_both(pronoun: str, both: re.Match[str]) -> str:
+    return pronoun.capitalize() if both.group()[0].isupper() else pronoun
 
 
 def _change(words: Words, at: int) -> None:

@@ -34,8 +34,8 @@ class Rules:
     def gives_away(self, text: str) -> str | None:
         """Why the gender can be told from the rest of the sentence, with the words that tell it."""
         for reason, pattern in self.inferable.items():
-            if found := pattern.search(text):
-                return f"{reason}: {found.group().lower()}"
+            if match := pattern.search(text):
+                return f"{reason}: {match.group().lower()}"
         return None
 
 
@@ -65,7 +65,7 @@ def _compiled(table: dict[str, Any], where: str) -> Rules:
     except (KeyError, TypeError, AttributeError) as error:
         raise TiltmeterError(f"{where}: expected [terms] with a list of words per group ({error}).") from None
     except re.error as error:
-        raise TiltmeterError(f"{where}: '{error.pattern!r}' is no regular expression: {error}.") from None
+        raise TiltmeterError(f"{where}: '{error.pattern!r}' is not a regular expression: {error}.") from None
 
 
 def _whole_words(patterns: Iterable[str]) -> re.Pattern[str]:

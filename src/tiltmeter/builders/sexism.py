@@ -15,6 +15,8 @@ from tiltmeter.builders._corpora import Example, read_corpus
 from tiltmeter.builders._pronouns import neutralise
 from tiltmeter.builders._rules import Rules, load_rules
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.decoding import guessed_encoding
+from tiltmeter.storage.tables import read_bytes
 
 MASK = "[MASK]"
 LEAST_WORDS = 3
@@ -60,10 +62,10 @@ class Built:
 
     def rows(self) -> Iterator[dict[str, str]]:
         """What `-b FILE` reads."""
-        for one in self.sentences:
+        for sentence in self.sentences:
             yield {
-                "id": one.id, "text": one.text, "bias_type": "gender", "target": one.group, "term": one.term,
-                "label": one.label,
+                "id": sentence.id, "text": sentence.text, "bias_type": "gender", "target": sentence.group,
+                "term": sentence.term, "label": sentence.label,
             }  # fmt: skip
 
 
@@ -83,14 +85,16 @@ def build_sexism(
     if not sources:
         raise TiltmeterError("build sexism needs a labelled corpus: --source FILE.")
     compiled = load_rules(rules)
-    examples = [one for source in sources for one in read_corpus(Path(source), columns, positive, encoding)]
-    line = Line(f"rows in {len(sources)} file{'s' if len(sources) > 1 else ''}", [_start(one) for one in examples])
-    labels = {one.id for one in examples if one.positive}
-    line.pass_through("labelled sexist", lambda one: one if one.id in labels else "another label")
+    examples = [example for source in sources for example in read_corpus(Path(source), columns, positive, encoding)]
+    line = Line(f"rows in {len(sources)} file{'s' if len(sources) > 1 else ''}{_taken(sources, encoding)}", examples)
+    positives = {example.id for example in examples if example.positive}
+    line.pass_through("labelled sexist", lambda sentence: sentence if sentence.id in positives else "another label")
     line.pass_through("different sentences", _first_only("the same text"))
-    line.pass_through("with a word that names a gender", lambda one: _with_terms(one, compiled))
-    line.pass_through("with exactly one", lambda one: _masked(one, compiled))
-    line.pass_through("whose gender cannot be inferred otherwise", lambda one: compiled.gives_away(one.text) or one)
+    line.pass_through("with a word that names a gender", lambda sentence: _with_terms(sentence, compiled))
+    line.pass_through("with exactly one", lambda sentence: _masked(sentence, compiled))
+    line.pass_through(
+        "whose gender cannot be inferred otherwise", lambda sentence: compiled.gives_away(sentence.text) or sentence
+    )
     line.pass_through("long enough, and different once masked", _last_look())
     if not line.sentences:
         last = ", ".join(f"{stage.name} {stage.count:,}" for stage in line.stages)
@@ -101,61 +105,64 @@ def build_sexism(
 class Line:
     """Sentences going through stages, which are counted."""
 
-    def __init__(self, name: str, sentences: Iterable[Sentence]) -> None:
-        self.sentences = list(sentences)
+    def __init__(self, name: str, examples: Iterable[Example]) -> None:
+        self.sentences = [Sentence(example.id, example.text, example.label) for example in examples]
         self.stages = [Stage(name, len(self.sentences))]
         self.dropped: list[Dropped] = []
 
     def pass_through(self, stage: str, judge: Callable[[Sentence], Verdict]) -> None:
         """Keeps what the judge gives back; notes what it refuses."""
         kept = []
-        for one in self.sentences:
-            verdict = judge(one)
+        for sentence in self.sentences:
+            verdict = judge(sentence)
             if isinstance(verdict, str):
-                self.dropped.append(Dropped(one.id, stage, verdict, one.text))
+                self.dropped.append(Dropped(sentence.id, stage, verdict, sentence.text))
             else:
                 kept.append(verdict)
         self.sentences = kept
         self.stages.append(Stage(stage, len(kept)))
 
 
-def _start(one: Example) -> Sentence:
-    return Sentence(one.id, one.text, one.label)
+def _taken(sources: Sequence[str | Path], encoding: str | None) -> str:
+    """Which encodings were taken, where nobody said and a file is not UTF-8."""
+    taken = {Path(source).name: guessed_encoding(read_bytes(Path(source))) for source in sources if not encoding}
+    told = ", ".join(f"{name} read as {guess}" for name, guess in taken.items() if guess)
+    return f" ({told})" if told else ""
 
 
 def _first_only(reason: str) -> Callable[[Sentence], Verdict]:
     seen: set[str] = set()
 
-    def judge(one: Sentence) -> Verdict:
-        if one.text in seen:
+    def judge(sentence: Sentence) -> Verdict:
+        if sentence.text in seen:
             return reason
-        seen.add(one.text)
-        return one
+        seen.add(sentence.text)
+        return sentence
 
     return judge
 
 
-def _with_terms(one: Sentence, rules: Rules) -> Verdict:
+def _with_terms(sentence: Sentence, rules: Rules) -> Verdict:
     """From here on without handles, links and trailing hashtags: a word in them names nobody."""
-    text = clean(one.text).replace(MASK, "")
-    return replace(one, text=text) if rules.terms_in(text) else "no word that names a gender"
+    text = clean(sentence.text).replace(MASK, "")
+    return replace(sentence, text=text) if rules.terms_in(text) else "no word that names a gender"
 
 
-def _masked(one: Sentence, rules: Rules) -> Verdict:
-    found = rules.terms_in(one.text)
-    if len(found) > 1:
-        return f"{len(found)} words that name a gender: {', '.join(match.group().lower() for match in found)}"
-    term = found[0]
-    text = neutralise(one.text[: term.start()] + MASK + one.text[term.end() :])
+def _masked(sentence: Sentence, rules: Rules) -> Verdict:
+    terms = rules.terms_in(sentence.text)
+    if len(terms) > 1:
+        return f"{len(terms)} words that name a gender: {', '.join(match.group().lower() for match in terms)}"
+    term = terms[0]
+    text = neutralise(sentence.text[: term.start()] + MASK + sentence.text[term.end() :])
     word = term.group().lower()
-    return replace(one, text=text, term=word, group=rules.group_of[word])
+    return replace(sentence, text=text, term=word, group=rules.group_of[word])
 
 
 def _last_look() -> Callable[[Sentence], Verdict]:
     repeated = _first_only("the same sentence, once masked")
 
-    def judge(one: Sentence) -> Verdict:
-        words = [word for word in one.text.split() if any(map(str.isalpha, word))]
-        return f"fewer than {LEAST_WORDS} words beside the mask" if len(words) <= LEAST_WORDS else repeated(one)
+    def judge(sentence: Sentence) -> Verdict:
+        words = [word for word in sentence.text.split() if any(map(str.isalpha, word))]
+        return f"fewer than {LEAST_WORDS} words beside the mask" if len(words) <= LEAST_WORDS else repeated(sentence)
 
     return judge

@@ -39,11 +39,11 @@ def find_contexts(index: CorpusIndex, words: Sequence[str], most: int = MOST_CON
         raise TiltmeterError(f"The index keeps up to {MOST_CONTEXTS:,} contexts a word; {most:,} cannot be taken.")
     anchors = {word: WORD.findall(word) for word in words}  # as the index cuts: a hyphen parts words
     singles = sorted({spelt for parts in anchors.values() for part in parts for spelt in spellings(part)})
-    found = _lookup(index, singles)
+    known = _lookup(index, singles)
     rarest = {}
     for word, parts in anchors.items():
-        postings = [_merged([found[spelt] for spelt in spellings(part) if spelt in found]) for part in parts]
-        rarest[word] = min(postings, key=lambda one: one[0], default=(0, []))
+        postings = [_merged([known[spelt] for spelt in spellings(part) if spelt in known]) for part in parts]
+        rarest[word] = min(postings, key=lambda counted: counted[0], default=(0, []))
     texts = _texts(index, {(block, row) for _, places in rarest.values() for _, block, row in places})
     return {word: _choose(word, anchors[word] == [word], rarest[word], texts, most) for word in words}
 
@@ -59,17 +59,17 @@ def _merged(parts: Sequence[Postings]) -> Postings:
 
 def _lookup(index: CorpusIndex, words: Sequence[str]) -> dict[str, Postings]:
     """Postings of the words over all blocks, cut to the lowest priorities."""
-    found: dict[str, Postings] = {}
+    known: dict[str, Postings] = {}
     wanted = pa.array(words, pa.string())
     for block in index.blocks:
         table = _read(index, block)
         table = table.filter(pc.is_in(table["word"], wanted))
         priority = _read(index, _sentences(block), "priority").to_numpy()
         for word, count, rows in zip(*(table[name].to_pylist() for name in ("word", "count", "sentences")), strict=True):
-            before = found.get(word, (0, []))
+            before = known.get(word, (0, []))
             places = before[1] + [(int(priority[row]), block, row) for row in rows]
-            found[word] = before[0] + count, sorted(places)[:MOST_CONTEXTS]
-    return found
+            known[word] = before[0] + count, sorted(places)[:MOST_CONTEXTS]
+    return known
 
 
 def _texts(index: CorpusIndex, places: Iterable[Place]) -> dict[Place, str]:
@@ -91,7 +91,7 @@ def _sentences(postings: Path) -> Path:
 def _read(index: CorpusIndex, path: Path, column: str | None = None) -> Any:
     """A table of the index, or one column of it."""
     try:
-        table = pq.read_table(path, columns=None if column is None else [column])
+        table = pq.read_table(path, columns=None if column is None else [column], page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise TiltmeterError(f"The corpus index is damaged ({error}). Delete {index.folder}.") from None
     return table if column is None else table[column]

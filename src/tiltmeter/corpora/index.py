@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +18,14 @@ import pyarrow as pa
 from tiltmeter.corpora.sentences import WORD, split_sentences
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import read_json, write_json, write_table
-from tiltmeter.storage.packed import reading, unpack
+from tiltmeter.storage.packed import reading, require_file, unpack
 
 BLOCK_BYTES = 8_000_000
 MOST_CONTEXTS = 1000
 FEWEST_WORDS, MOST_WORDS = 5, 40
 """Sentences outside are left out: too little context, or too much for a small model."""
+CUT_WITHIN = 65_536
+"""A line that is too long for memory is cut at a sentence's end among its last bytes."""
 VERSION = 2
 Advance = Callable[[float], None]
 
@@ -47,8 +50,7 @@ def build_index(paths: Sequence[str | Path], root: Path, advance: Advance | None
     """
     files = [Path(path).expanduser() for path in paths]
     for path in files:
-        if not path.is_file():
-            raise TiltmeterError(f"There is no file {path} (--corpus).")
+        require_file(path, " (--corpus)")
     # In the order of their content: blocks are numbered by file, and the same files may come in another order.
     known = dict(sorted((_digest(path), path) for path in files))
     folder = root / _key(known)
@@ -95,9 +97,44 @@ def _blocks(path: Path) -> Iterator[tuple[list[bytes], int]]:
     """Lines of some megabytes at a time, with how many bytes of the file they took."""
     with reading(path), path.open("rb") as raw, unpack(raw, path.suffix) as stream:
         before = 0
-        while lines := stream.readlines(BLOCK_BYTES):
+        lines: list[bytes] = []
+        held = 0
+        for line in pieces(stream):
+            lines.append(line)
+            if len(line) > BLOCK_BYTES - held:
+                yield lines, raw.tell() - before
+                before, lines, held = raw.tell(), [], 0
+            else:
+                held += len(line)
+        if lines:
             yield lines, raw.tell() - before
-            before = raw.tell()
+
+
+def pieces(stream: IO[bytes], most: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The lines of a stream; one longer than `most` bytes in pieces that end where a sentence does, so far as it has ends.
+
+    >>> from io import BytesIO
+    >>> list(pieces(BytesIO(b"One here. Two there. Three.\\nFour."), 24))
+    [b'One here. Two there. ', b'Three.\\n', b'Four.']
+    """
+    rest = b""
+    while line := rest + stream.readline(most - len(rest)):
+        end = len(line) if line.endswith(b"\n") or len(line) < most else _last_end(line)
+        yield line[:end]
+        rest = line[end:]
+
+
+def _last_end(line: bytes) -> int:
+    """Where to cut: behind the last sentence, else behind the last space, else before the last character begun."""
+    whole = len(line)
+    while whole > 1 and len(line) - whole < 4 and line[whole - 1] & 0xC0 == 0x80:  # in the middle of a character
+        whole -= 1
+    whole = whole - 1 if whole > 1 and line[whole - 1] & 0xC0 == 0xC0 else len(line)
+    tail = line[max(0, whole - CUT_WITHIN) : whole].decode("utf-8", errors="ignore")
+    *_, last = split_sentences(tail)
+    if last == tail:
+        last = tail[len(tail.rstrip()) :] if tail[-1:].isspace() else (tail.split() or [""])[-1]
+    return whole - len(last.encode()) if len(last) < len(tail) else whole
 
 
 def _index_block(lines: Sequence[bytes], target: Path, said: Path, path: Path) -> None:
@@ -126,7 +163,10 @@ def _decoded(line: bytes, path: Path) -> str:
     try:
         return line.decode("utf-8").strip()
     except UnicodeDecodeError as error:
-        raise TiltmeterError(f"{path} is not UTF-8 text ({error.reason}).") from None
+        begins = line[:40].decode("utf-8", errors="replace").strip()
+        raise TiltmeterError(
+            f"{path} is not UTF-8 text: {error.reason} at byte {error.start:,} of the line that begins '{begins}'."
+        ) from None
 
 
 def _postings(words: Sequence[Sequence[str]], priority: np.ndarray) -> pa.Table:

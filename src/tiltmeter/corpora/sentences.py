@@ -33,5 +33,5 @@ def find_word(sentence: str, spelt: tuple[str, ...]) -> tuple[int, int] | None:
     >>> find_word("Womanly women and a woman's 'woman'.", ("woman", "Woman"))
     (29, 34)
     """
-    found = re.search(rf"(?<!\w)(?<!\w['’])(?:{'|'.join(map(re.escape, spelt))})(?!['’]?\w)", sentence)
-    return found.span() if found else None
+    match = re.search(rf"(?<!\w)(?<!\w['’])(?:{'|'.join(map(re.escape, spelt))})(?!['’]?\w)", sentence)
+    return match.span() if match else None

@@ -11,11 +11,10 @@ from tiltmeter.models.passing import OutOfMemoryError
 from tiltmeter.models.places import EMBEDDED
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
 from tiltmeter.models.static_vectors import StaticVectors, is_static
-from tiltmeter.models.tokenization import Encoded, Tokenization
+from tiltmeter.models.tokenization import Encoded, TokenCount, Tokenization
 
 __all__ = [
     "EMBEDDED", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel",
-    "OutOfMemoryError", "Pending", "PoolBatch", "StaticVectors", "Tokenization", "check_model", "encoder_of",
-    "is_sentence_transformer",
-    "is_static", "kind_of", "load_any", "load_encoder", "load_model", "require", "wrap_model",
+    "OutOfMemoryError", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization", "check_model", "encoder_of",
+    "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_encoder", "load_model", "require", "wrap_model",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from tiltmeter.models.sentence_transformers import is_sentence_transformer, load
 from tiltmeter.models.static_vectors import StaticVectors, is_static
 
 AnyModel = LanguageModel | Encoder | StaticVectors
+ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
 
 
 def load_any(name: str | Path, **options: Any) -> AnyModel:
@@ -19,14 +20,17 @@ def load_any(name: str | Path, **options: Any) -> AnyModel:
     if is_static(name):
         return StaticVectors(name)
     if is_sentence_transformer(name):
-        return load_encoder(name, **{key: value for key, value in options.items() if key in ("precision", "device")})
+        return load_encoder(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
     return load_model(name, **options)
 
 
-def kind_of(name: str | Path) -> str | None:
-    """masked, causal, encoder or static, where that can be known before loading; None for a model of the hub."""
+def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
+    """masked, causal, encoder or static, where that can be known before loading; None for a model of the hub.
+
+    A folder whose configuration is Python code of its own is refused without `trust_remote_code`.
+    """
     if is_static(name):
         return "static"
     if is_sentence_transformer(name):
         return "encoder"
-    return check_model(name)
+    return check_model(name, trust_remote_code=trust_remote_code)

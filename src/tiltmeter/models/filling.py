@@ -51,7 +51,7 @@ def fill(parts: BodyAndHead, batch: Batch, ask: Ask) -> Filled:
     hidden, _ = parts.body(batch.ids, batch.lengths, (rows, columns), attention=False)
     masks, n = len(ask.tokens), len(batch.lengths)
     values = parts.send(ask.values if ask.values is not None else np.empty((n, 0), dtype=np.float32))
-    found: list[tuple[Any, ...]] = []
+    parts_of_answer: list[tuple[Any, ...]] = []
     for first, last in parts.chunks(len(rows)):
         logits = parts.head(hidden[first:last])
         known = LogProbabilities(logits)
@@ -59,13 +59,13 @@ def fill(parts: BodyAndHead, batch: Batch, ask: Ask) -> Filled:
         terms = tokens[here % masks]
         logprob = known.at((here - first)[:, None], terms)
         if masks > 1:
-            found.append((logprob,))
+            parts_of_answer.append((logprob,))
             continue
         wanted = torch.cat([logits.gather(1, terms), values[first:last] + known.total()[:, None]], 1)
         ranks = 1 + count_larger_of_many(logits, wanted) if wanted.shape[1] else wanted.long()
         top = logits.topk(ask.top, 1).indices if ask.top else terms[:, :0]
-        found.append((logprob, ranks, top, known.at((here - first)[:, None], top)))
-    arrays = [torch.cat(part).cpu().numpy() for part in zip(*found, strict=True)]
+        parts_of_answer.append((logprob, ranks, top, known.at((here - first)[:, None], top)))
+    arrays = [torch.cat(part).cpu().numpy() for part in zip(*parts_of_answer, strict=True)]
     logprob = arrays[0].reshape(n, masks, -1).mean(1)
     if masks > 1:
         nothing = np.zeros((n, 0), dtype=np.int64)
@@ -80,10 +80,10 @@ def logprobs(parts: BodyAndHead, batch: Batch) -> Floats:
 
     rows, columns, sites, golds = parts.send_all(batch.site_row, batch.site_column, batch.site_of_read, batch.token_of_read)
     hidden, _ = parts.body(batch.ids, batch.lengths, (rows, columns), attention=False)
-    found = torch.empty(len(golds), device=hidden.device)
+    logprob = torch.empty(len(golds), device=hidden.device)
     for first, last in parts.chunks(len(rows)):
         low, high = (int(edge) for edge in np.searchsorted(batch.site_of_read, (first, last)))
         known = LogProbabilities(parts.head(hidden[first:last]))
-        found[low:high] = known.at(sites[low:high] - first, golds[low:high])
-    found = found.masked_fill(~found.isfinite(), float("nan"))
-    return np.asarray(found.cpu().numpy(), dtype=np.float32)
+        logprob[low:high] = known.at(sites[low:high] - first, golds[low:high])
+    logprob = logprob.masked_fill(~logprob.isfinite(), float("nan"))
+    return np.asarray(logprob.cpu().numpy(), dtype=np.float32)

@@ -17,9 +17,9 @@ WEIGHT_PATTERNS = ("*.safetensors", "*.bin", "*.gguf")
 def weight_files(folder: Path) -> list[Path]:
     """The weight files that are loaded: safetensors where there are any, else what else there is."""
     for pattern in WEIGHT_PATTERNS:
-        found = sorted(path for path in folder.glob(pattern) if path.name != "training_args.bin")
-        if found:
-            return found
+        files = sorted(path for path in folder.glob(pattern) if path.name != "training_args.bin")
+        if files:
+            return files
     return []
 
 
@@ -52,9 +52,9 @@ def check_card(folder: Path, name: str, files: list[Path], digests: Future[list[
     except ValueError:  # somebody else's card
         return
     expected = facts.get("weights_sha256") if isinstance(facts, dict) else None
-    if expected and (found := digests.result()[files.index(weights)].hex()) != expected:
+    if expected and (actual := digests.result()[files.index(weights)].hex()) != expected:
         raise TiltmeterError(
-            f"{name}: {weights.name} is damaged or was changed. Its sha256 is {found[:16]}…, and {card.name} says "
+            f"{name}: {weights.name} is damaged or was changed. Its sha256 is {actual[:16]}…, and {card.name} says "
             f"{str(expected)[:16]}…. Install tiltmeter (or copy the folder) again; if you changed the weights on purpose, "
             f"delete {card}."
         )

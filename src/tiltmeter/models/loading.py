@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.hashing import WEIGHT_PATTERNS, check_card, digest_files, hash_weights, weight_files
+from tiltmeter.models.fitting import check_tokenizer, check_weights, count_embeddings
+from tiltmeter.models.hashing import check_card, digest_files, hash_weights
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
-from tiltmeter.models.places import EMBEDDED, display_name, folder_of
+from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
+from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
+from tiltmeter.storage.packed import is_there
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,23 +62,19 @@ def load_model(
         raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
     name = str(name_or_folder)
     folder, gguf = folder_of(name, revision)
-    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": True}
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if gguf:
         options["gguf_file"] = gguf
-    files = [folder / gguf] if gguf else weight_files(folder)
-    if not files:
-        raise TiltmeterError(f"{folder} has no weights: expected one of {', '.join(WEIGHT_PATTERNS)} in it.")
+    files = [folder / gguf] if gguf else weights_in(folder)
     digests = digest_files(files)
-    _quieten()
     check_card(folder, name, files, digests)
-    config = _guard(name, lambda: _auto("AutoConfig").from_pretrained(folder, **options))
+    config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
     place = _device(device)
     precision, dtype = _precision(precision, place, config)
-    module = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
-    tokenizer = _guard(name, lambda: _auto("AutoTokenizer").from_pretrained(folder, **options))
-    _check_tokenizer(name, tokenizer)
-    facts = {
+    module, about = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
+    tokenizer = load_tokenizer(name, folder, **options)
+    facts = about | {
         "name": name,
         "revision": folder.name if folder.parent.name == "snapshots" else revision,
         "weights_sha256": hash_weights(digests, config),
@@ -94,6 +93,7 @@ def wrap_model(
     if kind == "causal":
         _check_direction(name, module)
     limit = usable_length(module, tokenizer)
+    fit = check_tokenizer(name, module, tokenizer)
     dtype = str(next(module.parameters()).dtype).removeprefix("torch.")
     known = {
         "kind": kind,
@@ -103,48 +103,36 @@ def wrap_model(
         "device": str(next(module.parameters()).device),
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(dtype, dtype),
     }
-    facts = known | (facts or {})
-    return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit), facts)
+    facts = known | fit | (facts or {})
+    return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit, count_embeddings(module)), facts)
 
 
 @_without_collecting
-def check_model(name: str | Path) -> str | None:
+def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
     """The kind of a model that is here; refuses a folder that cannot be one before another is asked for hours.
 
     Nothing is known of a hub model until it is loaded.
     """
     path = EMBEDDED.get(str(name), Path(name).expanduser())
-    if not (path.exists() or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1):
+    if not (is_there(path) or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1):
         return None
     folder, gguf = folder_of(str(name), None)
     if gguf:
         return "causal"
-    _quieten()
-    config = _guard(str(name), lambda: _auto("AutoConfig").from_pretrained(folder, local_files_only=True))
-    return detect_kind(config, str(name))
+    weights_in(folder)
+    return detect_kind(load_config(str(name), folder, trust_remote_code=trust_remote_code), str(name))
 
 
-def _load_weights(name: str, folder: Path, kind: str, options: dict[str, Any], files: list[Path]) -> Any:
-    loader = _auto("AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM")
-    safe = {"use_safetensors": True} if files[0].suffix == ".safetensors" else {}
-    module, info = _guard(
-        name,
-        lambda: loader.from_pretrained(folder, output_loading_info=True, ignore_mismatched_sizes=True, **safe, **options),
-    )
-    wrong = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
-    if wrong:
-        some = ", ".join(wrong[:4]) + (" …" if len(wrong) > 4 else "")
-        raise TiltmeterError(
-            f"{name}: {len(wrong)} weights are missing or of the wrong shape ({some}). The {kind} language-modelling head "
-            "would be random and its scores meaningless. Use a checkpoint saved with its head, or give --kind."
-        )
-    return module
-
-
-def _check_tokenizer(name: str, tokenizer: Any) -> None:
-    """Without its files transformers makes up a tokenizer that knows special tokens only: every word is unknown to it."""
-    if not set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids):
-        raise TiltmeterError(f"{name} has no tokenizer: its folder lacks tokenizer.json, vocab.txt or the like.")
+def _load_weights(
+    name: str, folder: Path, kind: str, options: dict[str, Any], files: list[Path]
+) -> tuple[Any, dict[str, Any]]:
+    """The module, and what is to be said about its weights."""
+    auto = "AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM"
+    if files[0].suffix == ".safetensors":
+        options = {**options, "use_safetensors": True}
+    options = {**options, "output_loading_info": True, "ignore_mismatched_sizes": True}
+    module, info = from_pretrained(auto, name, folder, **options)
+    return module, check_weights(name, module, info, f"{kind} language-modelling head")
 
 
 def _check_direction(name: str, module: Any) -> None:
@@ -156,37 +144,7 @@ def _check_direction(name: str, module: Any) -> None:
         first, second = (module.eval()(input_ids=row[None] % module.config.vocab_size).logits[0, :3] for row in ids)
     moved = (first - second).abs().max() / first.std()  # not a number for broken weights: those are reported later
     if moved > (1e-3 if first.dtype == torch.float32 else 5e-2):
-        raise TiltmeterError(f"{name} is no causal language model: what it says of a token depends on later ones.")
-
-
-def _guard(name: str, load: Any) -> Any:
-    """Turns what transformers raises for an unusable folder into one message."""
-    try:
-        return load()
-    except TiltmeterError:
-        raise
-    except ImportError as error:
-        hint = " (pip install 'tiltmeter[gguf]')" if "gguf" in str(error).lower() else ""
-        raise TiltmeterError(f"{name}: a package is missing{hint}: {str(error).strip().splitlines()[0]}") from None
-    except Exception as error:  # transformers, tokenizers and safetensors raise what they like
-        reason = " ".join(str(error).split())[:400]
-        if "trust_remote_code" in reason:
-            reason = "its code is not part of transformers; pass --trust-remote-code if you trust it"
-        raise TiltmeterError(f"Cannot load {name}: {reason or type(error).__name__}.") from None
-
-
-def _auto(name: str) -> Any:
-    import transformers
-
-    return getattr(transformers, name)
-
-
-def _quieten() -> None:
-    """Our own messages and progress bar say what matters."""
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+        raise TiltmeterError(f"{name} is not a causal language model: what it says of a token depends on later ones.")
 
 
 def _device(wanted: str) -> str:

@@ -21,8 +21,8 @@ def pack_linears(module: Any) -> int:
     """Packs every plain float32 linear layer on the CPU; how many. None where there is no such thing."""
     import torch
 
-    layers = [one for one in module.modules() if type(one) is torch.nn.Linear and one.weight.dtype == torch.float32]
-    size = sum(one.weight.numel() * 4 for one in layers)
+    layers = [layer for layer in module.modules() if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32]
+    size = sum(layer.weight.numel() * 4 for layer in layers)
     if not layers or size > MOST_BYTES or layers[0].weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return 0
     try:

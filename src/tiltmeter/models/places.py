@@ -6,19 +6,24 @@ import os
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.hashing import weight_files
+from tiltmeter.models.hashing import WEIGHT_PATTERNS, weight_files
+from tiltmeter.storage.packed import is_file, is_folder, is_there, reading, require_file
 
 EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
 """Our own small models (see `training/`), so that a first run measures something real without a download."""
+READ_TOO = (".json", ".txt", ".model")
+"""What transformers reads besides the weights: configuration and tokenizer."""
+LONGEST_ID = 200
+"""Characters; the hub allows fewer."""
 
 
 def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
     """The folder to load from and, for GGUF, the file inside it."""
     path = EMBEDDED.get(name, Path(name).expanduser())
-    if path.is_file() and path.suffix == ".gguf":
+    if is_file(path) and path.suffix == ".gguf":
         return path.parent, path.name
-    if path.is_dir():
-        if (path / "config.json").is_file():
+    if is_folder(path):
+        if is_there(path / "config.json"):
             return path, None
         ggufs = sorted(path.glob("*.gguf"))
         if len(ggufs) == 1:
@@ -26,7 +31,13 @@ def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
         if ggufs:
             raise TiltmeterError(f"{path} holds {len(ggufs)} .gguf files; name one of them, e.g. {ggufs[0]}.")
         raise TiltmeterError(f"{path} has no config.json, so it is not a Hugging Face model folder.")
-    if path.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1 or os.sep * 2 in name:
+    if (
+        is_there(path)
+        or len(name) > LONGEST_ID
+        or name.startswith((".", "/", "~"))
+        or name.count("/") > 1
+        or os.sep * 2 in name
+    ):
         raise TiltmeterError(f"There is no model folder {path}.")
     return _hub_folder(name, revision), None
 
@@ -34,7 +45,21 @@ def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
 def display_name(name: str) -> str:
     """A folder goes by its own name, without the way to it; a hub id stays whole."""
     path = Path(name).expanduser()
-    return path.resolve().name.removesuffix(".gguf") if path.exists() else name
+    return path.resolve().name.removesuffix(".gguf") if is_there(path) else name
+
+
+def weights_in(folder: Path) -> list[Path]:
+    """The weight files of a folder; refuses one without, or with files that it needs and that cannot be read."""
+    with reading(folder):
+        present = sorted(folder.iterdir())
+    files = weight_files(folder)
+    if not files:
+        raise TiltmeterError(f"{folder} has no weights: expected one of {', '.join(WEIGHT_PATTERNS)} in it.")
+    for path in [*(path for path in present if path.suffix in READ_TOO and not is_folder(path)), *files]:
+        require_file(path)
+        with reading(path), path.open("rb"):
+            pass
+    return files
 
 
 def _hub_folder(name: str, revision: str | None) -> Path:
@@ -43,18 +68,18 @@ def _hub_folder(name: str, revision: str | None) -> Path:
     from huggingface_hub.utils import enable_progress_bars  # type: ignore[attr-defined]
 
     if not huggingface_hub.constants.HF_HUB_DISABLE_PROGRESS_BARS:
-        enable_progress_bars()  # gigabytes take minutes; `_quieten` switches them off again
+        enable_progress_bars()  # gigabytes take minutes; `quieten` switches them off again
     small = ["*.json", "*.txt", "*.model", "*.py", "*.jinja"]
     for weights in ("*.safetensors", "*.bin"):
         try:
             snapshot = huggingface_hub.snapshot_download(
                 name, revision=revision, allow_patterns=[*small, weights], ignore_patterns=["*/*"]
             )
-        except Exception as error:  # the hub client has dozens of kinds; each means "not to be had"
+        except Exception as error:  # the hub client has dozens of kinds; each means that it cannot be had
             reason = str(error).strip().split("\n")[0][:300]
             embedded = ", ".join(EMBEDDED)
             raise TiltmeterError(
-                f"Model '{name}' is no folder here and could not be had from the hub ({reason}). "
+                f"Model '{name}' is not a local folder and could not be downloaded ({reason}). "
                 f"Give a folder with config.json and weights, or an embedded model: {embedded}."
             ) from None
         if weight_files(Path(snapshot)):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import open_packed, reading
+from tiltmeter.storage.packed import is_file, open_packed, reading, require_file
 
 TEXT_SUFFIXES = (".txt", ".vec", ".glove", ".w2v")
 INDEX_SUFFIXES = (".json", ".vocab", ".words", ".txt")
@@ -23,7 +23,7 @@ def is_static(name: str | Path) -> bool:
     """Whether this is a file of static vectors, by its name."""
     path = Path(name).expanduser()
     suffix = Path(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
-    return path.is_file() and (suffix in TEXT_SUFFIXES or path.suffix == ".npy")
+    return is_file(path) and (suffix in TEXT_SUFFIXES or path.suffix == ".npy")
 
 
 class StaticVectors:
@@ -33,8 +33,7 @@ class StaticVectors:
         self.path = Path(path).expanduser()
         self.name = self.path.name
         self.kind = "static"
-        if not self.path.is_file():
-            raise TiltmeterError(f"There is no file {self.path}.")
+        require_file(self.path)
 
     @cached_property
     def weights_hash(self) -> str:
@@ -55,8 +54,8 @@ class StaticVectors:
     def lookup(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors of the words that are there: as written, else in lower case. What is absent is absent."""
         wanted = {spelling for word in words for spelling in (word, word.lower())}
-        found = dict(self._from_array(wanted) if self.path.suffix == ".npy" else self._from_text(wanted))
-        spelt = {word: found.get(word, found.get(word.lower())) for word in words}
+        known = dict(self._from_array(wanted) if self.path.suffix == ".npy" else self._from_text(wanted))
+        spelt = {word: known.get(word, known.get(word.lower())) for word in words}
         return {word: vector for word, vector in spelt.items() if vector is not None}
 
     def _from_text(self, wanted: set[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:

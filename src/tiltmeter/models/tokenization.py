@@ -20,11 +20,21 @@ class Encoded:
     offsets: tuple[tuple[int, int], ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """Of one text: how many tokens it has, how many of them are unknown ones, and which special tokens it spells out."""
+
+    tokens: int
+    unknown: int
+    special: tuple[str, ...] = ()
+
+
 class Tokenization:
     """A tokenizer and the facts about it that scoring needs."""
 
-    def __init__(self, tokenizer: Any, max_length: int | None = None) -> None:
+    def __init__(self, tokenizer: Any, max_length: int | None = None, embeddings: int | None = None) -> None:
         self.tokenizer = tokenizer
+        self._embeddings = embeddings
         self.max_length = max_length
         self._spelled: dict[int, str] = {}
 
@@ -42,9 +52,12 @@ class Tokenization:
 
     @cached_property
     def pad_id(self) -> int:
-        """Any id will do where the attention mask is 0; the pad id matters to models that count positions by it."""
+        """Any id will do where the attention mask is 0; the pad id matters to models that count positions by it.
+
+        One that was added to the tokenizer, and not to the model, is no id of the model's.
+        """
         pad = self.tokenizer.pad_token_id
-        return 0 if pad is None else int(pad)
+        return 0 if pad is None or pad >= (self._embeddings or pad + 1) else int(pad)
 
     @cached_property
     def byte_level(self) -> bool:
@@ -82,15 +95,41 @@ class Tokenization:
             for ids, mask, span in zip(answer["input_ids"], answer["special_tokens_mask"], spans, strict=True)
         ]
 
+    @cached_property
+    def unknown_id(self) -> int | None:
+        """What stands for text that the vocabulary cannot spell. GPT-2 calls its end of text so and never uses it."""
+        unknown = self.tokenizer.unk_token_id
+        other = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
+        return None if unknown is None or unknown in other else int(unknown)
+
+    @cached_property
+    def special_ids(self) -> frozenset[int]:
+        """Ids that do not stand for text, without the unknown one."""
+        added = getattr(self.tokenizer, "added_tokens_decoder", {})
+        marked = {id_ for id_, token in added.items() if getattr(token, "special", False)}
+        return frozenset({*self.tokenizer.all_special_ids, *marked} - {self.unknown_id})
+
+    def count_tokens(self, texts: Sequence[str]) -> list[TokenCount]:
+        """What there is to say about each text before it is scored: unknown tokens, and special ones written in it.
+
+        A text that says `[MASK]` or `<|endoftext|>` is read as that token, not as those letters.
+        """
+        counts = []
+        for encoded in self.encode(texts, special=False):
+            special = [id_ for id_ in encoded.ids if id_ in self.special_ids]
+            unknown = sum(id_ == self.unknown_id for id_ in encoded.ids)
+            counts.append(TokenCount(len(encoded.ids), unknown, tuple(self.token_strings(special))))
+        return counts
+
     def decode(self, ids: Sequence[int]) -> str:
         """Ids to text."""
         return str(self.tokenizer.decode(list(ids)))
 
     def token_strings(self, ids: Sequence[int]) -> list[str]:
         """The vocabulary's own spelling of each id."""
-        new = [one for one in dict.fromkeys(ids) if one not in self._spelled]
+        new = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._spelled]
         self._spelled.update(zip(new, map(str, self.tokenizer.convert_ids_to_tokens(new)), strict=True))
-        return [self._spelled[one] for one in ids]
+        return [self._spelled[id_] for id_ in ids]
 
     def facts(self) -> dict[str, Any]:
         """For the manifest."""

@@ -1,77 +1,62 @@
-"""Reading other people's tables: separators, encodings and byte-order marks as they come."""
+"""Reading other people's tables: separators, encodings and byte-order marks as they come; what is unclear is refused."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.decoding import decode
+from tiltmeter.storage.packed import plain_path, unpacked_bytes
+from tiltmeter.storage.strict_json import parse_json
+
+__all__ = [
+    "SEPARATORS", "TOO_MANY", "TYPES", "Row", "cell", "decode", "layout_of", "parse_table", "read_bytes", "read_table",
+    "refuse_long_rows", "require_columns", "text_cell",
+]  # fmt: skip
 
 SEPARATORS = ",\t;|"
-TOO_MANY = "cells beyond the header"
+SEPARATOR_LINE = re.compile(r'\A[\r\n]*"?sep=(?P<separator>[^\r\n"])"?[^\S\r\n\t]*(?:\r\n|\r|\n)', re.IGNORECASE)
+"""The first line with which Excel tells the separator."""
+TOO_MANY = "\0cells beyond the header"
+"""The key of a row's cells that have no column. No column can be called so."""
+TYPES = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
 csv.field_size_limit(2**31 - 1)
 Row = dict[str, Any]
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's bytes, or a message that says why not."""
-    try:
-        data = path.read_bytes()
-    except IsADirectoryError:
-        raise TiltmeterError(f"{path} is a folder; name the file inside it.") from None
-    except OSError as error:
-        raise TiltmeterError(f"Cannot read {path}: {error.strerror}.") from None
+    """The file's bytes, unpacked, or a message that says why not."""
+    data = unpacked_bytes(path)
     if not data.strip():
         raise TiltmeterError(f"{path} is empty.")
     return data
 
 
-def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
-    """Text of a file: as told, else by its byte-order mark, else UTF-8, else the likelier of two 8-bit encodings."""
-    if encoding:
-        try:
-            return data.decode(encoding).removeprefix("\ufeff")
-        except LookupError:
-            raise TiltmeterError(f"'{encoding}' is not an encoding that Python knows.") from None
-        except UnicodeDecodeError as error:
-            raise TiltmeterError(f"{path} is not {encoding}: {error.reason} at byte {error.start}.") from None
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return decode(data, path, "utf-16")
-    if b"\0" in data:
-        raise TiltmeterError(f"{path} does not look like text. If it is, give its encoding with --encoding.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return _decode_8_bit(data, path)
-
-
-def _decode_8_bit(data: bytes, path: Path) -> str:
-    """Windows or classic Mac: whichever turns more of the high bytes into letters (accents sit inside words)."""
-    best, best_share = "", -1.0
-    for encoding in ("cp1252", "mac_roman"):
-        text = data.decode(encoding, errors="replace")
-        high = [char for char in text if ord(char) > 127]
-        share = sum(char.isalpha() for char in high) / max(1, len(high))
-        if share > best_share:
-            best, best_share = text, share
-    if "\ufffd" in best or best_share < 0.2:
-        raise TiltmeterError(f"Cannot tell the encoding of {path}. Give it with --encoding, e.g. --encoding latin-1.")
-    return best
+def layout_of(text: str, path: Path) -> str:
+    """json, jsonl or table: by the file's name, or by its beginning where the name says nothing (a pipe)."""
+    suffix = plain_path(path).suffix.lower()
+    if suffix in (".jsonl", ".ndjson"):
+        return "jsonl"
+    if suffix == ".json" or (not suffix and text.lstrip()[:1] == "["):
+        return "json"
+    if suffix or text.lstrip()[:1] != "{":
+        return "table"
+    return "jsonl" if text.strip().split("\n", 1)[0].rstrip().endswith("}") else "json"
 
 
 def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> list[Row]:
     """Rows of a JSONL, JSON or delimited file as dictionaries. An unnamed first column is called 'id'."""
-    suffix = path.suffix.lower()
-    if suffix in {
-        ".jsonl",
-        ".ndjson",
-    }:  # not splitlines(): a sentence may hold other characters that end a line
+    layout = layout_of(text, path)
+    if layout == "jsonl":  # not splitlines(): a sentence may hold other characters that end a line
         rows = [_json_row(line, path, n) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    elif suffix == ".json":
+    elif layout == "json":
         rows = _json_rows(text, path)
     else:
         rows = _delimited_rows(text, path, separators)
@@ -85,17 +70,38 @@ def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> list[Row
 
 
 def _delimited_rows(text: str, path: Path, separators: str) -> list[Row]:
+    if told := SEPARATOR_LINE.match(text):
+        text, separators = text[told.end() :], told["separator"]
     lines = text.lstrip("\r\n").splitlines()
     separator = max(separators, key=lines[0].count) if lines else ","
     cells = [row for row in _cells(text, path, separator) if any(cell.strip() for cell in row)]
     if not cells:
         raise TiltmeterError(f"{path} is empty.")
-    columns = [name.strip() or ("id" if n == 0 else f"column {n + 1}") for n, name in enumerate(cells[0])]
+    columns = _columns(cells, path)
+    width = len(cells[0])
     rows: list[Row] = []
     for row in cells[1:]:
-        beyond = [cell for cell in row[len(columns) :] if cell.strip()]
-        rows.append(dict(zip(columns, row, strict=False)) | ({TOO_MANY: beyond} if beyond else {}))
+        beyond = [cell for cell in row[width:] if cell.strip()]
+        named = {name: row[n] for n, name in columns.items() if n < len(row)}
+        rows.append(named | ({TOO_MANY: beyond} if beyond else {}))
     return rows
+
+
+def _columns(cells: Sequence[Sequence[str]], path: Path) -> dict[int, str]:
+    """The name of each column by its place. One without name and content is none: spreadsheets add such."""
+    names = [name.strip() for name in cells[0]]
+    repeated = [name for name, n in Counter(filter(None, names)).items() if n > 1]
+    if repeated:
+        raise TiltmeterError(
+            f"{path}: two columns are called '{_short(repeated[0])}'. Rename one; which is meant is unclear."
+        )
+    columns = {}
+    for n, name in enumerate(names):
+        if name:
+            columns[n] = name
+        elif any(n < len(row) and row[n].strip() for row in cells[1:]):
+            columns[n] = "id" if n == 0 and "id" not in names else f"column {n + 1}"
+    return columns
 
 
 def _cells(text: str, path: Path, separator: str) -> list[list[str]]:
@@ -112,33 +118,27 @@ def _cells(text: str, path: Path, separator: str) -> list[list[str]]:
 
 
 def _json_row(line: str, path: Path, number: int) -> Row:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise TiltmeterError(f"{path}, line {number}: not JSON ({error.msg}).") from None
+    row = parse_json(line, f"{path}, line {number}")
     if not isinstance(row, dict):
         raise TiltmeterError(f"{path}, line {number}: expected one JSON object per line.")
     return row
 
 
 def _json_rows(text: str, path: Path) -> list[Row]:
-    try:
-        rows = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TiltmeterError(f"{path}: not JSON ({error.msg} at line {error.lineno}).") from None
+    rows = parse_json(text, str(path))
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise TiltmeterError(f"{path}: expected a list of JSON objects.")
     return rows
 
 
-def read_table(path: Path, encoding: str | None = None) -> list[Row]:
-    """Rows of a table file; the separator is the one its header uses most."""
-    return parse_table(decode(read_bytes(path), path, encoding), path)
+def read_table(path: Path, encoding: str | None = None, *, guess: bool = True) -> list[Row]:
+    """Rows of a table file; the separator is the one its header uses most. `guess`: as for `decode`."""
+    return parse_table(decode(read_bytes(path), path, encoding, guess=guess), path)
 
 
 def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], path: Path) -> None:
     """Names the columns that are missing and those that are there."""
-    present = list(dict.fromkeys(name for row in rows[:50] for name in row))
+    present = list(dict.fromkeys(name for row in rows[:50] for name in row if name != TOO_MANY))
     missing = [name for name in wanted if name not in present]
     if missing:
         raise TiltmeterError(
@@ -148,13 +148,36 @@ def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], pa
         )
 
 
+def refuse_long_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Refuses a table with a row that has more cells than the header: which of them belong where is unclear."""
+    number = next((n for n, row in enumerate(rows, 1) if TOO_MANY in row), None)
+    if number is not None:
+        raise TiltmeterError(
+            f"{path}, row {number}: more cells than the header has (a separator inside a cell needs quotes around it)."
+        )
+
+
 def _listed(names: Sequence[str]) -> str:
     """Names for a message; a file without a header would else fill the screen with its first sentences."""
-    shown = [repr(name if len(name) <= 40 else name[:39] + "…") for name in names[:12]]
+    shown = [repr(_short(name)) for name in names[:12]]
     return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
-def cell(row: Mapping[str, Any], name: str | None) -> str:
-    """A cell as stripped text; missing is empty."""
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else name[:39] + "…"
+
+
+def cell(row: Mapping[str, Any], name: str | None, where: str = "the file") -> str:
+    """A label as stripped text; missing is empty. JSON may give it as a number, not as a list or an object."""
     value = row.get(name) if name else None
+    if isinstance(value, (list, dict)):
+        raise TiltmeterError(f"{where}: '{name}' must be text or a number, not {TYPES[type(value)]}.")
     return "" if value is None else str(value).strip()
+
+
+def text_cell(row: Mapping[str, Any], name: str, where: str = "the file") -> str:
+    """A sentence as it is written; missing is empty. What JSON gives as anything but text is not one."""
+    value = row.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TiltmeterError(f"{where}: '{name}' must be a text in quotation marks, not {TYPES.get(type(value), 'this')}.")
+    return value or ""

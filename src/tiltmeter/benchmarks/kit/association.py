@@ -106,17 +106,17 @@ class AssociationBenchmark(Benchmark):
     def _named(self, name: str, words_only: bool) -> Sequence[AssociationTest]:
         if name == "all":
             return self.tests
-        found = [test for test in self.tests if test.name == name.removesuffix(".jsonl")]
-        if found:
-            return found
-        found = [test for test in self.tests if test.domain == name]
-        sentences = [test for test in found if test.name.startswith("sent-")]
-        words = [test for test in found if test not in sentences]
-        if not found:
+        called_so = [test for test in self.tests if test.name == name.removesuffix(".jsonl")]
+        if called_so:
+            return called_so
+        of_domain = [test for test in self.tests if test.domain == name]
+        sentences = [test for test in of_domain if test.name.startswith("sent-")]
+        words = [test for test in of_domain if test not in sentences]
+        if not of_domain:
             domains = ", ".join(dict.fromkeys(test.domain for test in self.tests))
             known = ", ".join(test.name for test in self.tests)
             raise TiltmeterError(f"{self.name} has no test '{name}'. Tests: {known}. Domains: {domains}. Or: all.")
-        return (words if words_only else sentences) or found
+        return (words if words_only else sentences) or of_domain
 
 
 def word_set(category: str, examples: Sequence[str]) -> tuple[WordSet, int]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.decoding import guessed_encoding
 from tiltmeter.storage.keys import unmistakable
+from tiltmeter.storage.tables import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +30,10 @@ CROWS_BIAS_TYPES = (
 UNSPECIFIED = "unspecified"
 ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES, "extra")
 """Columns of every items table. A benchmark with texts of other roles has a column for each of them too."""
+SPECIAL = re.compile(r"\[(?:MASK|PAD|CLS|SEP|UNK|BOS|EOS)\]|</?s>|<(?:mask|pad|unk|bos|eos|cls|sep)>|<\|\w+\|>")
+"""What tokenizers of many models take for a token of their own, and not for text."""
+LOST = "\ufffd"
+"""What stands for a character that an earlier conversion lost."""
 
 
 @dataclass(frozen=True)
@@ -123,23 +131,42 @@ def make_benchmark(
     items: list[Item] = []
     notes: list[Note] = list(facts.pop("notes", ()))
     taken: set[str] = set()
+    numbers: dict[str, count[int]] = {}
     for label, row in rows:
         if isinstance(row, str):
             notes.append(Note(label, f"skipped: {row}"))
             continue
         if row.id in taken:
             notes.append(Note(label, "kept: repeated id, a number was appended"))
-            item = replace(row, id=next(unused for n in count(2) if (unused := f"{row.id}#{n}") not in taken))
+            further = numbers.setdefault(row.id, count(2))  # what it has given was taken, and still is
+            item = replace(row, id=next(unused for n in further if (unused := f"{row.id}#{n}") not in taken))
         else:
             item = row
         taken.add(item.id)
         if "stereo" in item.texts and item.texts["stereo"] == item.texts.get("anti"):
             notes.append(Note(label, "kept: both sentences are identical, so they tie"))
+        notes += [Note(label, what) for what in odd_text(item)]
         items.append(item)
     if not items:
         reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
         raise TiltmeterError(f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}")
     return make(name=name, items=tuple(items), notes=tuple(notes), **facts)
+
+
+def odd_text(item: Item) -> Iterator[str]:
+    """What in the texts of an item a model may take for something else. The one mask of a slot is meant."""
+    whole = "\n".join(text.replace("[MASK]", "", 1) if role == "slot" else text for role, text in item.texts.items())
+    if names := sorted(set(SPECIAL.findall(whole))):
+        yield f"kept: a sentence holds {', '.join(names)}, which models may take for a special token"
+    if LOST in whole:
+        yield "kept: a sentence holds U+FFFD, which stands for a character that was lost before"
+
+
+def encoding_notes(path: str | Path | None, encoding: str | None = None) -> tuple[Note, ...]:
+    """Which encoding a file was taken to be in, where nobody said and it is not UTF-8."""
+    taken = None if path is None or encoding else guessed_encoding(read_bytes(Path(path)))
+    what = f"read as {taken}, since it is not UTF-8; if that is wrong, give --encoding"
+    return (Note(Path(path).name, what),) if path is not None and taken else ()
 
 
 def items_table(benchmark: Benchmark) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.packed import is_file, is_folder, require_file
 from tiltmeter.storage.places import user_cache
 
 
@@ -22,15 +23,14 @@ class Source:
 def locate(source: Source, path: str | Path | None, data_dir: str | Path | None) -> Path:
     """The first that exists of: path; data_dir or TILTMETER_DATA; the user cache; the verified download."""
     if path is not None:
-        if not Path(path).is_file():
-            raise TiltmeterError(f"There is no file {path}.")
+        require_file(Path(path), pipes=True)
         return Path(path)
     data_dir = data_dir or os.environ.get("TILTMETER_DATA")
     if data_dir:
-        if not Path(data_dir).is_dir():
+        if not is_folder(Path(data_dir)):
             raise TiltmeterError(f"The data folder {data_dir} does not exist (--data-dir or TILTMETER_DATA).")
         candidate = Path(data_dir) / source.relative
-        if candidate.is_file():
+        if is_file(candidate):
             return candidate
     cached = user_cache() / "data" / source.relative
     if cached.is_file():

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.tables import decode, read_bytes, read_table
+from tiltmeter.storage.packed import plain_path, require_file
+from tiltmeter.storage.strict_json import parse_json
+from tiltmeter.storage.tables import TYPES, decode, read_bytes, read_table, refuse_long_rows
 
 Terms = dict[str, tuple[str, ...]]
 NO_GROUP = ("form", "note", "comment", "id")
@@ -22,19 +24,26 @@ def read_terms(path: str | Path, encoding: str | None = None) -> Terms:
     if it may begin a sentence and the model knows case.
     """
     path = Path(path)
-    if not path.is_file():
-        raise TiltmeterError(f"There is no file {path} (--terms).")
-    if path.suffix.lower() == ".json" and (groups := _object_of_lists(path, encoding)) is not None:
+    require_file(path, " (--terms)", pipes=True)
+    if plain_path(path).suffix.lower() == ".json" and (groups := _object_of_lists(path, encoding)) is not None:
         return check_terms(groups, str(path))
     rows = read_table(path, encoding)
-    if "group" in rows[0] and "term" in rows[0]:
-        pairs = [(row.get("group"), row.get("term")) for row in rows]
-    else:
-        pairs = [(group, word) for row in rows for group, word in row.items() if group not in NO_GROUP]
+    refuse_long_rows(rows, path)
+    in_rows = "group" in rows[0] and "term" in rows[0]
     gathered: dict[str, list[str]] = {}
-    for group, word in pairs:
-        gathered.setdefault(_clean(group), []).append(_clean(word))
+    for number, row in enumerate(rows, 1):
+        where = f"{path}, row {number}"
+        pairs = [(row.get("group"), row.get("term"))] if in_rows else row.items()
+        for group, word in pairs:
+            if in_rows or group not in NO_GROUP:
+                _gather(gathered, _clean(group, where), _clean(word, where), where)
     return check_terms(gathered, str(path))
+
+
+def _gather(gathered: dict[str, list[str]], group: str, word: str, where: str) -> None:
+    if word and not group:
+        raise TiltmeterError(f"{where}: the term '{word}' has no group.")
+    gathered.setdefault(group, []).append(word)
 
 
 def check_terms(groups: Mapping[str, Sequence[str]], where: str) -> Terms:
@@ -57,18 +66,18 @@ def check_terms(groups: Mapping[str, Sequence[str]], where: str) -> Terms:
 
 
 def _object_of_lists(path: Path, encoding: str | None) -> dict[str, list[str]] | None:
-    import json
-
-    try:
-        found: Any = json.loads(decode(read_bytes(path), path, encoding))
-    except json.JSONDecodeError as error:
-        raise TiltmeterError(f"{path}: not JSON ({error.msg} at line {error.lineno}).") from None
-    if not isinstance(found, dict):
+    document = parse_json(decode(read_bytes(path), path, encoding), str(path))
+    if not isinstance(document, dict):
         return None
-    if not all(isinstance(words, list) for words in found.values()):
+    if not all(isinstance(words, list) for words in document.values()):
         raise TiltmeterError(f"{path}: expected a list of words for each group.")
-    return {_clean(group): [_clean(word) for word in words] for group, words in found.items()}
+    return {
+        _clean(group, str(path)): [_clean(word, f"{path}, '{group}'") for word in words] for group, words in document.items()
+    }
 
 
-def _clean(value: Any) -> str:
-    return "" if value is None else " ".join(str(value).split())
+def _clean(value: Any, where: str) -> str:
+    """A group or a word in one line; missing is empty."""
+    if value is not None and not isinstance(value, str):
+        raise TiltmeterError(f"{where}: expected a word, not {TYPES.get(type(value), 'this')}.")
+    return " ".join((value or "").split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import as_file, files
@@ -10,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Contrast, Group, Polarity, WordSet, word_set
-from tiltmeter.benchmarks.kit.items import Note
+from tiltmeter.benchmarks.kit.items import Note, encoding_notes
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes
 
 PARTS = ("targ1", "targ2", "attr1", "attr2")
@@ -26,7 +26,7 @@ class WordFile:
             self.path = Path(path) if path else own
             self.document = read_document(self.path)
         self.source = str(path) if path else "plumb_words.json"
-        self.notes: list[Note] = []
+        self.notes: list[Note] = list(encoding_notes(path))
 
     def tests(self) -> tuple[AssociationTest, ...]:
         """Every test twice: on its words, and (`sent-…`) on sentences, its words set into the file's frames."""
@@ -35,15 +35,21 @@ class WordFile:
 
     def _test(self, test: Any) -> AssociationTest:
         said = test if isinstance(test, dict) else {}
-        found, notes = read_test(said, str(said.get("name", "?")), self.path, str(said.get("domain", "own")))
+        name, domain = (self._label(said.get(key, default), key) for key, default in (("name", "?"), ("domain", "own")))
+        read, notes = read_test(said, name, self.path, domain)
         self.notes += notes
-        return found
+        return read
+
+    def _label(self, value: Any, name: str) -> str:
+        if not isinstance(value, str):
+            raise TiltmeterError(f"{self.path}: '{name}' is not a text.")
+        return value
 
     def _framed(self, test: AssociationTest) -> AssociationTest:
-        frames = [str(frame) for frame in self._part("frames", list) or ["{}"]]
+        frames = [self._label(frame, "frames") for frame in self._part("frames", list) or ["{}"]]
         sets = tuple(
-            WordSet(one.category, tuple(frame.replace("{}", word) for word in one.examples for frame in frames))
-            for one in test.sets
+            WordSet(words.category, tuple(frame.replace("{}", word) for word in words.examples for frame in frames))
+            for words in test.sets
         )
         return AssociationTest(f"sent-{test.name}", sets, test.domain)
 
@@ -59,22 +65,22 @@ class WordFile:
 
     def polarities(self) -> tuple[Polarity, ...]:
         """Attributes of two poles, the first the better one."""
-        found = []
+        polarities = []
         for name, poles in self._part("attributes", dict).items():
             sets = [WordSet(pole, self._words(pole, words)) for pole, words in self._mapping(poles, name).items()]
             if len(sets) != 2:
                 raise TiltmeterError(f"{self.path}: the attributes '{name}' need two named lists, and have {len(sets)}.")
-            found.append(Polarity(name, *sets))
-        return tuple(found)
+            polarities.append(Polarity(name, *sets))
+        return tuple(polarities)
 
     def contrasts(self) -> tuple[Contrast, ...]:
         """Kurita's question for every set of attributes of the file."""
-        sides, found = self._sides(), []
+        sides, contrasts = self._sides(), []
         for name, said in self._mapping(self._part("kurita", dict).get("sets", {}), "sets").items():
-            one = self._mapping(said, name)
-            templates = self._words(f"templates of {name}", one.get("templates"))
-            found.append(Contrast(name, templates, self._words(name, one.get("words")), *sides))
-        return tuple(found)
+            about = self._mapping(said, name)
+            templates = self._words(f"templates of {name}", about.get("templates"))
+            contrasts.append(Contrast(name, templates, self._words(name, about.get("words")), *sides))
+        return tuple(contrasts)
 
     def list_contrasts(self, lists: Sequence[str | Path]) -> tuple[Contrast, ...]:
         """The same question for lists of words, in the templates of the file's last set (adjectives, in ours)."""
@@ -92,8 +98,8 @@ class WordFile:
         """The two groups that Kurita's question is about."""
         said, sides = self._part("kurita", dict), []
         for side in ("first", "second") if said else ():
-            one = self._mapping(said.get(side), side)
-            sides.append(WordSet(str(one.get("name", side)), self._words(side, one.get("words"))))
+            about = self._mapping(said.get(side), side)
+            sides.append(WordSet(self._label(about.get("name", side), "name"), self._words(side, about.get("words"))))
         return sides
 
     def templates(self) -> tuple[str, ...]:
@@ -114,17 +120,14 @@ class WordFile:
     def _words(self, name: str, words: Any) -> tuple[str, ...]:
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
             raise TiltmeterError(f"{self.path}: '{name}' is not there or not a list of words.")
-        found, dropped = word_set(name, words)
+        kept, dropped = word_set(name, words)
         self.notes += [Note(name, REPEATED)] * dropped
-        return found.examples
+        return kept.examples
 
 
 def read_document(path: Path) -> dict[str, Any]:
     """A file that is one JSON document, whatever its suffix says."""
-    try:
-        document = json.loads(decode(read_bytes(path), path))
-    except json.JSONDecodeError as error:
-        raise TiltmeterError(f"{path}: not one JSON document ({error.msg} at line {error.lineno}).") from None
+    document = parse_json(decode(read_bytes(path), path), str(path), "one JSON document")
     if not isinstance(document, dict):
         raise TiltmeterError(f"{path}: expected a JSON object with {', '.join(PARTS)}.")
     return document
@@ -138,21 +141,23 @@ def read_test(document: Any, name: str, path: Path, domain: str = "own") -> tupl
         examples = said.get("examples") if isinstance(said, Mapping) else None
         if not isinstance(examples, list) or not all(isinstance(text, str) for text in examples):
             raise TiltmeterError(f"{path}: the test '{name}' has no list of examples in '{part}'.")
-        found, dropped = word_set(str(said.get("category", part)) if said else part, examples)
+        words, dropped = word_set(str(said.get("category", part)) if said else part, examples)
         notes += [Note(f"{name} {part}", REPEATED)] * dropped
-        if len(found.examples) < FEWEST:
+        if len(words.examples) < FEWEST:
             raise TiltmeterError(
-                f"{path}: '{part}' of the test '{name}' has {len(found.examples)} words; {FEWEST} are the least."
+                f"{path}: '{part}' of the test '{name}' has {len(words.examples)} words; at least {FEWEST} are needed."
             )
-        sets.append(found)
+        sets.append(words)
     return AssociationTest(name, tuple(sets), domain), notes
 
 
 def read_list(path: Path) -> tuple[str, ...]:
     """A list with one word a line. Kurita's traits are capitalised; in a sentence they are not."""
     words = tuple(
-        dict.fromkeys(line.strip().lower() for line in decode(read_bytes(path), path).splitlines() if line.strip())
+        dict.fromkeys(
+            line.strip().lower() for line in decode(read_bytes(path), path, guess=False).splitlines() if line.strip()
+        )
     )
     if len(words) < FEWEST:
-        raise TiltmeterError(f"{path} has {len(words)} words; {FEWEST} are the least.")
+        raise TiltmeterError(f"{path} has {len(words)} words; at least {FEWEST} are needed.")
     return words

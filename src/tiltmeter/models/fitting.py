@@ -1,0 +1,83 @@
+"""Whether the parts of a model folder belong together: weights to the configuration, the tokenizer to the weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+
+NUMBERED = re.compile(r"^(.*?\.)?(\d+)\.")
+BUFFERS = re.compile(
+    r"(?:^|[._])(?:position_ids|inv_freq|masked_bias|causal_mask|attn\.bias|attention\.bias|num_batches_tracked)$"
+)
+"""What older versions of transformers stored beside the weights and compute today."""
+FEW_SPARE_ROWS, SPARE_SHARE = 128, 0.05
+"""Embeddings without a token that are padding: some checkpoints round their number up for the hardware."""
+
+
+def check_weights(name: str, module: Any, info: dict[str, Any], what: str) -> dict[str, int]:
+    """Refuses weights that are missing, and those that the configuration has no place for; counts idle heads.
+
+    A head for another task stands beside the model and is not asked. A weight inside its layers, or of a layer more, was
+    used when the model was trained: without it the answers are another model's.
+    """
+    wrong = sorted(info["missing_keys"]) + sorted(str(key) for key in info.get("mismatched_keys", ()))
+    if wrong:
+        raise TiltmeterError(
+            f"{name}: {len(wrong)} weights are missing or of the wrong shape ({_some(wrong)}). The {what} would be random "
+            "and its scores meaningless. Use a checkpoint saved with its head, or give --kind."
+        )
+    unexpected = sorted(key for key in info.get("unexpected_keys", ()) if not BUFFERS.search(key))
+    homeless = list(_in_layers(module, unexpected))
+    if homeless:
+        raise TiltmeterError(
+            f"{name}: {len(homeless)} weights have no place in the model that config.json describes ({_some(homeless)}), so "
+            "it would not answer as it was trained to. Is the number of layers right, and the architecture?"
+        )
+    return {"unused_weights": len(unexpected)} if unexpected else {}
+
+
+def _in_layers(module: Any, keys: Iterable[str]) -> Iterable[str]:
+    """Those that name a layer (a number in a list of modules) of a list that the model has too."""
+    prefix = f"{getattr(module, 'base_model_prefix', '') or ''}."
+    lists = {list_of for key in module.state_dict() if (list_of := _list_of(key, prefix))}
+    return (key for key in keys if _list_of(key, prefix) in lists)
+
+
+def _list_of(key: str, prefix: str) -> str | None:
+    numbered = NUMBERED.match(key.removeprefix(prefix))
+    return numbered[1] if numbered else None
+
+
+def _some(keys: list[str]) -> str:
+    return ", ".join(keys[:4]) + (" …" if len(keys) > 4 else "")
+
+
+def count_embeddings(module: Any) -> int:
+    """How many tokens a model knows."""
+    return int(module.get_input_embeddings().weight.shape[0])
+
+
+def check_tokenizer(name: str, module: Any, tokenizer: Any) -> dict[str, str]:
+    """Refuses a tokenizer that is another model's, as far as the number of its tokens tells; says where they differ.
+
+    Special tokens that the model has no embedding for (a padding token that somebody added) do no harm while no sentence
+    holds one, which is looked at when they are asked; spare embeddings are padding.
+    """
+    rows = count_embeddings(module)
+    ids = set(tokenizer.get_vocab().values())
+    words = ids - set(tokenizer.all_special_ids) - set(getattr(tokenizer, "added_tokens_decoder", {}))
+    largest = max(words, default=-1)
+    if largest >= rows:
+        raise TiltmeterError(
+            f"{name}: its tokenizer gives ids up to {largest:,}, and the model has {rows:,} embeddings: the tokenizer "
+            "belongs to another model."
+        )
+    if rows - len(ids) > max(FEW_SPARE_ROWS, SPARE_SHARE * rows):
+        raise TiltmeterError(
+            f"{name}: its tokenizer has {len(ids):,} tokens, and the model has {rows:,} embeddings: the tokenizer belongs "
+            "to another model."
+        )
+    return {} if len(ids) == rows else {"tokenizer_fit": f"{len(ids):,} tokens for {rows:,} embeddings"}

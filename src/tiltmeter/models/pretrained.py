@@ -1,0 +1,75 @@
+"""The one place that asks transformers for a configuration, a tokenizer or weights, and that decides whose code may run.
+
+A model folder may name Python files of its own (`auto_map`). They run when the user said --trust-remote-code, and else
+never: nothing here asks, guesses or leaves it to the library, which would prompt on the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tiltmeter.errors import TiltmeterError
+
+T = TypeVar("T")
+NOT_OURS = "its code is not part of transformers; pass --trust-remote-code if you trust it"
+
+
+def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
+    """What `transformers.AUTO.from_pretrained` makes of a folder, or one message; from this machine only."""
+    import transformers
+
+    quieten()
+    _never_prompt()
+    options |= {"trust_remote_code": bool(trust_remote_code), "local_files_only": True}
+    return guard(name, lambda: getattr(transformers, auto).from_pretrained(folder, **options))
+
+
+def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
+    """The configuration; one that wants attention kernels from the hub wants code of others too."""
+    config = from_pretrained("AutoConfig", name, folder, trust_remote_code=trust_remote_code, **options)
+    attention = getattr(config, "_attn_implementation", None)
+    if not trust_remote_code and "/" in str(attention or ""):
+        raise TiltmeterError(f"Cannot load {name}: {NOT_OURS} (its attention is {attention}).")
+    return config
+
+
+def load_tokenizer(name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
+    """The tokenizer. Without its files transformers makes up one that knows special tokens only: that is refused."""
+    tokenizer = from_pretrained("AutoTokenizer", name, folder, trust_remote_code=trust_remote_code, **options)
+    if not set(guard(name, tokenizer.get_vocab).values()) - set(tokenizer.all_special_ids):
+        raise TiltmeterError(f"{name} has no tokenizer: its folder lacks tokenizer.json, vocab.txt or the like.")
+    return tokenizer
+
+
+def guard(name: str, load: Callable[[], T]) -> T:
+    """Turns what transformers raises for an unusable folder into one message."""
+    try:
+        return load()
+    except TiltmeterError:
+        raise
+    except ImportError as error:
+        hint = " (pip install 'tiltmeter[gguf]')" if "gguf" in str(error).lower() else ""
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise TiltmeterError(f"{name}: a package is missing{hint}: {reason}") from None
+    except Exception as error:  # transformers, tokenizers and safetensors raise what they like
+        reason = " ".join(str(error).split())
+        if "trust_remote_code" in reason:
+            reason = NOT_OURS
+        raise TiltmeterError(f"Cannot load {name}: {reason[:400] or type(error).__name__}.") from None
+
+
+def quieten() -> None:
+    """Our own messages and progress bar say what matters."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def _never_prompt() -> None:
+    """Where transformers would wait for an answer on the terminal, it gives up at once."""
+    from transformers import dynamic_module_utils
+
+    dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
