@@ -19,9 +19,10 @@ from tiltmeter import estimate
 from tiltmeter.families.kit.pack import unpack
 from tiltmeter.runs import Run
 from tiltmeter.runs.folder import write_estimates
-from tiltmeter.storage.files import write_json, write_table
+from tiltmeter.storage.files import write_table
 from tiltmeter.storage.observations import OBSERVATIONS
 from tiltmeter.storage.provenance import software
+from tiltmeter.storage.sealed import seal
 
 NASTY = (
     ("<script>window.hacked = 1</script> women & 'men' \"cook\"", "<script>window.hacked = 1</script> men & 'men' \"cook\""),
@@ -66,9 +67,9 @@ def made_up_run(
     manifest["families"] = {"pairs": ["scores"]}
     scores.write_tables(folder)
     write_estimates(folder, table)
-    write_json(folder / "manifest.json", manifest)
     for path in attached.values():
         write_table(folder / path, _observations(pairs, rng))
+    manifest = seal(folder, manifest)
     return Run(folder, {"pairs": scores}, table, manifest)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from conftest import GOLDEN, scores_of
+from conftest import GOLDEN, reseal, scores_of
 from tiltmeter import Answers
 from tiltmeter.runs import Options
 from tiltmeter.runs.run import run
@@ -68,6 +68,7 @@ def small_run() -> Path:
     options = Options(settings=Settings(resamples=100), cache=folder / "cache")
     run(models, benchmarks, output=folder / "run", options=options, top_k=500)
     _add_votes(folder / "run" / "items.parquet")
+    reseal(folder / "run")
     return folder / "run"
 
 

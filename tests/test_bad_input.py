@@ -15,11 +15,12 @@ import pandas as pd
 import pytest
 
 import tiltmeter
-from conftest import GOLDEN
+from conftest import GOLDEN, reseal
 from tiltmeter import Options, Settings
 from tiltmeter.cli import main
 from tiltmeter.models import LanguageModel
 from tiltmeter.storage.provenance import SCHEMA
+from tiltmeter.storage.sealed import seal
 
 PAIRS = "stereo,anti,bias_type,place\nHe ran.,She ran.,gender,Rome\nHe is old.,He is young.,age,Oslo\n"
 QUICK = ("--resamples", "100")
@@ -69,9 +70,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def edit_manifest(run: str | Path, **changes: Any) -> None:
     """Changes entries of a manifest; None takes one away."""
-    path = Path(run) / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8")) | changes
-    path.write_text(json.dumps({name: value for name, value in manifest.items() if value is not None}))
+    manifest = json.loads((Path(run) / "manifest.json").read_text(encoding="utf-8"))
+    manifest |= {"files": None, "seal": None} | changes
+    seal(Path(run), {name: value for name, value in manifest.items() if value is not None})
 
 
 def refused(said: Said) -> str:
@@ -299,8 +300,10 @@ def test_an_output_that_cannot_be_written(tool: Tool, monkeypatch: pytest.Monkey
 
 def test_an_output_that_cannot_be_cleared(tool: Tool, finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(finished, "out")
-    monkeypatch.setattr(Path, "unlink", fail(PermissionError(errno.EACCES, "Permission denied")))
-    assert "Permission denied" in refused(tool(*run_words()))
+    before = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+    monkeypatch.setattr(Path, "rename", fail(PermissionError(errno.EACCES, "Permission denied")))
+    assert "Permission denied" in refused(tool(*run_words("--no-cache")))
+    assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
 
 
 def test_a_cache_that_cannot_be_written(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -477,6 +480,7 @@ def two_models(finished: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -
     shutil.copytree(finished, "two")
     frame = change(pd.read_parquet("two/scores.parquet").assign(model="other"))
     frame.to_parquet("two/scores.parquet", index=False)
+    reseal(Path("two"))
 
 
 def without_age(frame: pd.DataFrame) -> pd.DataFrame:

@@ -176,7 +176,7 @@ def test_a_mistake_found_after_the_start_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("benchmark", ["starter-pairs", "plumb-slots", "ilps", "ceat"])
 def test_static_vectors_are_refused_before_another_model_is_asked(tmp_path: Path, benchmark: str) -> None:
     (tmp_path / "v.txt").write_text("man 1 2\n")
-    with pytest.raises(TiltmeterError, match=f"file of static vectors, .* seat alone; run {benchmark} without it"):
+    with pytest.raises(TiltmeterError, match=f"file of static vectors, which only seat can use. Run {benchmark} without it"):
         run([BERT, tmp_path / "v.txt"], ["seat", benchmark], output=tmp_path / "r", options=QUICK, corpus=tmp_path / "v.txt")
     assert not (tmp_path / "r").exists()
 
@@ -198,9 +198,9 @@ def test_no_study_of_scores_stumbles_over_a_run_without_any(tmp_path: Path, benc
     run(BERT, benchmark, output=tmp_path / "r", options=QUICK)
     for name in catalog.names("studies"):
         if name != "debiasing":
-            with pytest.raises(TiltmeterError, match="hold no scores of sentences"):
+            with pytest.raises(TiltmeterError, match="needs scores of sentences, and these runs have none"):
                 tiltmeter.study(name, tmp_path / "r")
-    with pytest.raises(TiltmeterError, match="hold no scores of sentences"):
+    with pytest.raises(TiltmeterError, match="needs scores of sentences, and these runs have none"):
         tiltmeter.figure("robustness", tmp_path / "r")
 
 
@@ -277,7 +277,7 @@ def test_a_difference_of_seat_by_hand() -> None:
 
 
 def test_what_has_no_paired_interval_says_so() -> None:
-    for measure, why in (("ces", "combined by a random-effects model"), ("group_variance", "a variance over groups")):
+    for measure, why in (("ces", "a separate random-effects model"), ("group_variance", "a variance over groups")):
         found = differences()[differences()["measure"] == measure]
         assert len(found) and found[["low", "high", "p", "p_holm"]].isna().all(axis=None)
         assert found["note"].str.contains("no paired interval").all() and found["note"].str.contains(why).all()
@@ -474,8 +474,10 @@ def test_a_cell_whose_observations_are_gone_is_asked_again(
     options = replace(QUICK, limit=3, cache=own_cache)
     first = run(BERT, "starter-pairs", "aul", output=tmp_path / "a", options=options)
     attached = sorted(first.answers["pairs"].attachments.values())
-    assert attached and all(path.is_file() for path in attached)
-    attached[0].unlink()
+    assert attached and all(path.is_relative_to(tmp_path / "a") for path in attached)
+    kept = sorted((own_cache / "observations").rglob("block-*.parquet"))
+    assert len(kept) == len(attached)
+    kept[0].unlink()
     asked = asking(monkeypatch)
     again = run(BERT, "starter-pairs", "aul", output=tmp_path / "b", options=options)
     assert asked == ["starter-pairs"] and again.manifest["batches_computed"] > 0

@@ -1,4 +1,4 @@
-"""The files of a run folder: making, replacing and refusing one, and what is written into it."""
+"""The files of a run folder: made beside an earlier run, sealed, and put in its place when all is written."""
 
 from __future__ import annotations
 
@@ -6,29 +6,35 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+import uuid
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.storage.files import write_frame, write_json, write_text
+from tiltmeter.storage.sealed import MANIFEST, seal
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COUNTS = ("n", "n_missing", "n_ties")
 NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
+OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies")
+"""What a run writes besides its tables, and what is made of it later."""
 
 
 def output_folder(output: str | Path | None) -> Path:
     """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
     folder = Path(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
     if folder.exists() and not folder.is_dir():
-        raise TiltmeterError(f"{folder} is a file; -o names a folder.")
-    above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+        raise TiltmeterError(f"{folder} is a file; -o must name a folder.")
+    try:
+        above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    except OSError as error:
+        raise TiltmeterError(f"{folder} cannot be made: {error.strerror}.") from None
     if not above.is_dir():
         raise TiltmeterError(f"{folder} cannot be made: {above} is a file.")
     if folder.is_dir() and any(folder.iterdir()) and not _is_run(folder):
@@ -38,46 +44,127 @@ def output_folder(output: str | Path | None) -> Path:
 
 def _is_run(folder: Path) -> bool:
     try:
-        return "tiltmeter" in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
+        return "tiltmeter" in json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError, RecursionError):
         return False
 
 
-def clear(folder: Path) -> None:
-    """Takes away what an earlier run left."""
+@contextmanager
+def reserved(folder: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
+    """A folder beside the run's place, for what a run writes. When all is well it takes the place, as a whole.
+
+    An earlier run stays as it is until then, whatever happens. The place is reserved: a second run into it is refused.
+    A new place holds an unfinished manifest meanwhile, which goes again if the run fails.
+    """
+    there = folder.is_dir()
+    _made(folder)
+    making = folder.absolute().with_name(f".{folder.absolute().name}.{uuid.uuid4().hex[:8]}.tmp")
+    with _locked(folder):
+        new = not any(folder.iterdir())
+        try:
+            if new:
+                write_json(folder / MANIFEST, manifest)
+            yield making
+            _take_place(making, folder)
+        except TiltmeterError:
+            if new:
+                (folder / MANIFEST).unlink(missing_ok=True)
+                _removed_if_empty(folder if not there else None)
+            raise
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+
+
+def _made(folder: Path) -> None:
     try:
-        for stale in (
-            *folder.glob("*.parquet"),
-            *(folder / name for name in ("estimates.csv", "estimates.json", "report.html")),
-        ):
-            stale.unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TiltmeterError(f"Cannot replace the run in {folder}: {error.strerror}.") from None
-    for name in ("observations", "studies"):
-        shutil.rmtree(folder / name, ignore_errors=True)
+        raise TiltmeterError(f"{folder} cannot be made: {error.strerror}.") from None
+    if not (os.access(folder, os.W_OK) and os.access(folder.absolute().parent, os.W_OK)):
+        raise TiltmeterError(f"{folder} cannot be written: no permission. Choose another folder with -o.")
+
+
+def _removed_if_empty(folder: Path | None) -> None:
+    if folder is not None and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 @contextmanager
-def opening(folder: Path, manifest: dict[str, Any]) -> Iterator[Callable[[], None]]:
-    """Gives what begins a run, to be called when a model is loaded and can be asked: an earlier run is replaced only then.
-
-    What can be mended by the user ends it without a trace; killed or interrupted, it stays as an unfinished run.
-    """
-    there = folder.exists()
-
-    @cache
-    def begin() -> None:
-        clear(folder)
-        write_json(folder / "manifest.json", manifest)
-
+def _locked(folder: Path) -> Iterator[None]:
+    """Holds the folder for this process. The lock ends with the process, however that ends, and leaves no file."""
     try:
-        yield begin
-    except TiltmeterError:
-        if begin.cache_info().currsize and [path.name for path in folder.iterdir()] == ["manifest.json"]:
-            (folder / "manifest.json").unlink()
-            if not there:
-                folder.rmdir()
-        raise
+        import fcntl
+    except ImportError:  # not on Windows
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TiltmeterError(f"Another run is writing to {folder} just now. Wait for it, or choose -o.") from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take_place(making: Path, folder: Path) -> None:
+    """The new folder under the old one's name. Files of the user's that lay in the old one are taken along."""
+    place = folder.absolute()
+    old = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}.old")
+    try:
+        for path in place.iterdir():
+            if not _is_own(path) and not (making / path.name).exists():
+                _copied(path, making / path.name)
+        if place == Path.cwd() or os.path.ismount(place):
+            _replaced_inside(making, place)
+            return
+        place.rename(old)
+        making.rename(place)
+    except OSError as error:
+        if old.is_dir() and not place.exists():
+            old.rename(place)
+        raise TiltmeterError(
+            f"Cannot write {folder}: {error.strerror or error}. An earlier run there is as it was; free some space or "
+            "choose another folder with -o, and run the same command again."
+        ) from None
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_own(path: Path) -> bool:
+    return path.name in (*OWN, MANIFEST) or path.suffix == ".parquet"
+
+
+def _copied(path: Path, target: Path) -> None:
+    shutil.copytree(path, target, symlinks=True) if path.is_dir() else shutil.copy2(path, target, follow_symlinks=False)
+
+
+def _replaced_inside(making: Path, place: Path) -> None:
+    """For a folder that cannot be renamed: file by file, the manifest last, so that half of it is noticed."""
+    for path in place.iterdir():
+        if _is_own(path):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in sorted(making.iterdir(), key=lambda path: path.name == MANIFEST):
+        if not (place / path.name).exists():
+            path.rename(place / path.name)
+
+
+def write_run(
+    folder: Path, answers: Mapping[str, Answers], estimates: pd.DataFrame, manifest: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All files of a run into a new folder: tables, items, attached files, estimates, and at last the sealed manifest."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_answers(folder, answers)
+        write_estimates(folder, estimates)
+        return seal(folder, manifest)
+    except OSError as error:
+        raise TiltmeterError(
+            f"Cannot write {folder}: {error.strerror or error}. Free some space or choose another folder with -o, and run "
+            "the same command again: what the models answered is in the cache."
+        ) from None
 
 
 def write_answers(folder: Path, answers: Mapping[str, Answers]) -> None:
@@ -88,19 +175,10 @@ def write_answers(folder: Path, answers: Mapping[str, Answers]) -> None:
         for name, frame in part.tables.items():
             write_frame(folder / f"{name}.parquet", frame)
         for path, place in part.attachments.items():
-            _attach(place, folder / path)
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(place, folder / path)  # a copy: a link would let an edited run change the cache
     items = pd.concat([part.items for part in answers.values()], ignore_index=True)
     write_frame(folder / "items.parquet", items.drop_duplicates(["benchmark", "item"], ignore_index=True))
-
-
-def _attach(source: Path, target: Path) -> None:
-    """Links (or copies) a file into the run, so that it can be read without the cache or the model."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)  # never write into a link: the cache is at its other end
-    try:
-        os.link(source, target)
-    except OSError:  # another file system
-        shutil.copyfile(source, target)
 
 
 def write_estimates(folder: Path, table: pd.DataFrame) -> None:
@@ -116,7 +194,10 @@ def read_estimates(path: Path) -> pd.DataFrame:
     """estimates.csv as it was written, to the last digit: only numbers can be missing, and a model may be called NA."""
     import pandas as pd
 
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    for name in set(table) & {*COUNTS, *NUMBERS}:
-        table[name] = [int(float(text)) if name in COUNTS else float(text or "nan") for text in table[name]]
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        for name in set(table) & {*COUNTS, *NUMBERS}:
+            table[name] = [int(float(text)) if name in COUNTS else float(text or "nan") for text in table[name]]
+    except (OSError, ValueError, OverflowError) as error:
+        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
     return table

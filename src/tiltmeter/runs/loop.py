@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tiltmeter.benchmarks import Benchmark
@@ -20,10 +20,9 @@ def ask_all(
     options: Options,
     told: FamilyOptions,
     watch: Watch | None,
-    begin: Callable[[], None],
     by_default: bool = False,
 ) -> Iterator[Answers]:
-    """The cells of a run. `begin` is called once a model is loaded and all can be asked.
+    """The cells of a run.
 
     Benchmarks that are there `by_default`, since nobody named any, leave out models that they are not meant for.
     """
@@ -37,8 +36,6 @@ def ask_all(
         its = [benchmark for benchmark in benchmarks if not by_default or _is_meant(benchmark, now[number], told)]
         for benchmark in its or benchmarks:
             family_of(benchmark).check(benchmark, now, told[benchmark.family])
-        if not taken:
-            begin()
         taken.add(model.name)
         known[number] = Known(name, model.kind)
         kinds = frozenset(one.kind for one in known if one.kind)
@@ -51,7 +48,9 @@ def check_all(models: Sequence[str], benchmarks: Sequence[Benchmark], options: O
     """All that can be known to be wrong before a model is loaded, and what is known of the models by then."""
     for benchmark in benchmarks:
         family_of(benchmark).check(benchmark, [], told[benchmark.family])
-    known = [Known(name, options.kind or kind_of(name)) for name in models]  # of a hub model known when it is loaded
+    known = [
+        Known(name, options.kind or kind_of(name, trust_remote_code=options.trust_remote_code)) for name in models
+    ]  # of a hub model known when it is loaded
     for benchmark in benchmarks:
         family_of(benchmark).check(benchmark, known, told[benchmark.family])
     return known

@@ -8,9 +8,9 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, all_families
 from tiltmeter.runs.estimate import estimate
-from tiltmeter.runs.folder import clear, output_folder, write_estimates
+from tiltmeter.runs.folder import output_folder, reserved, write_run
 from tiltmeter.runs.reading import Run
-from tiltmeter.storage.files import read_json
+from tiltmeter.storage.provenance import software
 
 
 def import_scores(path: str | Path, **how: Any) -> Answers:
@@ -35,9 +35,7 @@ def import_scores(path: str | Path, **how: Any) -> Answers:
 def import_run(file: str | Path, output: str | Path, *, seed: int = 0, **how: Any) -> Run:
     """A run folder from scores that others published; `how` goes to `import_scores`."""
     answers = import_scores(file, **how)
-    folder = output_folder(output)
-    table = estimate(answers, seed=seed)
-    clear(folder)
-    write_estimates(folder, table)
-    answers.save(folder)
-    return Run(folder, {answers.family: answers}, table, read_json(folder / "manifest.json"))
+    folder, table = output_folder(output), estimate(answers, seed=seed)
+    with reserved(folder, software() | {"status": "unfinished"}) as making:
+        manifest = write_run(making, {answers.family: answers}, table, answers.manifest())
+    return Run(folder, {answers.family: answers}, table, manifest)

@@ -13,8 +13,8 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.estimate import by_family
 from tiltmeter.runs.folder import read_estimates
-from tiltmeter.storage.files import read_frame, read_json
-from tiltmeter.storage.provenance import SCHEMA
+from tiltmeter.storage.files import read_frame
+from tiltmeter.storage.sealed import read_seal, verified
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,62 +31,34 @@ class Run(Shown):
 
 
 def load_run(folder: str | Path) -> Run:
-    """A run read back from disk; says so if it is unfinished, or of a layout that this version does not read."""
+    """A run read back from disk. Every file is verified; what is unfinished, changed or of another layout is refused."""
     import pandas as pd
 
     folder = Path(folder)
     if not folder.is_dir():
         raise TiltmeterError(f"There is no run folder {folder}.")
-    manifest = _manifest(folder)
+    manifest = read_seal(folder)
     tables = manifest.get("families", {})
-    missing = [
-        f"{name}.parquet"
-        for name in dict.fromkeys([*(name for names in tables.values() for name in names), "items"])
-        if not (folder / f"{name}.parquet").is_file()
-    ]
-    if missing or not tables:
-        hint = " The run is unfinished; run the same command again to finish it." if not _finished(manifest) else ""
-        lacking = f": {' and '.join(missing)} missing" if missing else ""
-        raise TiltmeterError(f"{folder} is not a finished run{lacking}.{hint}")
-    items = read_frame(folder / "items.parquet")
+    if not tables:
+        raise TiltmeterError(f"{folder} is not a finished run: it holds no answers.")
+    items = read_frame(verified(folder, manifest, "items.parquet"))
     answers = {name: _answers(folder, name, names, items, manifest) for name, names in tables.items()}
-    path = folder / "estimates.csv"
-    return Run(folder, answers, read_estimates(path) if path.is_file() else pd.DataFrame(), manifest)
-
-
-def _finished(manifest: Mapping[str, Any]) -> bool:
-    return bool(manifest.get("status", "finished") == "finished")
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / "manifest.json"
-    if not path.is_file():
-        raise TiltmeterError(f"{folder} is not a finished run: manifest.json missing.")
-    manifest: dict[str, Any] = read_json(path)
-    schema = manifest.get("schema", 1) if isinstance(manifest, dict) else None
-    if not isinstance(schema, int):
-        raise TiltmeterError(f"{path} is not a manifest of a run.")
-    if schema != SCHEMA:
-        made = f"tiltmeter {manifest.get('tiltmeter', 'of unknown version')}"
-        what = "Run its command again" if schema < SCHEMA else "Update tiltmeter"
-        kept = ": what the models answered is taken from the cache" if schema < SCHEMA else ""
-        raise TiltmeterError(
-            f"{folder} was written by {made}, whose folders have layout {schema}; this version reads layout {SCHEMA}. "
-            f"{what}{kept}."
-        )
-    return manifest
+    stored = "estimates.csv" in manifest["files"]
+    estimates = read_estimates(verified(folder, manifest, "estimates.csv")) if stored else pd.DataFrame()
+    return Run(folder, answers, estimates, manifest)
 
 
 def _answers(folder: Path, family: str, names: Sequence[str], items: pd.DataFrame, manifest: dict[str, Any]) -> Answers:
     evaluations = tuple(one for one in manifest.get("evaluations", ()) if one.get("family") == family)
-    tables = {name: read_frame(folder / f"{name}.parquet") for name in names}
+    tables = {name: read_frame(verified(folder, manifest, f"{name}.parquet")) for name in names}
     main = tables[names[0]]
     lacking = [column for column in find_family(family).KEY if column not in main]
     if lacking:
         raise TiltmeterError(f"{folder / names[0]}.parquet lacks the columns {', '.join(lacking)}.")
     ours = items[items["benchmark"].isin(main["benchmark"].unique())].reset_index(drop=True)
-    attached = (path for one in evaluations for path in one.get("attachments", ()))
-    return Answers(family, tables, ours, evaluations, {path: folder / path for path in attached})
+    attached = [path for evaluation in evaluations for path in evaluation.get("attachments", ())]
+    digests = {path: manifest["files"].get(path, "") for path in attached}
+    return Answers(family, tables, ours, evaluations, {path: folder / path for path in attached}, digests)
 
 
 def load_answers(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> dict[str, Answers]:

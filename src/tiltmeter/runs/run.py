@@ -12,16 +12,15 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import group_column, has_column, items_table
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import family_of
+from tiltmeter.families import Answers, family_of
 from tiltmeter.families.kit.options import changed, flag_of
 from tiltmeter.families.kit.seam import Watch
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.runs.estimate import by_family, estimate_all
-from tiltmeter.runs.folder import opening, output_folder, write_answers, write_estimates
+from tiltmeter.runs.folder import output_folder, reserved, write_run
 from tiltmeter.runs.loop import ask_all, check_all
 from tiltmeter.runs.options import FamilyOptions, Options
 from tiltmeter.runs.reading import Run
-from tiltmeter.storage.files import write_json
 from tiltmeter.storage.provenance import software
 
 if TYPE_CHECKING:
@@ -60,18 +59,26 @@ def run(
     check_all(names, loaded, options, told)
     manifest = _manifest(names, loaded, measures, options, told)
 
-    with opening(folder, manifest) as begin:
-        cells = list(ask_all(names, loaded, options, told, watch, begin, meant_only))
-    answers = by_family(cells)
-    write_answers(folder, answers)
-    table = estimate_all(answers, measures or None, options.by, options.settings)
-    write_estimates(folder, table)
+    with reserved(folder, manifest) as making:
+        cells = list(ask_all(names, loaded, options, told, watch, meant_only))
+        answers = by_family(cells)
+        table = estimate_all(answers, measures or None, options.by, options.settings)
+        manifest = write_run(making, answers, table, _finished(manifest, cells, answers, started))
+    return Run(folder, _in_place(answers, folder), table, manifest)
+
+
+def _finished(
+    manifest: dict[str, Any], cells: Sequence[Answers], answers: Mapping[str, Answers], started: float
+) -> dict[str, Any]:
+    """The manifest of a finished run."""
     evaluations = [
         cell_manifest | {"attachments": list(cell.attachments)} for cell in cells for cell_manifest in cell.manifests
     ]
     done = {evaluation["benchmark"]["name"] for evaluation in evaluations}
-    manifest["asked"]["benchmarks"] = [name for name in manifest["asked"]["benchmarks"] if name in done]
-    manifest |= {
+    asked = manifest["asked"]
+    asked = asked | {"benchmarks": [name for name in asked["benchmarks"] if name in done]}
+    return manifest | {
+        "asked": asked,
         "status": "finished",
         "seconds": round(time.time() - started, 3),
         "batches_computed": sum(evaluation.get("batches_computed", 0) for evaluation in evaluations),
@@ -79,8 +86,13 @@ def run(
         "families": {name: list(part.tables) for name, part in answers.items()},
         "evaluations": evaluations,
     }
-    write_json(folder / "manifest.json", manifest)
-    return Run(folder, answers, table, manifest)
+
+
+def _in_place(answers: Mapping[str, Answers], folder: Path) -> dict[str, Answers]:
+    """The answers with their attached files where the run has them, which the cache need not keep."""
+    return {
+        name: replace(part, attachments={path: folder / path for path in part.attachments}) for name, part in answers.items()
+    }
 
 
 def _listed(given: Any) -> list[str]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             "choose a writable folder (-o, or TILTMETER_CACHE for the cache), and run the same command again."
         ) from None
     finally:
-        temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

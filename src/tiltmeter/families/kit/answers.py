@@ -1,4 +1,4 @@
-"""What models said, before anybody judges: the same type for every family, in memory and on disk."""
+"""Answers of models, before they are estimated: the same type for every family, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.display import Shown
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +20,7 @@ class Answers(Shown):
     """Tables of one family about one or more models and benchmarks, the items they are about, and where they came from.
 
     The first table is the main one. Each is a Parquet file of a run folder, by its name. `attachments` are larger files
-    that belong to the answers (path in the run folder → where it lies now), such as every token that was read.
+    that belong to the answers (path in the run folder → where the file is now), such as every token that was read.
     """
 
     family: str
@@ -26,6 +28,17 @@ class Answers(Shown):
     items: pd.DataFrame
     manifests: tuple[dict[str, Any], ...] = ()
     attachments: Mapping[str, Path] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """sha256 of attached files, where a run folder knows them."""
+
+    def attached(self, path: str) -> Path | None:
+        """An attached file; nothing where it is not there any more. Refused where it was changed."""
+        place = self.attachments.get(path)
+        if place is None or not place.is_file():
+            return None
+        if path in self.digests and file_sha256(place) != self.digests[path]:
+            raise TiltmeterError(f"{place} was changed or damaged after the run wrote it. Run the same command again.")
+        return place
 
     @property
     def table(self) -> pd.DataFrame:
@@ -40,22 +53,22 @@ class Answers(Shown):
         return len(self.table)
 
     def get(self, name: str) -> pd.DataFrame | None:
-        """A table by name; nothing where there is none."""
+        """A table by name, or None."""
         return self.tables.get(name)
 
     @property
     def models(self) -> list[str]:
-        """In the order in which they were asked."""
+        """The models, in the order in which they were asked."""
         return list(dict.fromkeys(map(str, self.table["model"])))
 
     @property
     def benchmarks(self) -> list[str]:
-        """In the order in which they were asked."""
+        """The benchmarks, in the order in which they were asked."""
         return list(dict.fromkeys(map(str, self.table["benchmark"])))
 
     @classmethod
     def concat(cls, parts: Sequence[Answers]) -> Answers:
-        """Several models or benchmarks of one family together."""
+        """Joins the answers of several models or benchmarks of one family."""
         import pandas as pd
 
         names = dict.fromkeys(name for part in parts for name in part.tables)
@@ -67,6 +80,7 @@ class Answers(Shown):
             items.drop_duplicates(["benchmark", "item"], ignore_index=True),
             tuple(manifest for part in parts for manifest in part.manifests),
             {path: place for part in parts for path, place in part.attachments.items()},
+            {path: digest for part in parts for path, digest in part.digests.items()},
         )
 
     def where(self, **wanted: str | Sequence[str]) -> Answers:
@@ -81,22 +95,27 @@ class Answers(Shown):
         return self.mapped(kept)
 
     def mapped(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Answers:
-        """The same with every table, and the items, changed."""
+        """A copy with every table, and the items, changed by a function."""
         tables = {name: change(frame) for name, frame in self.tables.items()}
         return replace(self, tables=tables, items=change(self.items))
 
     def save(self, folder: str | Path) -> Path:
         """Writes the tables, items.parquet and a manifest: a folder that every command reads as a run."""
-        from tiltmeter.storage.files import write_json
-        from tiltmeter.storage.provenance import software
+        from tiltmeter.storage.sealed import seal
 
         self.write_tables(Path(folder))
-        manifest = software() | {"status": "finished", "families": {self.family: list(self.tables)}}
-        write_json(Path(folder) / "manifest.json", manifest | {"evaluations": list(self.manifests)})
+        seal(Path(folder), self.manifest())
         return Path(folder)
 
+    def manifest(self) -> dict[str, Any]:
+        """What is recorded of the answers, apart from the files they are written to."""
+        from tiltmeter.storage.provenance import software
+
+        families = {self.family: list(self.tables)}
+        return software() | {"status": "finished", "families": families, "evaluations": list(self.manifests)}
+
     def write_tables(self, folder: Path) -> None:
-        """Writes the tables and the items alone."""
+        """Writes only the tables and the items."""
         from tiltmeter.storage.files import write_frame
 
         for name, frame in (*self.tables.items(), ("items", self.items)):
@@ -104,7 +123,7 @@ class Answers(Shown):
 
 
 def _together(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Frames below each other; empty ones would only blur what kind of numbers a column holds."""
+    """The frames concatenated, without empty ones, which could change the type of a column."""
     import pandas as pd
 
     filled = [frame for frame in frames if len(frame)]

@@ -1,0 +1,80 @@
+"""Sealed folders: a manifest that knows the digest of every file beside it, and its own.
+
+What was changed, cut short or swapped after it was written is noticed when it is read, and named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.files import file_sha256, read_json, write_json
+from tiltmeter.storage.provenance import SCHEMA
+
+MANIFEST = "manifest.json"
+SEAL = "seal"
+DEEPEST = 60
+"""Levels of a manifest. None of ours is nearly as deep; what is would only exhaust whoever reads it."""
+
+
+def seal(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Writes the manifest with the digests of all files in the folder, and its own: the last file that is written."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
+    whole = json.loads(json.dumps({**manifest, "files": files}, ensure_ascii=False, default=str))
+    sealed = {**whole, SEAL: _digest(whole)}
+    write_json(folder / MANIFEST, sealed)
+    return sealed
+
+
+def read_seal(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder, refused where it was changed, is of another layout, or is none."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise TiltmeterError(f"{folder} is not a finished run: {MANIFEST} is missing.")
+    manifest = read_json(path)
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("schema", 1), int):
+        raise TiltmeterError(f"{path} is not a manifest of a run.")
+    _check_layout(folder, manifest)
+    if manifest.get("status", "finished") != "finished":
+        raise TiltmeterError(
+            f"{folder} is not a finished run. The run is unfinished; run the same command again to finish it."
+        )
+    whole = {name: value for name, value in manifest.items() if name != SEAL}
+    if manifest.get(SEAL) != _digest(whole):
+        raise TiltmeterError(f"{path} was changed after the run wrote it. {AGAIN}")
+    return manifest
+
+
+AGAIN = "Run the same command again: what the models answered is taken from the cache."
+
+
+def _check_layout(folder: Path, manifest: Mapping[str, Any]) -> None:
+    schema = manifest.get("schema", 1)
+    if schema == SCHEMA:
+        return
+    made = f"tiltmeter {manifest.get('tiltmeter', 'of unknown version')}"
+    what = "Run its command again: what the models answered is taken from the cache."
+    raise TiltmeterError(
+        f"{folder} was written by {made}, whose folders have layout {schema}; this version reads layout {SCHEMA}. "
+        f"{what if schema < SCHEMA else 'Update tiltmeter.'}"
+    )
+
+
+def verified(folder: Path, manifest: Mapping[str, Any], name: str) -> Path:
+    """A file of a sealed folder, refused where it is not there as it was written."""
+    path, digest = folder / name, manifest.get("files", {}).get(name)
+    if not path.is_file():
+        raise TiltmeterError(f"{folder} is not a finished run: {name} is missing. {AGAIN}")
+    if digest is None or file_sha256(path) != digest:
+        raise TiltmeterError(f"{path} was changed or damaged after the run wrote it. {AGAIN}")
+    return path
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    text = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
