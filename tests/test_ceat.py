@@ -122,7 +122,7 @@ def test_one_context_for_each_word_is_said_not_divided_by(tmp_path: Path) -> Non
     asking = {"corpus": [tmp_path / "c.txt"], "draws": 50, "cache": False}
     done = associate(golden_model("tiny-bert-cased"), bench(words_file(tmp_path)), **asking)
     rows = done.estimates.set_index("group")
-    assert rows["value"].isna().all() and "undefined: no spread" in rows.loc["man", "note"]
+    assert rows["value"].isna().all() and "undefined: no variance" in rows.loc["man", "note"]
 
 
 def test_draws_equal_one_at_a_time() -> None:
@@ -172,7 +172,7 @@ def test_absent_words_are_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
     rows = done.estimates.set_index("group")
     assert rows.loc["man", "n_missing"] == 1 and json.loads(rows.loc["woman", "missing"]) == {"not in the corpus": 2}
     assert np.isfinite(rows.loc["woman", "value"]) and np.isnan(rows.loc["ghost", "value"])
-    assert "not computed: no contexts" in rows.loc["ghost", "note"] and rows.loc["gender", "n"] == 2
+    assert "not computed: the group has no contexts" in rows.loc["ghost", "note"] and rows.loc["gender", "n"] == 2
     assert done.manifest["associations"]["words_absent"] == ["ghost", "lady", "zinnia"]
     few = words_file(tmp_path, attributes={"valence": {"good": ["kind", "zinnia"], "bad": ["cruel", "rude"]}})
     done = associate(golden_model("tiny-gpt2"), bench(few), **asking)
@@ -238,4 +238,4 @@ def test_bad_corpora_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "v.txt").write_text("man 1 2\n")
     assert command("run", "-m", tmp_path / "v.txt", "-b", "ceat", "--corpus", tmp_path / "c.txt", "-o", tmp_path / "r") == 2
     assert command("run", "-m", tmp_path / "v.txt", "-b", "ilps", "-o", tmp_path / "r") == 2
-    assert "seat alone; run ilps without it" in " ".join(capsys.readouterr().err.split())
+    assert "only seat can use. Run ilps without it" in " ".join(capsys.readouterr().err.split())

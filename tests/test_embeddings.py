@@ -187,7 +187,7 @@ def test_static_vectors(tmp_path: Path, layout: str) -> None:
     )
     assert found.rows[:2] == pytest.approx(rows[[0, 2]])
     why = {2: "a zero vector", 3: "not in the vocabulary", 4: "a static vector is for a word"}
-    assert found.reasons == why | {5: "a vector with what is not a finite number"} and np.isnan(found.rows[2:]).all()
+    assert found.reasons == why | {5: "a vector with values that are not finite"} and np.isnan(found.rows[2:]).all()
 
 
 def test_broken_static_vectors_are_refused(tmp_path: Path) -> None:

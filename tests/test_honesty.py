@@ -46,7 +46,7 @@ def test_no_interval_without_width() -> None:
     split = make_scores([1.0] * 3 + [-1.0] * 3, [0.0] * 6, types=["x"] * 3 + ["y"] * 3)
     row = tiltmeter.estimate(split, ["bias_score"], by="all", resamples=100).iloc[0]
     assert row["value"] == 50 and row["low"] < 20 and row["high"] > 80
-    assert "no resample" in row["note"] and "agree" not in row["note"]
+    assert "all resamples give the same" in row["note"] and "agree" not in row["note"]
 
 
 def test_equal_distributions_are_said_to_be_equal() -> None:
@@ -217,5 +217,5 @@ def test_no_direction_is_read_out_of_kls(tmp_path: Path) -> None:
 
     done = run(BERT, "starter-pairs", "aul", ["kls", "jss"], output=tmp_path / "r", options=QUICK)
     (story,) = stories_of(done.estimates)
-    assert "which way" in story.text and "%" not in story.text and "stereotypes" not in story.text
+    assert "do not say in which direction" in story.text and "%" not in story.text and "stereotypes" not in story.text
     assert (story.tone, story.number, story.gauge, story.head) == ("plain", "", None, None)

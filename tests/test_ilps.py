@@ -228,7 +228,7 @@ def test_variance_over_groups_knows_noise_from_difference() -> None:
     assert far.low < far.value < far.high and far.value == pytest.approx(apart.mean(axis=1).var(ddof=1))
     assert (far.measure, far.by, far.group, far.n) == ("group_variance", "domain", "x", 4)
     alone = domain_estimate(blank, noise[:1], Settings())
-    assert "not computed: fewer than two groups" in alone.note and np.isnan(alone.value)
+    assert "not computed: fewer than 2 groups" in alone.note and np.isnan(alone.value)
 
 
 def test_a_mask_in_the_wrong_place_is_noticed() -> None:

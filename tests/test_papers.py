@@ -98,8 +98,8 @@ def test_options_of_a_study_pass_through(tmp_path: Path) -> None:
         (("figure", "estimates", "missing", "-o", "f.pdf"), "There is no run folder"),
         (("table", "nothing", "RUN"), "Tables: estimates, comparison, accuracy"),
         (("table", "estimates", "RUN", "--format", "html"), "latex or markdown"),
-        (("table", "estimates", "RUN", "-o", "t.html"), ".tex, .md"),
-        (("table", "power-nothing", "RUN"), "power has no other table"),
+        (("table", "estimates", "RUN", "-o", "t.html"), ".tex or .md"),
+        (("table", "power-nothing", "RUN"), "power has no table"),
         (("table", "estimates", "RUN", "--by", "nothing"), "nothing"),
     ],
 )
@@ -204,5 +204,5 @@ def test_what_is_shared_by_all_rows_goes_into_the_caption() -> None:
     rows = table("estimates", small_run(), measure=["bias_score"], scorers=["cps"])
     rows = rows[rows["benchmark"] == "starter-pairs"]
     text = typeset(rows, "markdown", "Ours")
-    assert text.startswith("Ours. starter-pairs, cps. Intervals in brackets")
+    assert text.startswith("Ours. starter-pairs, cps. Intervals are in brackets")
     assert cells(text)[0] == ["model", "bias_score (50)", "n", "missing"] and len(cells(text)) == 4

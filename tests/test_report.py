@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tiltmeter
-from conftest import CAUSAL, GOLDEN, MASKED, golden_model
+from conftest import CAUSAL, GOLDEN, MASKED, golden_model, reseal
 from report_material import NASTY, element, embedded, explorer, made_up_run, section, tables, words_of
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
@@ -76,7 +76,7 @@ def test_the_page_tells_the_story(real_page: str) -> None:
     for phrase in (
         "In short", "Pairs of sentences", "Every measure, by every scorer", "By bias type", "Words that fill a mask",
         "Gaps between groups, per sentence", "Models side by side", "A scorer turns a sentence into a number",
-        "p is corrected by Holm's method over the groups of one table", "the stereotype is about the group it puts down",
+        "p is corrected by Holm's method over the groups of one table", "the stereotype is about the disadvantaged group",
         "Every item", "Caveats", "Methods", "Where these numbers came from", "tiny-gpt2", "bias_score by cps, neutral 50",
         "Nangia, Vania, Bhalerao and Bowman (2020)", "Strictly greater: a tie counts in N", "weights sha256".capitalize(),
         "tiny-bert-cased on the same", "each masked in turn", "percentile bootstraps", "80 % power", "harmful stereotypes",
@@ -288,6 +288,7 @@ def test_measures_of_other_probes_find_a_place(tmp_path: Path) -> None:
     base = {"model": "one", "benchmark": "words", "family": "associations", "n": 8, "n_missing": 0, "n_ties": 0}
     table = pd.concat([made.estimates, pd.DataFrame([base | row for row in strange])], ignore_index=True)
     write_estimates(made.folder, table)
+    reseal(made.folder)
     text = page(gather(made.folder))
     assert check_associations(text, made.folder) == 4
     associations = words_of(section(text, "associations"))
@@ -303,6 +304,7 @@ def test_variances_over_groups_have_a_table_for_each_scorer(tmp_path: Path) -> N
         measure="group_variance", neutral=0.0
     )
     write_estimates(made.folder, pd.concat([made.estimates, rows], ignore_index=True))
+    reseal(made.folder)
     text = page(gather(made.folder))
     for scorer in ("cps", "aul"):
         shown = tables(text, "pairs")[f"Variance over protected groups · {scorer}"]
@@ -345,13 +347,11 @@ def test_namesakes_versions_and_data_are_told_apart(tmp_path: Path) -> None:
     assert len(embedded(apart, "comparison")) > 0
 
 
-def test_an_unfinished_run_is_reported_as_unfinished(tmp_path: Path) -> None:
+def test_an_unfinished_run_is_refused(tmp_path: Path) -> None:
     folder = made_up_run(tmp_path / "run").folder
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"status": "unfinished"}))
-    assert "The run run is unfinished" in page(gather(folder))
-    (folder / "scores.parquet").unlink()
-    with pytest.raises(TiltmeterError, match=r"scores\.parquet missing\. The run is unfinished"):
+    with pytest.raises(TiltmeterError, match="The run is unfinished; run the same command again"):
         gather(folder)
 
 
@@ -369,7 +369,7 @@ def test_other_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "There is no run folder" in capsys.readouterr().err
     folder = made_up_run(tmp_path / "run").folder
     assert command("report", folder, "-o", tmp_path) == 2
-    assert "is a folder; the report is a file" in capsys.readouterr().err
+    assert "is a folder. Give a file name" in capsys.readouterr().err
     with pytest.raises(TiltmeterError, match="at least one run"):
         tiltmeter.report([])
 
@@ -388,6 +388,7 @@ def test_missing_scores_and_limits_are_caveats(tmp_path: Path) -> None:
     made = made_up_run(tmp_path / "run")
     manifest = made.manifest | {"asked": made.manifest["asked"] | {"limit": 40}}
     (made.folder / "manifest.json").write_text(json.dumps(manifest))
+    reseal(made.folder)
     text = page(gather(made.folder))
     assert "only the first 40 items" in text and "no modified tokens (6)" in text
 
@@ -410,7 +411,7 @@ def test_imported_scores(tmp_path: Path) -> None:
     pd.DataFrame(rows).to_csv(tmp_path / "theirs.csv", index=False)
     imported = import_run(tmp_path / "theirs.csv", tmp_path / "run", model="theirs", scorer="published")
     text = page(gather(imported.folder))
-    assert "scores from elsewhere" in text and "published" in text
+    assert "imported scores" in text and "published" in text
     assert explorer(text)[0]["benchmarks"][0]["tokens"] == []
 
 

@@ -245,7 +245,7 @@ def test_a_model_without_a_table_of_words_says_so(browser: Any, mixed: Path) -> 
     browser.find_element("id", "show-items").click()
     _wait(browser, "return !document.getElementById('browser').hidden")
     legend, numbers = browser.find_element("id", "legend"), browser.find_element("id", "f-numbers")
-    assert "speaks for the stereotypical sentence" in legend.text and numbers.is_displayed()
+    assert "favours the stereotypical sentence" in legend.text and numbers.is_displayed()
     assert _texts(browser, "#list .token")
     _choose(browser, "model", "1")
     assert "Words are not coloured" in legend.text and "A run by pll, cps, aul or causal keeps one" in legend.text

@@ -166,7 +166,7 @@ def test_from_python_by_name(tmp_path: Path) -> None:
     )
     with pytest.raises(TiltmeterError, match="'pooling' is no option of pairs, which starter-pairs is one of"):
         associate(str(BERT), "starter-pairs", pooling="cls")
-    with pytest.raises(TiltmeterError, match="'scorers' is no option of associations, which seat is one of"):
+    with pytest.raises(TiltmeterError, match="seat is a benchmark of associations, which has no scorers"):
         tiltmeter.score(str(BERT), "seat", "aul")
 
 

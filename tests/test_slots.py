@@ -269,7 +269,7 @@ def test_a_term_at_rank_k_plus_1_is_measured_and_any_k_will_do() -> None:
     few, all_ = (filled("tiny-bert-cased", benchmark, top_k=k) for k in (2, size))
     assert (few["rank"] == all_["rank"]).all() and few["matched"].sum() < all_["matched"].sum()
     assert all_[all_["pieces"] == 1]["matched"].all() and (few["rank"] > 2).any()
-    with pytest.raises(TiltmeterError, match="predicts 2,000 tokens"):
+    with pytest.raises(TiltmeterError, match="at most 2,000"):
         filled("tiny-bert-cased", benchmark, top_k=size + 1)
 
 
@@ -456,7 +456,7 @@ def test_terms_that_cannot_be_expressed_are_counted_or_refused() -> None:
     ("words", "reason"),
     [
         (("--top-k", 1), "must be at least 2"),
-        (("--top-k", 5000), "predicts 2,000 tokens"),
+        (("--top-k", 5000), "must be at most 2,000"),
         (("--measure", "bias_score"), "no benchmark here has that"),
         (("--terms", "nowhere.jsonl"), "There is no file"),
         (("--by", "planet"), "no column 'planet'"),

@@ -266,7 +266,7 @@ def test_opposite_scores_correlate_at_minus_one() -> None:
     assert r[frozenset(("bias_score by cps", "bias_score by sss"))] == pytest.approx(1)
     assert (table["n"] == 8).all()
     finding = tiltmeter.study("correlation", made_up(sides, types=types), measure=["bias_score"])
-    assert "Fewer than 10 points (b has 8): r and mutual information mean little." in finding.sentences
+    assert "Fewer than 10 points (b has 8): r and mutual information are unreliable." in finding.sentences
 
 
 # power -------------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def refusal(name: str, runs: Any, **options: Any) -> str:
 
 
 def test_one_model_has_no_ranking() -> None:
-    assert refusal("robustness", one_model()) == "robustness is about a ranking of models, and these runs hold one, m."
+    assert refusal("robustness", one_model()) == "robustness needs at least 2 models to rank, and these runs have only m."
 
 
 def test_models_without_a_common_scorer() -> None:
@@ -41,22 +41,23 @@ def test_models_without_a_common_scorer() -> None:
 def test_equal_models_have_no_ranking() -> None:
     sides = noise(9), noise(9, 1)
     message = refusal("robustness", made_up({("m", "s"): sides, ("k", "s"): sides}), measure=["bias_score"])
-    assert message == ("robustness: there is no ranking to keep, since every model has the same bias_score by s on b.")
+    assert message == ("robustness: the models cannot be ranked, because all have the same bias_score by s on b.")
     almost = made_up({("m", "s"): sides, ("k", "s"): (sides[0] * 2, sides[1] * 2)})
     said = tiltmeter.study("robustness", almost, repeats=5).sentences
-    assert said[-1] == "Left out, being the same for every model: bias_score by s on b, kls by s on b."
+    assert said[-1] == "Left out, because the value is the same for every model: bias_score by s on b, kls by s on b."
 
 
 def test_no_annotations() -> None:
     message = refusal("agreement", one_model())
     assert message.startswith("agreement needs annotations, and the items of b have none.") and "--annotations" in message
-    assert "cannot be told for b: its items have no annotations" in refusal("quality", one_model(), flag=["disagreement"])
+    message = refusal("quality", one_model(), flag=["disagreement"])
+    assert "cannot be computed for b: its items have no annotations" in message
 
 
 def test_all_pairs_of_one_label() -> None:
     scores = one_model(annotations=[[["a"]] * 5] * 30)
     assert "b has 30 biased and 0 other pairs" in refusal("agreement", scores)
-    assert "from 1 to 5" in refusal("agreement", scores, threshold=6)
+    assert "must be 1 to 5" in refusal("agreement", scores, threshold=6)
 
 
 @pytest.mark.parametrize("name", ["normality", "correlation", "power"])
@@ -97,7 +98,7 @@ def test_the_unmasked_view_is_missing(tmp_path: Path) -> None:
         == 0
     )
     message = refusal("accuracy", tmp_path / "r")
-    assert message.endswith("tiny-bert-cased on starter-pairs lacks the unmasked view; score it with aul or aula too.")
+    assert message.endswith("tiny-bert-cased on starter-pairs has no unmasked view. Score it with aul or aula too.")
     assert "has no stored unmasked view" in refusal("shuffling", tmp_path / "r")
     assert "no scores by all_masked, aul, aula" in refusal("frequency", tmp_path / "r")
 
@@ -121,10 +122,10 @@ def test_the_model_has_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         command("run", "-m", "./mine", "-b", "starter-pairs", "-o", "r", "--resamples", 100, "-s", "aul", "--limit", 5) == 0
     )
     (tmp_path / "mine").rename(tmp_path / "yours")
-    assert "Say where it is now with --model" in refusal("shuffling", "r", resamples=100)
+    assert "Give its new place with --model" in refusal("shuffling", "r", resamples=100)
     assert command("study", "shuffling", "r", "--model", "yours", "--resamples", 100) == 0
     shutil.copytree(GOLDEN / "models" / "tiny-albert", tmp_path / "mine")
-    assert "other weights now than in the run" in refusal("shuffling", "r", resamples=100)
+    assert "other weights than in the run" in refusal("shuffling", "r", resamples=100)
 
 
 def test_causal_models_cannot_be_asked_with_shuffled_sentences(tmp_path: Path) -> None:
@@ -136,7 +137,7 @@ def test_causal_models_cannot_be_asked_with_shuffled_sentences(tmp_path: Path) -
 
 def test_directions_are_needed() -> None:
     scores = made_up({("m", name): (noise(9), noise(9, 1)) for name in ("all_masked", "aul", "aula")})
-    assert "b does not tell them" in refusal("frequency", scores)
+    assert "b has no such marks" in refusal("frequency", scores)
 
 
 def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,34 +148,34 @@ def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "There is no file" in refusal("frequency", small_run(), frequencies="nowhere.tsv")
     assert "not both" in refusal("frequency", small_run(), frequencies="a", corpus="b")
     (tmp_path / "prose.txt").write_text("Nothing to count here whatsoever, my dear.\n")
-    assert "is no frequency list" in refusal("frequency", small_run(), frequencies=str(tmp_path / "prose.txt"))
+    assert "is not a frequency list" in refusal("frequency", small_run(), frequencies=str(tmp_path / "prose.txt"))
     (tmp_path / "empty.txt").write_text("\n")
     assert "None of the benchmark's words" in refusal("frequency", small_run(), corpus=str(tmp_path / "empty.txt"))
     few = refusal("frequency", small_run(), frequencies=str(frequency_list()), least=2)
     assert "no word for the" in few and "Lower --least, or leave the type out" in few
     assert "no word is in at least 50 pairs" in refusal("frequency", small_run(), least=50)
-    assert "from 1 on" in refusal("frequency", small_run(), top=0)
+    assert "must be at least 1" in refusal("frequency", small_run(), top=0)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("robustness", {"rates": [1.5]}, "A rate is a share between 0 and 1, such as 0.3, not 1.5."),
-        ("robustness", {"repeats": 1}, "1 repeats show no variation"),
+        ("robustness", {"rates": [1.5]}, "A rate must be between 0 and 1, such as 0.3, not 1.5."),
+        ("robustness", {"repeats": 1}, "--repeats must be at least 2, not 1"),
         ("robustness", {"measure": ["nothing"]}, "There is no measure called 'nothing'"),
         ("pll_gap", {"resamples": 5}, "5 resamples are too few"),
-        ("power", {"wanted": 1.5}, "a power from 0.5 to below 1"),
-        ("power", {"measure": ["lms"]}, "lms reads stereo, anti, unrelated, target"),
-        ("correlation", {"over": "weeks"}, "--over is types or models, not 'weeks'."),
+        ("power", {"wanted": 1.5}, "a power of at least 0.5 and below 1"),
+        ("power", {"measure": ["lms"]}, "lms needs stereo, anti, unrelated, target"),
+        ("correlation", {"over": "weeks"}, "--over must be types or models, not 'weeks'."),
         ("correlation", {"over": "models"}, "correlation needs at least 4 points (models) on b; there are 2."),
-        ("correlation", {"neighbours": 0}, "from 1 on, not 0"),
+        ("correlation", {"neighbours": 0}, "must be at least 1, not 0"),
         ("quality", {"flag": ["ugly"]}, "There is no flag 'ugly'. Flags: several_spans"),
-        ("normality", {"colour": 1}, "The study normality takes no option 'colour'. Options: draw, alpha."),
+        ("normality", {"colour": 1}, "The study normality has no option 'colour'. Options: draw, alpha."),
         ("nothing", {}, "There is no study called 'nothing'. Known studies: accuracy"),
         ("normality", {"scorers": "aul"}, "No scores by aul in these runs."),
-        ("accuracy", {"scorers": "s"}, "The study accuracy reads tokens, not scores: it takes no scorers."),
+        ("accuracy", {"scorers": "s"}, "The study accuracy reads tokens, not scores, so scorers cannot be chosen."),
         ("normality", {"without": "q"}, "There is no bias type 'q' to leave out. Bias types: a."),
-        ("normality", {"without": "a"}, "Nothing is left"),
+        ("normality", {"without": "a"}, "so nothing remains"),
     ],
 )
 def test_options_that_mean_nothing(name: str, options: dict[str, Any], said: str) -> None:
@@ -202,7 +203,7 @@ def test_the_command_line_exits_with_two(tmp_path: Path, capsys: pytest.CaptureF
     run = one_model().save(tmp_path / "run")
     (tmp_path / "file").write_text("")
     for words, said in (
-        (("robustness", run), "these runs hold one, m."),
+        (("robustness", run), "these runs have only m."),
         (("agreement", run), "agreement needs annotations"),
         (("normality", tmp_path / "nowhere"), "There is no run folder"),
         (("normality", run, "-o", tmp_path / "file"), "is a file; -o names a folder."),

@@ -75,7 +75,7 @@ def test_agreement_on_the_rows_whose_text_is_in_the_original(published: Answers,
 def test_one_model_is_refused_with_its_reason(published: Answers) -> None:
     with pytest.raises(TiltmeterError) as error:
         tiltmeter.study("robustness", published)
-    assert str(error.value) == "robustness is about a ranking of models, and these runs hold one, bert-base-uncased."
+    assert str(error.value) == "robustness needs at least 2 models to rank, and these runs have only bert-base-uncased."
 
 
 def test_group_words_of_the_original_are_those_of_the_paper(realdata: Path) -> None:

@@ -74,7 +74,7 @@ def test_other_scorers_are_heard() -> None:
         )
     )  # fmt: skip
     ways = "1 leans towards the stereotypes, 1 leans away from the stereotypes, 1 is not distinguishable from neutral"
-    assert line.endswith(f"Of 3 other scorers, {ways} (p < 0.05, each taken alone).")
+    assert line.endswith(f"Of 3 other scorers, {ways} (p < 0.05, each tested alone).")
     line = said(with_rows({"scorer": "aul", "measure": "kls", "value": 61.0, "p": 0.001}))
     assert "other scorer" not in line  # another measure is another question, and kls never says which way
 
@@ -88,8 +88,8 @@ def test_directions_that_differ_are_told(p: float, differ: bool) -> None:
             part | {"group": "|difference|", "value": 20.3, "p": p, "neutral": 0.0},
         )
     )  # fmt: skip
-    told = "about disadvantaged groups are preferred in 44.1 % of pairs, about advantaged ones in 64.4 %: not alike"
-    assert (f"{told} (difference 20.3, p = 0.001)." in line) == differ
+    told = "about disadvantaged groups are preferred in 44.1 % of pairs, about advantaged ones in 64.4 %"
+    assert (f"{told}: a difference of 20.3 (p = 0.001)." in line) == differ
 
 
 def association(group: str, value: float, p: float, by: str = "test") -> dict[str, object]:
@@ -102,6 +102,6 @@ def association(group: str, value: float, p: float, by: str = "test") -> dict[st
 def test_a_one_sided_p_does_not_hide_what_lies_the_other_way() -> None:
     line = said(pd.DataFrame([association("weat7", 1.2, 0.001), association("weat9", -1.5, 1.0)]))
     assert "1 of 2 tests find the association they look for (one-sided p, after Holm's correction): weat7 (+1.20)." in line
-    assert "The other way round, with an interval wholly below 0: weat9 (-1.50)." in line
+    assert "In the opposite direction, with an interval entirely below 0: weat9 (-1.50)." in line
     line = said(pd.DataFrame([association("man", -0.7, 0.01, by="group")]))
     assert "1 of 1 associations are distinguishable from 0 (p after Holm's correction): man (-0.70)." in line

@@ -1,4 +1,4 @@
-"""How figures look, in one place: a column or a page wide, colour-blind safe, neutral point drawn, n stated."""
+"""The style of all figures: a column or a page wide, colour-blind safe, neutral point drawn, n stated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import write_atomically
 
 WIDTH = 3.4
-"""Inches: one column of a two-column page. What cannot be read at this width is drawn otherwise."""
+"""Inches: one column of a two-column page. Every figure must be readable at this width."""
 WIDTHS = {"one": WIDTH, "two": 7.0}
 NARROWEST, WIDEST = 2.5, 20.0
 LEAST_HEIGHT = 1.8
 """Inches: below it, labels and legend leave no room to draw in."""
 FORMATS = ("png", "svg", "pdf")
-# Okabe and Ito (2008): told apart with any colour vision. Line style and marker change too, for print in grey.
+# Okabe and Ito (2008): distinguishable with any colour vision. Line style and marker change too, for print in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), (0, (8, 2)))
@@ -36,25 +36,25 @@ _width: ContextVar[float] = ContextVar("width", default=WIDTH)
 
 
 def inches(width: str | float) -> float:
-    """A width as one says it: one or two columns, or inches.
+    """A width in inches: from one or two (columns), or from a number of inches.
 
     >>> inches("two"), inches("3.03")
     (7.0, 3.03)
     """
     try:
-        found = WIDTHS[width] if isinstance(width, str) and width in WIDTHS else float(width)
+        size = WIDTHS[width] if isinstance(width, str) and width in WIDTHS else float(width)
     except ValueError:
-        found = 0.0
-    if not NARROWEST <= found <= WIDEST:
+        size = 0.0
+    if not NARROWEST <= size <= WIDEST:
         raise TiltmeterError(
-            f"A figure's width is one or two (columns), or inches between {NARROWEST:g} and {WIDEST:g}, not '{width}'."
+            f"A figure's width must be one or two (columns), or {NARROWEST:g} to {WIDEST:g} inches, not '{width}'."
         )
-    return found
+    return size
 
 
 @contextmanager
 def house_style(width: str | float = "one") -> Iterator[None]:
-    """Figures drawn inside look like ours, and are so wide; nothing outside changes."""
+    """Inside this context figures get tiltmeter's style and this width; nothing outside changes."""
     import matplotlib
 
     before = _width.set(inches(width))
@@ -75,7 +75,7 @@ def canvas(rows: int = 1, columns: int = 1, *, height: float = 1.9, **how: Any) 
 
 
 def look(number: int) -> dict[str, Any]:
-    """Colour, marker and line of the n-th series; the same everywhere."""
+    """Colour, marker and line of the n-th series."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKERS[number % len(MARKERS)],
@@ -84,39 +84,39 @@ def look(number: int) -> dict[str, Any]:
 
 
 def dot(number: int) -> dict[str, Any]:
-    """The n-th series without a line."""
+    """Colour and marker of the n-th series, without a line."""
     return look(number) | {"linestyle": "none"}
 
 
 def neutral_line(axis: Any, value: float, *, across: bool = False, label: str | None = None) -> None:
-    """The neutral point: a thin grey line, down the axis or across it."""
+    """Draws the neutral point: a thin grey line, vertical or (`across`) horizontal."""
     (axis.axhline if across else axis.axvline)(
         value, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=0, label=label
     )
 
 
 def label_x(axis: Any, text: str, most: int = 34) -> None:
-    """A label under the axis, in lines that fit into the column."""
+    """Writes a label under the axis, wrapped to fit."""
     axis.set_xlabel(wrapped(text, _fitting(axis, most)))
 
 
 def head(axis: Any, text: str, most: int = 36) -> None:
-    """What a panel shows, over it, in lines that fit."""
+    """Writes a panel's title above it, wrapped to fit."""
     axis.set_title(wrapped(text, _fitting(axis, most)), loc="left", fontsize=6.5)
 
 
 def _fitting(axis: Any, most: int) -> int:
-    """Characters that fit, where so many do in a figure one column wide."""
+    """Characters that fit here, where `most` fit in a figure one column wide."""
     return int(most * axis.figure.roominess)
 
 
 def wrapped(text: str, most: int) -> str:
-    """In lines of so many characters; a number stays with what it counts."""
+    """The text in lines of at most `most` characters; "n = 5" is not broken."""
     return "\n".join(textwrap.wrap(text.replace("n = ", "n\u00a0=\u00a0"), most))
 
 
 def short(name: str, most: int = 30) -> str:
-    """A long name by its end, where names of models differ.
+    """A long name cut to its end, because names of models differ there.
 
     >>> short("an-organisation/a-model-of-some-length-cased")
     '…a-model-of-some-length-cased'
@@ -125,31 +125,31 @@ def short(name: str, most: int = 30) -> str:
 
 
 def beside(number: int, of: int, gap: float = 0.17) -> float:
-    """Where the n-th of several series stands in a row, so that none hides another."""
+    """The offset of the n-th of several series in a row, so that none hides another."""
     return (number - (of - 1) / 2) * gap
 
 
 def interval_dots(
     axis: Any, rows: Any, names: Sequence[str], columns: tuple[str, str], series: tuple[int, int], label: str
 ) -> None:
-    """One series (n-th, of so many) of values with intervals; `columns` name the row and the value."""
+    """Draws one series (number, of how many) of values with intervals; `columns` name the row and the value."""
     name, value = columns
-    at = [names.index(one) + beside(*series) for one in rows[name]]
+    at = [names.index(row_name) + beside(*series) for row_name in rows[name]]
     axis.errorbar(rows[value], at, xerr=reach(rows, value), label=label, **dot(series[0]))
 
 
 def reach(rows: Any, value: str = "value") -> list[Any]:
-    """How far the intervals reach to either side. One that was corrected for its bias may lie beside the value."""
+    """How far the intervals reach to either side. An interval corrected for bias may not contain the value: clipped at 0."""
     return [(rows[value] - rows["low"]).clip(lower=0), (rows["high"] - rows[value]).clip(lower=0)]
 
 
 def band(axis: Any, x: Any, low: Any, high: Any, number: int) -> None:
-    """What lies around the n-th curve."""
+    """Draws a band around the n-th curve."""
     axis.fill_between(x, low, high, color=COLOURS[number % len(COLOURS)], alpha=0.15, linewidth=0)
 
 
 def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36, label: str | None = None) -> None:
-    """A violin on its side, with every point in it, the quartiles as a bar and the median as a mark."""
+    """Draws a horizontal violin with every point in it, the quartiles as a bar and the median as a mark."""
     import numpy as np
     from scipy.stats import gaussian_kde
 
@@ -172,9 +172,9 @@ def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36
 
 
 def grid(count: int, *, height: float | Sequence[float], each: int = 2, **how: Any) -> tuple[Any, list[Any]]:
-    """A figure of so many panels, `each` side by side in a column of the page, and their axes; places left over stay blank.
+    """A figure of `count` panels, `each` side by side in a column of the page, and their axes; unused places stay blank.
 
-    Panels of different heights have them where they stand one over the other.
+    Different heights apply only where the panels are stacked.
     """
     across = min(max(1, round(_width.get() / WIDTH)) * each, count)
     if not isinstance(height, float):
@@ -188,7 +188,7 @@ def grid(count: int, *, height: float | Sequence[float], each: int = 2, **how: A
 
 
 def lowest(axes: Sequence[Any]) -> list[Any]:
-    """The panels with none below, which say what the x-axis is."""
+    """The panels with no other below them, which get the x-axis label."""
     places = [(axis.get_subplotspec().rowspan.start, axis.get_subplotspec().colspan.start) for axis in axes]
     deepest = {column: max(row for row, other in places if other == column) for _, column in places}
     return [axis for axis, (row, column) in zip(axes, places, strict=True) if row == deepest[column]]
@@ -200,39 +200,39 @@ def leftmost(axes: Sequence[Any]) -> list[Any]:
 
 
 def name_rows(axis: Any, names: Sequence[str]) -> None:
-    """Names down the left side, first on top."""
+    """Writes names down the left side, the first on top."""
     axis.set_yticks(range(len(names)), [short(name) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
 def legend_below(figure: Any, axis: Any, columns: int = 3) -> None:
-    """One legend for the whole figure, under it: of one panel, or of several that do not all show the same."""
-    panels = [one.get_legend_handles_labels() for one in (axis if isinstance(axis, list) else [axis])]
-    found = {label: handle for panel in panels for handle, label in zip(*panel, strict=True)}
-    handles, labels = list(found.values()), list(found)
+    """Draws one legend under the whole figure, for one panel or for several with different series."""
+    panels = [part.get_legend_handles_labels() for part in (axis if isinstance(axis, list) else [axis])]
+    handle_of = {label: handle for panel in panels for handle, label in zip(*panel, strict=True)}
+    handles, labels = list(handle_of.values()), list(handle_of)
     room = figure.get_size_inches()[0] / WIDTH
     fitting = int(60 * room) // (6 + max(len(label) for label in labels))  # characters of a line; six for the sample
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(round(columns * room), fitting)))
 
 
 def save(figure: Any, stem: Path) -> list[Path]:
-    """Writes PNG, SVG and PDF."""
+    """Writes the figure as PNG, SVG and PDF."""
     return [write_figure(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in FORMATS]
 
 
 def format_of(path: str | Path) -> str:
-    """The format that a file's suffix names; asked before anything is computed."""
+    """The format of a file by its suffix; called before anything is computed."""
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        known = ", ".join(f".{one}" for one in FORMATS)
-        raise TiltmeterError(f"{path}: a figure is written as {known}; name a file that ends in one of them.")
+        known = ", ".join(f".{known_format}" for known_format in FORMATS)
+        raise TiltmeterError(f"{path}: a figure can be written as {known}. Give a file name that ends in one of these.")
     if Path(path).is_dir():
-        raise TiltmeterError(f"{path} is a folder; name a file.")
+        raise TiltmeterError(f"{path} is a folder. Give a file name.")
     return suffix
 
 
 def write_figure(figure: Any, path: str | Path) -> Path:
-    """Writes one file, in the format of its suffix, without dates: the same figure is the same file."""
+    """Writes one file in the format of its suffix, without dates, so that equal figures give equal files."""
     kind = format_of(path)
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     with house_style():

@@ -1,7 +1,7 @@
-"""Families: the kinds of questions one can ask a model. One folder each, behind one seam (`kit/seam.py`).
+"""Families: the kinds of questions that a model is asked. One folder each, with one common interface (`kit/seam.py`).
 
-Everything that differs between families lives in the family's own folder; everything else is one loop that does not know
-which family it runs. Other packages add theirs through the entry point `tiltmeter.families`.
+Everything that differs between families is in the family's own folder; everything else is one loop that is the same for
+all families. Other packages add theirs through the entry point `tiltmeter.families`.
 """
 
 from __future__ import annotations

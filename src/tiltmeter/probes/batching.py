@@ -1,4 +1,4 @@
-"""How many tokens go into one batch: as told, or found out."""
+"""How many tokens go into one batch: as the user set it, or measured."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ CPU_TOKENS = 4096
 GPU_TOKENS = 2**16
 GPU_TOKENS_MOST = 2**17
 BATCH_COST = {"cpu": 128, "fp32": 3_000, "fast": 12_000}
-"""What starting one batch costs, in tokens that could have been computed meanwhile: padding is worth less than this.
-A GPU computes several times as many in the faster precisions, while Python starts batches no faster."""
+"""The cost of starting one batch, in tokens that could have been computed meanwhile. Padding pays off up to this cost.
+A GPU computes several times as many tokens in the faster precisions, while Python starts batches no faster."""
 ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
-"""Attention weights held at once when they are asked for: layers × heads × width² a sequence."""
+"""The most attention weights held at once: layers × heads × width² per sequence."""
 
 
 class TokenBudget:
-    """Tokens per batch. `auto` doubles on a GPU while batches fit; out of memory halves it, whoever set it."""
+    """Tokens per batch. `auto` doubles it on a GPU while batches fit. Running out of memory halves it, auto or not."""
 
     def __init__(self, model: LanguageModel | Encoder, batch_tokens: int | str = "auto") -> None:
         on_gpu = model.device != "cpu"
@@ -32,11 +32,11 @@ class TokenBudget:
             self.tokens = self.most = _positive(batch_tokens)
 
     def cuts(self, lengths: NDArray[np.int64], attention: bool) -> list[int]:
-        """Sizes of the batches that cost least, padding and starting them together. The sequences come longest first.
+        """Sizes of the batches with the least total cost of padding and starting. The sequences come longest first.
 
         Exact, by dynamic programming over the distinct lengths: `best[n]` is the cost of the n longest kinds.
         """
-        widths, counts = (found[::-1] for found in np.unique(lengths, return_counts=True))
+        widths, counts = (array[::-1] for array in np.unique(lengths, return_counts=True))
         upto = np.concatenate([[0], np.cumsum(counts)])
         most = np.array([self._most(int(width), attention) for width in widths])
         best, begin = np.zeros(len(upto)), np.zeros(len(upto), dtype=np.int64)
@@ -60,11 +60,11 @@ class TokenBudget:
         return max(1, size)
 
     def fitted(self) -> None:
-        """A batch went through: try a larger one next."""
+        """Records that a batch fitted into memory, so that a larger one is tried next."""
         self.tokens = min(self.tokens * 2, self.most)
 
     def failed(self, width: int, size: int) -> None:
-        """Out of memory: halve, and stay below from now on."""
+        """Records that a batch did not fit: halves the size and keeps it below from now on."""
         if size == 1:
             raise TiltmeterError(
                 f"One sequence of {width} tokens does not fit into memory. Use a smaller model, --precision bf16, "
@@ -74,7 +74,7 @@ class TokenBudget:
 
 
 def _even(n: int, most: int) -> list[int]:
-    """n in as few parts as the limit allows, nearly equal."""
+    """n divided into as few, nearly equal, parts as the limit allows."""
     parts = -(-n // most)
     return [n // parts + (part < n % parts) for part in range(parts)]
 
@@ -85,11 +85,11 @@ def _positive(value: int | str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise TiltmeterError(f"--batch-tokens is 'auto' or a number of tokens, not '{value}'.")
+        raise TiltmeterError(f"--batch-tokens must be 'auto' or a number of tokens, not '{value}'.")
     return number
 
 
 def check_batch_tokens(value: int | str) -> None:
-    """Refuses what is neither 'auto' nor a number."""
+    """Raises an error if the value is neither 'auto' nor a number."""
     if value != "auto":
         _positive(value)

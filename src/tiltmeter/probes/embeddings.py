@@ -1,4 +1,4 @@
-"""The embeddings probe: passages and a model to vectors; batched, sorted by length, each sequence forwarded once, cached."""
+"""The embeddings probe: a model's vectors of passages. Batched, sorted by length, each sequence forwarded once, cached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAVE_EVERY = 1024
 
 @dataclass(frozen=True)
 class Vectors:
-    """One row per passage, not a number where there is none; `reasons` says why not."""
+    """One row per passage, NaN where there is no vector; `reasons` says why."""
 
     rows: Rows
     reasons: dict[int, str]
@@ -65,12 +65,12 @@ class EmbeddingProbe:
         return self.pooling.name if self.layer == -1 else f"{self.pooling.name}@{self.layer}"
 
     def vectors(self, passages: Sequence[Passage], advance: Advance | None = None) -> Vectors:
-        """The vector of every passage: from the cache where it is there, from the model where it is not."""
+        """The vector of every passage, from the cache or else from the model."""
         advance = advance or (lambda _: None)
-        keys = [key_of(one.text, one.span if self.pooling.of_word else None) for one in passages]
+        keys = [key_of(passage.text, passage.span if self.pooling.of_word else None) for passage in passages]
         known = self.cache.load(keys)
         self.reused += len(known)
-        missing = {key: one for key, one in zip(keys, passages, strict=True) if key not in known}
+        missing = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in known}
         advance(len(passages) - len(missing))
         asked, reasons = self._plan(missing)
         advance(len(reasons))
@@ -80,24 +80,22 @@ class EmbeddingProbe:
         for at, key in enumerate(keys):
             if key in known:
                 rows[at] = known[key]
-        said = {at: reasons[key] for at, key in enumerate(keys) if key in reasons}
-        return Vectors(rows, said | no_direction(rows, said))
+        unusable = {at: reasons[key] for at, key in enumerate(keys) if key in reasons}
+        return Vectors(rows, unusable | no_direction(rows, unusable))
 
     def _plan(self, passages: dict[int, Passage]) -> tuple[list[Asked], dict[int, str]]:
         tokens = self.encoder.tokens
         if self.pooling.of_word and not tokens.tokenizer.is_fast:
-            raise TiltmeterError(
-                f"{self.pooling.name} needs a fast tokenizer, and that of {self.encoder.name} is a slow one."
-            )
-        encoded = tokens.encode([one.text for one in passages.values()], offsets=self.pooling.of_word)
+            raise TiltmeterError(f"{self.pooling.name} needs a fast tokenizer, and {self.encoder.name} has a slow one.")
+        encoded = tokens.encode([passage.text for passage in passages.values()], offsets=self.pooling.of_word)
         asked: list[Asked] = []
         reasons: dict[int, str] = {}
-        for (key, passage), one in zip(passages.items(), encoded, strict=True):
-            found = self._positions(passage, one)
-            if isinstance(found, str):
-                reasons[key] = found
+        for (key, passage), text in zip(passages.items(), encoded, strict=True):
+            positions = self._positions(passage, text)
+            if isinstance(positions, str):
+                reasons[key] = positions
             else:
-                asked.append(Asked(key, one.ids, found))
+                asked.append(Asked(key, text.ids, positions))
         return asked, reasons
 
     def _positions(self, passage: Passage, encoded: Encoded) -> tuple[int, ...] | str:
@@ -107,10 +105,10 @@ class EmbeddingProbe:
         return positions_of(self.pooling, encoded, passage.span)
 
     def _forward(self, asked: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
-        """Batches, longest first; what is finished is stored also when something stops us."""
+        """Forwards batches, longest first. What is finished is stored even if the run is interrupted."""
         groups: dict[tuple[int, ...], list[Asked]] = {}
-        for one in asked:  # a sentence with two stimuli is forwarded once
-            groups.setdefault(one.ids, []).append(one)
+        for passage in asked:  # a sentence with two stimuli is forwarded once
+            groups.setdefault(passage.ids, []).append(passage)
         ordered = sorted(groups.values(), key=lambda group: -len(group[0].ids))
         self.encoder.check_ids(np.array(sorted(set(chain.from_iterable(groups))), dtype=np.int64))
         lengths = np.array([len(group[0].ids) for group in ordered], dtype=np.int64)
@@ -141,7 +139,7 @@ class EmbeddingProbe:
 
 
 class StaticProbe:
-    """The same question to static vectors: a passage is a word, and what is not in the vocabulary is missing."""
+    """Gives static vectors: a passage is a word, and words that are not in the vocabulary are missing."""
 
     label = "static"
 
@@ -151,30 +149,30 @@ class StaticProbe:
 
     def vectors(self, passages: Sequence[Passage], advance: Advance | None = None) -> Vectors:
         """The vector of every passage's text."""
-        found = self.encoder.lookup([one.text for one in passages])
-        width = len(next(iter(found.values()))) if found else 1
+        known = self.encoder.lookup([passage.text for passage in passages])
+        width = len(next(iter(known.values()))) if known else 1
         rows = np.full((len(passages), width), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
-        for at, one in enumerate(passages):
-            if one.text not in found:
-                reasons[at] = "a static vector is for a word" if " " in one.text else "not in the vocabulary"
+        for at, passage in enumerate(passages):
+            if passage.text not in known:
+                reasons[at] = "a static vector is for a word" if " " in passage.text else "not in the vocabulary"
             else:
-                rows[at] = found[one.text]
+                rows[at] = known[passage.text]
         if advance:
             advance(len(passages))
         return Vectors(rows, reasons | no_direction(rows, reasons))
 
 
 def no_direction(rows: Rows, known: Collection[int]) -> dict[int, str]:
-    """Why a row points nowhere, if that is not known yet; a row of zeros becomes not a number, as others that miss."""
+    """Reasons why rows have no direction, if not known yet. Such rows, zeros included, become NaN in place."""
     zero = ~np.any(rows, axis=1)
     odd = zero | ~np.isfinite(rows).all(axis=1)
     rows[odd] = np.nan
-    said = {
-        at: "a zero vector" if zero[at] else "a vector with what is not a finite number"
+    reasons = {
+        at: "a zero vector" if zero[at] else "a vector with values that are not finite"
         for at in np.flatnonzero(odd).tolist()
     }
-    return {at: why for at, why in said.items() if at not in known}
+    return {at: why for at, why in reasons.items() if at not in known}
 
 
 def _batch(groups: Sequence[Sequence[Asked]], pad: int) -> PoolBatch:
@@ -184,7 +182,7 @@ def _batch(groups: Sequence[Sequence[Asked]], pad: int) -> PoolBatch:
     ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.fromiter(
         chain.from_iterable(group[0].ids for group in groups), dtype=np.int64
     )
-    flat = [(row, one.positions) for row, group in enumerate(groups) for one in group]
+    flat = [(row, passage.positions) for row, group in enumerate(groups) for passage in group]
     counts = np.array([len(positions) for _, positions in flat], dtype=np.int64)
     return PoolBatch(
         ids=ids,

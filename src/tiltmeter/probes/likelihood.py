@@ -1,4 +1,4 @@
-"""The likelihood probe: items and a model to a table of token observations, one shared pass for all views asked."""
+"""The likelihood probe: gives a table of token observations of items, with one shared pass for all views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from tiltmeter.benchmarks import Item
 from tiltmeter.models import Batch, LanguageModel, Pending
 from tiltmeter.probes.batching import TokenBudget
-from tiltmeter.probes.observations import Found, Replies, finished_table, part_table, unasked_table
+from tiltmeter.probes.observations import Collected, Replies, finished_table, part_table, unasked_table
 from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.sentences import Sentence, tokenise
@@ -40,20 +40,20 @@ class Block:
 
 @dataclass
 class OpenBlock:
-    """A block in work: what is known, what could not be asked, and which batches each view came from."""
+    """A block in progress: what is known, what could not be asked, and which batches each view came from."""
 
     number: int
     items: Sequence[Item]
     tables: dict[str, pa.Table]
     views: Sequence[View]
-    found: Found | None = None
+    collected: Collected | None = None
     unasked: dict[int, list[Unasked]] = field(default_factory=dict)
     batches: set[tuple[int, str]] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
 class Running:
-    """A pass on its way, and where its answer goes."""
+    """A pass that is still running, and where its answer is stored."""
 
     block: OpenBlock
     answers: Replies
@@ -84,7 +84,7 @@ class LikelihoodProbe:
         self.running: deque[Running] = deque()
 
     def observe(self, items: Sequence[Item], views: Sequence[str]) -> Iterator[Block]:
-        """Block by block: from the cache where it is there, from the model where it is not.
+        """Observations block by block, from the cache or else from the model.
 
         A block is planned while a GPU still works on the one before it.
         """
@@ -99,7 +99,7 @@ class LikelihoodProbe:
             yield self._close(before)
 
     def _open(self, number: int, items: Sequence[Item], names: Sequence[str]) -> OpenBlock:
-        """Finds what is known of a block and starts on the rest."""
+        """Loads what is known of a block and starts asking for the rest."""
         tables = {name: self.cache.load_block(name, number) for name in names}
         known = {name: table for name, table in tables.items() if table is not None}
         self.work.reused.update(*(batches_of(table) for table in known.values()))
@@ -109,12 +109,12 @@ class LikelihoodProbe:
             self.advance(len(items))
             return block
         sentences = tokenise(self.model, items, self.alignment)
-        block.found = found = Found(items, sentences, views, self.model.tokens)
+        block.collected = collected = Collected(items, sentences, views, self.model.tokens)
         for batch, part in self.cache.load_parts(number).items():
-            for view in found.add_part(part):
+            for view in collected.add_part(part):
                 self.work.reused.add(batch)
                 block.batches.add((view, batch))
-        queries, block.unasked = self._ask(sentences, views, found)
+        queries, block.unasked = self._ask(sentences, views, collected)
         plans = {
             attention: make_plan(wanted, self.model.tokens.mask_id or 0)
             for attention in (False, True)
@@ -130,19 +130,19 @@ class LikelihoodProbe:
         return block
 
     def _close(self, block: OpenBlock) -> Block:
-        """Waits for what is still running, and stores the block's views whole."""
-        if block.found is None:
+        """Waits for what is still running, and stores the finished views of the block."""
+        if block.collected is None:
             return Block(block.items, block.tables)
         self._collect(leave=0, of=block)
         for n, view in enumerate(block.views):
-            table = finished_table(n, block.found, unasked_table(block.unasked[n], n, block.found))
+            table = finished_table(n, block.collected, unasked_table(block.unasked[n], n, block.collected))
             block.tables[view.name] = table
             self.cache.save_block(view.name, block.number, table, {name for at, name in block.batches if at == n})
         self.cache.drop_parts(block.number)
         return Block(block.items, block.tables)
 
     def _ask(
-        self, sentences: Sequence[Sentence], views: Sequence[View], found: Found
+        self, sentences: Sequence[Sentence], views: Sequence[View], collected: Collected
     ) -> tuple[dict[int, list[Query]], dict[int, list[Unasked]]]:
         """Per view, the queries still to be answered, and the sentences that cannot be asked."""
         reasons = [self._reason(len(sentence.content), len(sentence.ids)) for sentence in sentences]
@@ -160,7 +160,7 @@ class LikelihoodProbe:
                     unasked[number].append(query)
                 elif len(query.ids) > most:  # the BOS, or a longer fill, may be too much
                     unasked[number].append(Unasked(query.sentence, self._reason(1, len(query.ids)) or ""))
-                elif rest := found.remaining(number, query):
+                elif rest := collected.remaining(number, query):
                     queries[number].append(rest)
         return queries, unasked
 
@@ -173,9 +173,9 @@ class LikelihoodProbe:
 
     def _run(self, block: OpenBlock, plan: Plan, attention: bool, share: float) -> None:
         """Forwards a plan's sequences in batches; each batch is stored as soon as it is answered."""
-        assert block.found is not None
+        assert block.collected is not None
         self.work.duplicates += plan.n_asked - len(plan)
-        answers = block.found.answers_for(plan)
+        answers = block.collected.answers_for(plan)
 
         def begin(span: Span) -> Running:
             batch, reads = plan.batch(span.first, span.size, self.model.tokens.pad_id, attention)
@@ -187,23 +187,25 @@ class LikelihoodProbe:
             self._collect(leave=RUNNING_AT_ONCE if self.model.device != "cpu" else 0)
 
     def _collect(self, leave: int, of: OpenBlock | None = None) -> None:
-        """Takes in answers, oldest first, until only so many passes are left running (of that block)."""
+        """Stores answers, oldest first, until only `leave` passes (of that block) are still running."""
         while len(self.running) > leave and (of is None or self.running[0].block is of):
-            one = self.running.popleft()
-            assert one.block.found is not None
-            one.answers.put(one.reads, one.pending.answer())
+            oldest = self.running.popleft()
+            assert oldest.block.collected is not None
+            oldest.answers.put(oldest.reads, oldest.pending.answer())
             name = uuid.uuid4().hex[:12]
-            one.block.batches.update((int(view), name) for view in np.unique(one.answers.reads.view[one.reads]))
+            oldest.block.batches.update((int(view), name) for view in np.unique(oldest.answers.reads.view[oldest.reads]))
             self.work.computed.add(name)
-            self.work.sequences += len(one.batch.lengths)
+            self.work.sequences += len(oldest.batch.lengths)
             if self.cache.folder:
-                self.cache.save_part(one.block.number, name, part_table(one.answers, one.reads, one.block.found))
-            self.advance(one.share * int(one.batch.lengths.sum()))
+                self.cache.save_part(
+                    oldest.block.number, name, part_table(oldest.answers, oldest.reads, oldest.block.collected)
+                )
+            self.advance(oldest.share * int(oldest.batch.lengths.sum()))
 
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Planning makes very many small tuples and no cycles; looking for cycles among them would stop it again and again."""
+    """Pauses garbage collection: planning makes very many small tuples and no cycles, so collecting would only slow it."""
     was_on = gc.isenabled()
     gc.disable()
     try:

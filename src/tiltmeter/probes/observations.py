@@ -40,7 +40,7 @@ class Replies:
             self.attention[reads] = answer.received
 
 
-class Found:
+class Collected:
     """What is known so far about one block of items: parts of an earlier, interrupted run, and new answers."""
 
     def __init__(
@@ -51,10 +51,10 @@ class Found:
         tokens: Tokenization,
     ) -> None:
         self.items, self.sentences, self.views, self.tokens = items, sentences, views, tokens
-        self.numbers = {(items[one.item].id, one.role): n for n, one in enumerate(sentences)}
-        self.roles = list(dict.fromkeys(one.role for one in sentences))
-        self.item_of = np.array([one.item for one in sentences], dtype=np.int64)
-        self.role_of = np.array([self.roles.index(one.role) for one in sentences], dtype=np.int64)
+        self.numbers = {(items[sentence.item].id, sentence.role): n for n, sentence in enumerate(sentences)}
+        self.roles = list(dict.fromkeys(sentence.role for sentence in sentences))
+        self.item_of = np.array([sentence.item for sentence in sentences], dtype=np.int64)
+        self.role_of = np.array([self.roles.index(sentence.role) for sentence in sentences], dtype=np.int64)
         self.content, self.modified = _marks(sentences)
         self._done: set[tuple[int, int, int]] = set()
         self.parts: list[pa.Table] = []
@@ -73,42 +73,42 @@ class Found:
         return query._replace(columns=columns, tokens=tokens, positions=positions)
 
     def add_part(self, part: pa.Table) -> set[int]:
-        """Takes in what a finished batch left behind; gives the numbers of our views that it is about."""
+        """Adds the stored table of a finished batch, and returns the numbers of the views in it."""
         number = {view.name: n for n, view in enumerate(self.views)}
         rows = part.select(["view", "item", "role", "position"]).to_pydict()
-        ours = [
+        answered = [
             (number[view], self.numbers[item, role], position)
             for view, item, role, position in zip(*rows.values(), strict=True)
             if view in number
         ]
-        self._done.update(ours)
+        self._done.update(answered)
         self.parts.append(part)
-        return {view for view, *_ in ours}
+        return {view for view, *_ in answered}
 
     def answers_for(self, plan: Plan) -> Replies:
-        """Room for a plan's answers."""
+        """Empty arrays for a plan's answers."""
         n = len(plan.reads.view)
         logprob, block, attention = (np.full(n, np.nan, dtype=np.float32) for _ in range(3))
         self.answers.append(Replies(plan.reads, logprob, np.zeros(n, dtype=np.int64), block, attention))
         return self.answers[-1]
 
 
-def part_table(answers: Replies, reads: slice, found: Found) -> pa.Table:
-    """The rows that one batch answered, of whatever views."""
-    return _table(answers, np.arange(reads.start, reads.stop), found)
+def part_table(answers: Replies, reads: slice, collected: Collected) -> pa.Table:
+    """The rows that one batch answered, of all views."""
+    return _table(answers, np.arange(reads.start, reads.stop), collected)
 
 
-def finished_table(view: int, found: Found, unasked: pa.Table) -> pa.Table:
+def finished_table(view: int, collected: Collected, unasked: pa.Table) -> pa.Table:
     """All rows of one view, in the order of items, roles and positions."""
-    name = found.views[view].name
-    new = [_table(one, np.flatnonzero(one.reads.view == view), found) for one in found.answers]
-    old = [part.filter(pa.compute.equal(part["view"].cast(pa.string()), name)) for part in found.parts]
+    name = collected.views[view].name
+    new = [_table(replies, np.flatnonzero(replies.reads.view == view), collected) for replies in collected.answers]
+    old = [part.filter(pa.compute.equal(part["view"].cast(pa.string()), name)) for part in collected.parts]
     pieces = [piece for piece in (*(part.cast(OBSERVATIONS) for part in old), *new, unasked) if len(piece)]
     if len(pieces) == 1:
         return pieces[0]  # in order already
     table = pa.concat_tables(pieces or [unasked])
     keys = zip(table["item"].to_pylist(), table["role"].to_pylist(), strict=True)
-    sentence = np.array([found.numbers[key] for key in keys], dtype=np.int64)
+    sentence = np.array([collected.numbers[key] for key in keys], dtype=np.int64)
     position = table["position"].to_numpy()
     order = np.lexsort((position, sentence))
     first = np.ones(len(order), dtype=bool)  # two processes at the same work may have answered the same
@@ -116,9 +116,9 @@ def finished_table(view: int, found: Found, unasked: pa.Table) -> pa.Table:
     return table.unify_dictionaries().take(order[first]).combine_chunks()
 
 
-def unasked_table(unasked: Sequence[Unasked], view: int, found: Found) -> pa.Table:
+def unasked_table(unasked: Sequence[Unasked], view: int, collected: Collected) -> pa.Table:
     """One row for each sentence that could not be asked, with the reason."""
-    reason = {one.sentence: one.reason for one in unasked}
+    reason = {entry.sentence: entry.reason for entry in unasked}
     sentence = np.array(sorted(reason), dtype=np.int64)
     n = len(sentence)
     nothing = np.full(n, np.nan, dtype=np.float32)
@@ -134,37 +134,39 @@ def unasked_table(unasked: Sequence[Unasked], view: int, found: Found) -> pa.Tab
         np.full(n, -1, dtype=np.int64),
         np.full(n, -1, dtype=np.int64),
         values,
-        found,
+        collected,
     )
-    reasons = pa.array([reason[one] for one in sentence], pa.string()).dictionary_encode()
+    reasons = pa.array([reason[number] for number in sentence], pa.string()).dictionary_encode()
     return table.set_column(table.schema.get_field_index("reason"), OBSERVATIONS.field("reason"), reasons)
 
 
-def _table(answers: Replies, rows: Ints, found: Found) -> pa.Table:
+def _table(answers: Replies, rows: Ints, collected: Collected) -> pa.Table:
     reads = answers.reads
     rows = rows[np.lexsort((reads.position[rows], reads.sentence[rows]))]
     values: dict[str, NDArray[Any]] = {
         name: getattr(answers, name)[rows] for name in ("logprob", "rank", "block", "attention")
     }
-    return _columns(reads.sentence[rows], reads.view[rows], reads.position[rows], reads.token[rows], values, found)
+    return _columns(reads.sentence[rows], reads.view[rows], reads.position[rows], reads.token[rows], values, collected)
 
 
 def _columns(
-    sentence: Ints, view: Ints, position: Ints, token: Ints, values: dict[str, NDArray[Any]], found: Found
+    sentence: Ints, view: Ints, position: Ints, token: Ints, values: dict[str, NDArray[Any]], collected: Collected
 ) -> pa.Table:
     ids, spelling = np.unique(token, return_inverse=True)
-    strings = found.tokens.token_strings([max(int(one), 0) for one in ids])
-    fills = np.array([one.needs_context for one in found.views], dtype=bool)[view]  # positions count in the fill there
+    strings = collected.tokens.token_strings([max(int(token_id), 0) for token_id in ids])
+    fills = np.array([shown.needs_context for shown in collected.views], dtype=bool)[
+        view
+    ]  # positions count in the fill there
     at = np.where(fills, 0, np.maximum(position, 0))
     columns = [
-        _words(found.item_of[sentence], [item.id for item in found.items]),
-        _words(found.role_of[sentence], found.roles),
-        _words(view, [one.name for one in found.views]),
+        _words(collected.item_of[sentence], [item.id for item in collected.items]),
+        _words(collected.role_of[sentence], collected.roles),
+        _words(view, [shown.name for shown in collected.views]),
         pa.array(position, pa.int32()),
         _words(spelling, strings),
         pa.array(token, pa.int32()),
-        pa.array(~found.content[sentence, at] & ~fills),
-        pa.array(found.modified[sentence, at] | fills),
+        pa.array(~collected.content[sentence, at] & ~fills),
+        pa.array(collected.modified[sentence, at] | fills),
         pa.array(values["logprob"]),
         pa.array(values["rank"], pa.int32()),
         pa.array(values["attention"]),
@@ -176,11 +178,11 @@ def _columns(
 
 def _marks(sentences: Sequence[Sentence]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which positions are content, and which of those are modified, as sentence × position tables."""
-    width = max((len(one.ids) for one in sentences), default=0) + 1
+    width = max((len(sentence.ids) for sentence in sentences), default=0) + 1
     content, modified = (np.zeros((len(sentences), width), dtype=bool) for _ in range(2))
-    for row, one in enumerate(sentences):
-        content[row, list(one.content)] = True
-        modified[row, list(one.modified)] = True
+    for row, sentence in enumerate(sentences):
+        content[row, list(sentence.content)] = True
+        modified[row, list(sentence.modified)] = True
     return content, modified
 
 

@@ -1,4 +1,4 @@
-"""The one batch loop: sequences in batches, longest first; what does not fit into memory is tried again in smaller ones."""
+"""The one batch loop: sequences in batches, longest first. A batch that does not fit into memory is split and retried."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Plan:
 
 
 def make_plan(queries: Mapping[int, Sequence[Query]], mask_id: int) -> Plan:
-    """Pools the queries of several views, by the views' numbers. The same sequence is forwarded once, whoever asks."""
+    """Pools the queries of several views, by the views' numbers. Equal sequences are forwarded once."""
     pooled = [query for of_view in queries.values() for query in of_view]
     ids, lengths = _flat(query.ids for query in pooled), _sizes(query.ids for query in pooled)
     columns, counts = _flat(query.columns for query in pooled), _sizes(query.columns for query in pooled)
@@ -115,7 +115,7 @@ def make_plan(queries: Mapping[int, Sequence[Query]], mask_id: int) -> Plan:
 def _unique(ids: Ints, start: Ints, lengths: Ints, query_of: Ints, masked: Ints, mask_id: int) -> tuple[Ints, Ints]:
     """One of each distinct sequence, and for every sequence which of those it equals.
 
-    Sequences are told apart by 128-bit fingerprints: sums of random weights by position, so that masking a column
+    Sequences are distinguished by 128-bit fingerprints: sums of random weights by position, so that masking a column
     changes a fingerprint by one term and no sequence needs to be written out.
     """
     rng = np.random.default_rng(0)

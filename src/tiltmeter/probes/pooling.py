@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Passage:
-    """A text, and for the poolings of a word the characters where it stands."""
+    """A text, and for poolings of a word the characters where that word is."""
 
     text: str
     span: Span | None = None
@@ -21,7 +21,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Pooling:
-    """A way to one vector. `of_word`: it reads the sub-tokens of the passage's word alone."""
+    """A way to make one vector of a text. `of_word`: only the sub-tokens of the passage's word are averaged."""
 
     name: str
     what: str
@@ -29,10 +29,10 @@ class Pooling:
     of_word: bool = False
 
 
-# Each is given all positions and those of the content (or of the word), and gives those that are averaged.
+# Each function takes all positions and those of the content (or of the word), and returns those that are averaged.
 POOLINGS = {
-    one.name: one
-    for one in (
+    pooling.name: pooling
+    for pooling in (
         Pooling("cls", "the special token in front", lambda every, content: every[:1]),
         Pooling("mean", "all positions, special tokens included (bias-bench)", lambda every, content: every),
         Pooling("mean_content", "all positions but special tokens", lambda every, content: content),
@@ -55,7 +55,7 @@ def find_pooling(name: str) -> Pooling:
 
 
 def positions_of(pooling: Pooling, encoded: Encoded, span: Span | None) -> tuple[int, ...] | str:
-    """The positions to average, or why there are none."""
+    """The positions to average, or the reason why there are none."""
     every = tuple(range(len(encoded.ids)))
     if not encoded.content:
         return "no tokens besides special ones"

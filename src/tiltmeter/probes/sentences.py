@@ -36,17 +36,21 @@ def tokenise(model: LanguageModel, items: Sequence[Item], alignment: str = "auto
     for number, item in enumerate(items):
         roles = {role: next(encoded) for role in item.texts}
         modified = modified_positions(item, roles, alignment)
-        for role, one in roles.items():
-            sentences.append(Sentence(number, role, item.texts[role], item.context, one.ids, one.content, modified[role]))
+        for role, encoded_text in roles.items():
+            sentences.append(
+                Sentence(
+                    number, role, item.texts[role], item.context, encoded_text.ids, encoded_text.content, modified[role]
+                )
+            )
     return sentences
 
 
 def modified_positions(item: Item, roles: dict[str, Encoded], alignment: str) -> dict[str, frozenset[int]]:
     """M of each role: the fill of the BLANK where a context names one, else what differs from the other sentence."""
-    if alignment == "auto" and item.context and all(one.offsets is not None for one in roles.values()):
+    if alignment == "auto" and item.context and all(encoded.offsets is not None for encoded in roles.values()):
         spans = {role: fill_span(item.context, item.texts[role]) for role in roles}
         if all(spans.values()):
-            return {role: _overlapping(one, spans[role] or (0, 0)) for role, one in roles.items()}
+            return {role: _overlapping(encoded, spans[role] or (0, 0)) for role, encoded in roles.items()}
     stereo = roles["stereo"]
     modified = {}
     modified["stereo"], modified["anti"] = differing(stereo, roles["anti"])
@@ -60,9 +64,9 @@ def differing(a: Encoded, b: Encoded) -> tuple[frozenset[int], frozenset[int]]:
 
     The order matters to difflib; a is the stereotypical sentence, as in the reference implementations.
     """
-    one = _one_substitution(a.ids, b.ids)
-    if one is not None:
-        return frozenset((one,)), frozenset((one,))
+    position = _one_substitution(a.ids, b.ids)
+    if position is not None:
+        return frozenset((position,)), frozenset((position,))
     rest_a, rest_b = set(a.content), set(b.content)
     for block in SequenceMatcher(None, a.ids, b.ids).get_matching_blocks():
         rest_a.difference_update(range(block.a, block.a + block.size))
@@ -71,15 +75,15 @@ def differing(a: Encoded, b: Encoded) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _one_substitution(a: tuple[int, ...], b: tuple[int, ...]) -> int | None:
-    """The one position at which two sequences of equal length differ, where difflib is bound to say just that.
+    """The only position at which two sequences of equal length differ, where difflib is certain to give the same.
 
-    Most pairs are of this kind, and difflib takes longer over them than all the rest of planning. It is bound to find
-    the shared beginning and end if no two neighbouring tokens of a stand anywhere else in b, and the tokens beside the
-    difference have no part in it.
+    Most pairs are of this kind, and difflib takes longer for them than all the rest of planning. It is certain to find
+    the shared beginning and end if no two neighbouring tokens of a are anywhere else in b, and the tokens beside the
+    difference are not part of it.
     """
     if len(a) != len(b):
         return None
-    differences = [position for position, (ours, theirs) in enumerate(zip(a, b, strict=True)) if ours != theirs]
+    differences = [position for position, (in_a, in_b) in enumerate(zip(a, b, strict=True)) if in_a != in_b]
     if len(differences) != 1 or not 0 < differences[0] < len(a) - 1 or len(a) < 5:
         return None
     at = differences[0]

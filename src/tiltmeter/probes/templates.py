@@ -23,11 +23,11 @@ GROUP, ATTRIBUTE = "{group}", "{attribute}"
 
 
 SAVE_EVERY = 2048
-"""Queries; those of one sequence stand together, so that a pass serves them all."""
+"""Queries between two writes to the cache. Those of one sequence are neighbours, so that one pass answers them all."""
 
 
 class TemplateProbe:
-    """Asks one model for the log-probabilities that many queries read."""
+    """Asks one model for the log-probabilities of many queries."""
 
     def __init__(self, model: LanguageModel, cache_root: Path | None = None, *, batch_tokens: int | str = "auto") -> None:
         self.model = model
@@ -42,18 +42,20 @@ class TemplateProbe:
         """For every query, one log-probability per column. Queries are numbered by their `sentence`."""
         advance = advance or (lambda _: None)
         keys = [tuple(key_of(q.ids, at, token) for at, token in zip(q.columns, q.tokens, strict=True)) for q in queries]
-        known = {key: float(row[0]) for key, row in self.cache.load([key for some in keys for key in some]).items()}
+        known = {key: float(row[0]) for key, row in self.cache.load([key for of_query in keys for key in of_query]).items()}
         self.reused += len(known)
-        # The prior of a template stands behind every group: asked once, counted as often as it stands there.
-        asked = Counter(some for some in keys if any(key not in known for key in some))
+        # The prior of a template is the same for every group: asked once, counted as often as it occurs.
+        asked = Counter(of_query for of_query in keys if any(key not in known for key in of_query))
         advance(len(queries) - asked.total())
-        missing = sorted({some: q for q, some in zip(queries, keys, strict=True) if some in asked}.items(), key=_by_length)
+        missing = sorted(
+            {of_query: q for q, of_query in zip(queries, keys, strict=True) if of_query in asked}.items(), key=_by_length
+        )
         for first in range(0, len(missing), SAVE_EVERY):  # what is read is stored before more is asked
             part = missing[first : first + SAVE_EVERY]
             numbered = [q._replace(sentence=n, positions=tuple(range(len(q.columns)))) for n, (_, q) in enumerate(part)]
             known |= self._ask(make_plan({0: numbered}, self.tokens.mask_id or 0), numbered)
-            advance(sum(asked[some] for some, _ in part))
-        return [np.array([known[key] for key in some]) for some in keys]
+            advance(sum(asked[of_query] for of_query, _ in part))
+        return [np.array([known[key] for key in of_query]) for of_query in keys]
 
     def _ask(self, plan: Plan, queries: Sequence[Query]) -> dict[int, float]:
         self.model.check_ids(plan.ids)
@@ -62,31 +64,31 @@ class TemplateProbe:
         for reads, answer in in_batches(self.model, plan, self.budget, self.work, lambda batch, _: self.model.read(batch)):
             for n, at, value in zip(plan.reads.sentence[reads], plan.reads.position[reads], answer.logprob, strict=True):
                 values[n][at] = value
-        found = {
+        logprobs = {
             key_of(q.ids, at, token): float(value)
-            for q, some in zip(queries, values, strict=True)
-            for at, token, value in zip(q.columns, q.tokens, some, strict=True)
+            for q, of_query in zip(queries, values, strict=True)
+            for at, token, value in zip(q.columns, q.tokens, of_query, strict=True)
         }
-        self.computed += len(found)
-        self.cache.save(list(found), np.array(list(found.values()), dtype=np.float32)[:, None])
-        return found
+        self.computed += len(logprobs)
+        self.cache.save(list(logprobs), np.array(list(logprobs.values()), dtype=np.float32)[:, None])
+        return logprobs
 
     def pieces(self, word: str, template: str, slot: str) -> tuple[int, ...]:
-        """The word's tokens as they would stand in that slot; empty if the vocabulary cannot spell it."""
+        """The word's tokens in that slot; empty if the vocabulary cannot spell it."""
         inside = template.index(slot) > 0 and self.tokens.byte_level  # such tokenizers keep the space in front
         ids = self._encode((" " if inside else "") + word, special=False)
         return () if self.tokens.tokenizer.unk_token_id in ids else ids
 
     def _encode(self, text: str, *, special: bool = True) -> tuple[int, ...]:
-        """Ids of a text, remembered: every group asks about the same attributes and priors."""
+        """Ids of a text, kept in memory: every group asks about the same attributes and priors."""
         if (text, special) not in self._ids:
             self._ids[text, special] = self.tokens.encode([text], special=special)[0].ids
         return self._ids[text, special]
 
     def masked(self, template: str, group: str | None, attribute: str | None, n_masks: int, read: str) -> Query | None:
-        """The template with words or masks (None) in its slots; `n_masks` stand in the slot that is read.
+        """A query: the template with words or masks (None) in its slots, and `n_masks` masks in the slot that is read.
 
-        No query where masks are lost in tokenising, or the text is too long.
+        None where masks are lost in tokenising, or the text is too long.
         """
         mask = str(self.tokens.tokenizer.mask_token)
         filled = {GROUP: group or mask, ATTRIBUTE: attribute or mask} | {read: mask * n_masks}
@@ -104,17 +106,17 @@ class TemplateProbe:
         return Query(0, ids, columns, (0,) * n_masks, tuple(range(n_masks)))
 
     def causal(self, template: str, group: str, attribute: str) -> Query | None:
-        """The template with both words in it, read from the attribute on. None if the attribute comes before the group."""
+        """A query: the template with both words, read from the attribute on. None if the attribute precedes the group."""
         start = template.replace(GROUP, group).index(ATTRIBUTE)
         if template.index(ATTRIBUTE) < template.index(GROUP):
             return None
         text = template.replace(GROUP, group).replace(ATTRIBUTE, attribute)
-        one = self.tokens.encode([text], special=False, offsets=True)[0]
-        if one.offsets is None or len(one.ids) > (self.tokens.max_length or len(one.ids)):
+        encoded = self.tokens.encode([text], special=False, offsets=True)[0]
+        if encoded.offsets is None or len(encoded.ids) > (self.tokens.max_length or len(encoded.ids)):
             return None
-        read = tuple(at for at in range(len(one.ids)) if one.offsets[at][1] > start)
-        ids = (self.tokens.bos_id or 0, *one.ids[:-1])
-        return Query(0, ids, read, tuple(one.ids[at] for at in read), read)
+        read = tuple(at for at in range(len(encoded.ids)) if encoded.offsets[at][1] > start)
+        ids = (self.tokens.bos_id or 0, *encoded.ids[:-1])
+        return Query(0, ids, read, tuple(encoded.ids[at] for at in read), read)
 
 
 def _by_length(asked: tuple[tuple[int, ...], Query]) -> tuple[int, tuple[int, ...]]:

@@ -52,55 +52,55 @@ class View:
 
 
 def unmasked(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
-    """Nothing is masked. Special tokens are read too (their accuracy is reported in one paper), and never scored."""
-    for number, one in enumerate(sentences):
-        everything = tuple(range(len(one.ids)))
-        yield Query(number, one.ids, everything, one.ids, everything)
+    """Nothing is masked. Special tokens are read too (one paper reports their accuracy), but never scored."""
+    for number, sentence in enumerate(sentences):
+        everything = tuple(range(len(sentence.ids)))
+        yield Query(number, sentence.ids, everything, sentence.ids, everything)
 
 
 def each(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
     """One content token is masked at a time."""
-    for number, one in enumerate(sentences):
-        golds = tuple(one.ids[position] for position in one.content)
-        yield Query(number, one.ids, one.content, golds, one.content, one_by_one=True)
+    for number, sentence in enumerate(sentences):
+        golds = tuple(sentence.ids[position] for position in sentence.content)
+        yield Query(number, sentence.ids, sentence.content, golds, sentence.content, one_by_one=True)
 
 
 def changed(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
     """All modified tokens are masked at once."""
-    for number, one in enumerate(sentences):
-        if one.modified:
-            yield _masked(number, one, tuple(sorted(one.modified)), tokens, block=True)
+    for number, sentence in enumerate(sentences):
+        if sentence.modified:
+            yield _masked(number, sentence, tuple(sorted(sentence.modified)), tokens, block=True)
         else:
             yield Unasked(number, "no modified tokens")
 
 
 def everything(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
     """Every content token is masked."""
-    for number, one in enumerate(sentences):
-        yield _masked(number, one, one.content, tokens)
+    for number, sentence in enumerate(sentences):
+        yield _masked(number, sentence, sentence.content, tokens)
 
 
-def _masked(number: int, one: Sentence, at: tuple[int, ...], tokens: Tokenization, block: bool = False) -> Query:
-    ids = list(one.ids)
+def _masked(number: int, sentence: Sentence, at: tuple[int, ...], tokens: Tokenization, block: bool = False) -> Query:
+    ids = list(sentence.ids)
     for position in at:
         ids[position] = tokens.mask_id or 0
-    return Query(number, tuple(ids), at, tuple(one.ids[position] for position in at), at, block)
+    return Query(number, tuple(ids), at, tuple(sentence.ids[position] for position in at), at, block)
 
 
 def causal(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
     """Left to right with one BOS in front; a token is read one column before its own."""
-    for number, one in enumerate(sentences):
-        places = tuple(range(len(one.ids)))
-        yield Query(number, (tokens.bos_id or 0, *one.ids[:-1]), places, one.ids, places)
+    for number, sentence in enumerate(sentences):
+        places = tuple(range(len(sentence.ids)))
+        yield Query(number, (tokens.bos_id or 0, *sentence.ids[:-1]), places, sentence.ids, places)
 
 
 def causal_nobos(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
     """Left to right without BOS; the first token is read from a pass on BOS alone, which all sentences share."""
-    for number, one in enumerate(sentences):
-        yield Query(number, (tokens.bos_id or 0,), (0,), one.ids[:1], (0,))
-        if len(one.ids) > 1:
-            columns = tuple(range(len(one.ids) - 1))
-            yield Query(number, one.ids[:-1], columns, one.ids[1:], tuple(column + 1 for column in columns))
+    for number, sentence in enumerate(sentences):
+        yield Query(number, (tokens.bos_id or 0,), (0,), sentence.ids[:1], (0,))
+        if len(sentence.ids) > 1:
+            columns = tuple(range(len(sentence.ids) - 1))
+            yield Query(number, sentence.ids[:-1], columns, sentence.ids[1:], tuple(column + 1 for column in columns))
 
 
 def reveal(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
@@ -109,21 +109,21 @@ def reveal(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
 
 
 def reveal_original(sentences: Sequence[Sentence], tokens: Tokenization) -> Asked:
-    """The same without the leading space that byte-level tokenizers want in front of a word, as StereoSet's code."""
+    """The fill's sub-tokens left to right, without the leading space of byte-level tokenizers. As StereoSet's code asks."""
     return _reveal(sentences, tokens, leading="")
 
 
 def _reveal(sentences: Sequence[Sentence], tokens: Tokenization, leading: str) -> Asked:
-    words = [_fill_word(one) for one in sentences]
+    words = [_fill_word(sentence) for sentence in sentences]
     fills = tokens.encode([leading + (word or "x") for word in words], special=False)
     steps = []
-    for number, (one, word, fill) in enumerate(zip(sentences, words, fills, strict=True)):
+    for number, (sentence, word, fill) in enumerate(zip(sentences, words, fills, strict=True)):
         if not word or not fill.ids:
             yield Unasked(number, "no word at the context's BLANK")
             continue
         for k, token in enumerate(fill.ids):
             shown = (tokens.decode(fill.ids[:k]) if k else "") + tokens.tokenizer.mask_token
-            steps.append((number, k, token, (one.context or "").replace(BLANK, shown)))
+            steps.append((number, k, token, (sentence.context or "").replace(BLANK, shown)))
     inputs = tokens.encode([text for *_, text in steps])
     for (number, k, token, _), encoded in zip(steps, inputs, strict=True):
         if tokens.mask_id not in encoded.ids:
@@ -132,9 +132,9 @@ def _reveal(sentences: Sequence[Sentence], tokens: Tokenization, leading: str) -
             yield Query(number, encoded.ids, (encoded.ids.index(tokens.mask_id),), (token,), (k,))
 
 
-def _fill_word(one: Sentence) -> str | None:
+def _fill_word(sentence: Sentence) -> str | None:
     """The sentence's word at the index of BLANK in the context, ASCII punctuation deleted."""
-    frame, words = (one.context or "").split(" "), one.text.split(" ")
+    frame, words = (sentence.context or "").split(" "), sentence.text.split(" ")
     index = next((n for n, word in enumerate(frame) if BLANK in word), None)
     if index is None or index >= len(words):
         return None
@@ -142,20 +142,20 @@ def _fill_word(one: Sentence) -> str | None:
 
 
 def shuffled(sentences: Sequence[Sentence], tokens: Tokenization, seed: int = 0) -> Asked:
-    """Nothing is masked, and the content tokens stand in another order; each is read at its new place, under its old one.
+    """Nothing is masked, and the content tokens are shuffled; each is read at its new place and stored under its old one.
 
-    The order depends on the seed and the sentence alone, so that equal sentences are shuffled alike in any company.
-    Unrelated sentences are nonsense of another kind, and left out.
+    The order depends on the seed and the sentence only, so that equal sentences are shuffled alike in every block.
+    Unrelated sentences are nonsense already, and are left out.
     """
-    for number, one in enumerate(sentences):
-        if one.role == "unrelated":
+    for number, sentence in enumerate(sentences):
+        if sentence.role == "unrelated":
             continue
-        places = np.random.default_rng([seed, *one.ids]).permutation(one.content).tolist()
-        ids = list(one.ids)
-        for old, new in zip(one.content, places, strict=True):
-            ids[new] = one.ids[old]
-        golds = tuple(one.ids[position] for position in one.content)
-        yield Query(number, tuple(ids), tuple(places), golds, one.content)
+        places = np.random.default_rng([seed, *sentence.ids]).permutation(sentence.content).tolist()
+        ids = list(sentence.ids)
+        for old, new in zip(sentence.content, places, strict=True):
+            ids[new] = sentence.ids[old]
+        golds = tuple(sentence.ids[position] for position in sentence.content)
+        yield Query(number, tuple(ids), tuple(places), golds, sentence.content)
 
 
 VIEWS = {
@@ -175,7 +175,7 @@ VIEWS = {
 
 
 def find_view(name: str) -> View:
-    """A view by name; `shuffled-7` shuffles with the seed 7, and no scorer reads it."""
+    """A view by name; `shuffled-7` shuffles with the seed 7 (no scorer uses it)."""
     if name.startswith("shuffled-"):
         return View(name, "masked", partial(shuffled, seed=int(name.removeprefix("shuffled-"))))
     return VIEWS[name]

@@ -1,4 +1,4 @@
-"""What a probe did, and how it tells that it comes forward."""
+"""Counts of a probe's work, and the function that reports progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Advance = Callable[[float], None]
 
 @dataclass
 class Work:
-    """What a probe did: batches run now, batches found in the cache, sequences forwarded and spared."""
+    """Counts of a probe's work: batches run now, batches found in the cache, sequences forwarded, duplicates avoided."""
 
     computed: set[str] = field(default_factory=set)
     reused: set[str] = field(default_factory=set)
@@ -18,7 +18,7 @@ class Work:
     duplicates: int = 0
 
     def counts(self) -> dict[str, int]:
-        """For the manifest."""
+        """The counts for the manifest."""
         return {
             "batches_computed": len(self.computed),
             "batches_reused": len(self.reused - self.computed),

@@ -1,4 +1,4 @@
-"""Reports: what a person reads. Tables and sentences of the terminal, and the HTML page."""
+"""Reports: tables and sentences for the terminal, notebooks and papers, and the HTML page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Writes one self-contained HTML page about runs (folders, finished runs, or answers in memory) and gives its path."""
+    """Writes one self-contained HTML page about runs (folders, finished runs, or answers in memory); returns its path."""
     from tiltmeter.reporting.html import write_report
 
     return write_report(runs, output)

@@ -1,4 +1,4 @@
-"""What goes into a paper, by name: `figure` and `table` of stored runs, the same numbers in both."""
+"""Figures and tables for papers, by name: `figure` and `table` of stored runs, with the same numbers in both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ESTIMATES, COMPARISON = "estimates", "comparison"
 
 
 def own(kind: str) -> dict[str, str]:
-    """What is made of estimates, with a line about each; all other figures and tables come out of a study."""
+    """The figures or tables made from estimates, with a line about each; all others come from a study."""
     if kind == "table":
         return {
             ESTIMATES: "Estimates as the runs stored them: a row per model, scorer and group, a column per measure.",
@@ -43,12 +43,12 @@ def _family_figures() -> dict[str, Callable[[Any], Any]]:
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """Every figure or table there is: ours, and the studies by name (their first; others are called STUDY-NAME)."""
+    """Every figure or table: those of estimates, and each study's first by its name (its others are STUDY-NAME)."""
     return (*own(kind), *(catalog.public_name(name) for name in catalog.names("studies")))
 
 
 def parts_of(kind: str, name: str) -> tuple[str, str]:
-    """(study, its figure or table) that a name means; ours are a study of their own.
+    """The (study, its figure or table) that a name means; for those of estimates, (name, "").
 
     >>> parts_of("figure", "agreement-auc"), parts_of("figure", "pll_gap"), parts_of("table", "estimates")
     (('agreement', 'auc'), ('pll-gap', ''), ('estimates', ''))
@@ -60,8 +60,8 @@ def parts_of(kind: str, name: str) -> tuple[str, str]:
         if wanted.startswith(f"{known}-") and known not in own(kind):
             return known, wanted.removeprefix(f"{known}-")
     raise TiltmeterError(
-        f"There is no {kind} called '{name}'. {kind.capitalize()}s: {', '.join(names(kind))}; "
-        f"a study's others as STUDY-NAME, such as agreement-{'auc' if kind == 'figure' else 'differences'}."
+        f"There is no {kind} called '{name}'. {kind.capitalize()}s: {', '.join(names(kind))}. "
+        f"Further {kind}s of a study are STUDY-NAME, such as agreement-{'auc' if kind == 'figure' else 'differences'}."
     )
 
 
@@ -93,7 +93,7 @@ def table(name: str, runs: Runs, **options: Any) -> pd.DataFrame:
 
 
 def write(text: str, path: str | Path) -> Path:
-    """Writes a table that was typeset."""
+    """Writes a typeset table to a file."""
     from tiltmeter.storage.files import write_text
 
     write_text(Path(path), text)
@@ -101,9 +101,9 @@ def write(text: str, path: str | Path) -> Path:
 
 
 def form_of(path: str | Path | None, form: str | None) -> str:
-    """latex or markdown: as asked for, else by the file's suffix, else Markdown, which reads well in a terminal."""
+    """latex or markdown: as requested, else by the file's suffix, else markdown."""
     if path is not None and Path(path).is_dir():
-        raise TiltmeterError(f"{path} is a folder; name a file.")
+        raise TiltmeterError(f"{path} is a folder. Give a file name.")
     if form:
         return form
     if path is None:
@@ -111,11 +111,12 @@ def form_of(path: str | Path | None, form: str | None) -> str:
     for known, suffix in FORMATS.items():
         if Path(path).suffix.lower() == suffix:
             return known
-    raise TiltmeterError(f"{path}: a table is written as {', '.join(FORMATS.values())}; name such a file, or give --format.")
+    suffixes = " or ".join(FORMATS.values())
+    raise TiltmeterError(f"{path}: a table can be written as {suffixes}. Give such a file name, or use --format.")
 
 
 def draw(estimates: pd.DataFrame, width: str | float = "one", *, named: str = ESTIMATES, by: str | None = None) -> Any:
-    """A figure of estimates in our style."""
+    """A figure of estimates in tiltmeter's style."""
     with figures.house_style(width):
         drawn = draw_estimates(estimates, by or "bias_type") if named == ESTIMATES else _family_figures()[named](estimates)
         drawn.draw_without_rendering()
@@ -130,16 +131,16 @@ def stored_estimates(
     by: str | None = None,
     settings: Settings | None = None,
 ) -> pd.DataFrame:
-    """The estimates as the runs stored them, so that figures and tables say what the runs said.
+    """The estimates as the runs stored them, so that figures and tables show the same numbers as the runs.
 
-    Computed anew only for other settings, or for a grouping that a run did not have.
+    They are computed again only for other settings, or for a grouping that a run does not have.
     """
     import pandas as pd
 
     folders = _folders(runs)
-    answers = load_answers(folders)  # refuses runs that do not go together
+    answers = load_answers(folders)  # raises an error for runs that cannot be combined
     stored = [load_run(folder).estimates for folder in folders]
-    if settings is None and all(len(one) and (by is None or by in set(one["by"])) for one in stored):
+    if settings is None and all(len(table) and (by is None or by in set(table["by"])) for table in stored):
         return _only(_only(pd.concat(stored, ignore_index=True), "measure", measure), "scorer", scorers)
     chosen = load_answers(folders, scorers) if scorers else answers
     return estimate_all(chosen, measure, by or DEFAULT_BY, settings or Settings())
@@ -148,10 +149,10 @@ def stored_estimates(
 def _only(rows: pd.DataFrame, column: str, wanted: Sequence[str] | None) -> pd.DataFrame:
     if not wanted:
         return rows
-    kept = rows[rows[column].isin([one.replace("-", "_") for one in wanted])]
+    kept = rows[rows[column].isin([name.replace("-", "_") for name in wanted])]
     if not len(kept):
         there = ", ".join(dict.fromkeys(rows[column]))
-        raise TiltmeterError(f"No estimates with {column} {', '.join(wanted)} in these runs. There are: {there}.")
+        raise TiltmeterError(f"These runs have no estimates with {column} {', '.join(wanted)}. There are: {there}.")
     return kept
 
 
@@ -162,7 +163,7 @@ def _called(part: str, there: Any, kind: str, study_name: str) -> str:
             return str(known)
     listed = ", ".join(f"{study_name}-{known}" for known in there if known.replace("_", "-") != study_name)
     raise TiltmeterError(
-        f"{study_name} has no other {kind} '{part}' here. It has {study_name}{f', {listed}' if listed else ''}."
+        f"{study_name} has no {kind} '{part}' here. {kind.capitalize()}s: {study_name}{f', {listed}' if listed else ''}."
     )
 
 

@@ -17,31 +17,31 @@ ROW_HEIGHT = 0.115
 
 
 def draw_estimates(table: pd.DataFrame, by: str = "bias_type") -> Any:
-    """A panel per benchmark and measure: overall and each group down the side, a mark with its interval for each model.
+    """A panel per benchmark and measure: rows for the overall value and each group, a mark with interval per model.
 
-    Each model is shown by the measure and the scorer that its headline sentence speaks of, unless the table has but one.
+    Each model is shown by the measure and the scorer of its headline sentence, unless the table has only one.
     """
     rows = _one_of_each(table, table[table["by"].isin(["all", by]) & table["value"].notna()])
     if not len(rows):
         raise TiltmeterError(
-            f"There is no estimate of everything, or by {by}, here to draw. These runs have estimates by: "
+            f"There are no overall estimates and none by {by} to draw. These runs have estimates by: "
             f"{', '.join(dict.fromkeys(table['by']))}. Choose one with --by."
         )
     series = _series(rows)
-    places = [ours for _, ours in series.groupby(["benchmark", "measure"], sort=False)]
-    heights = [0.6 + ROW_HEIGHT * ours["series"].nunique() * ours["group"].nunique() for ours in places]
+    places = [panel for _, panel in series.groupby(["benchmark", "measure"], sort=False)]
+    heights = [0.6 + ROW_HEIGHT * panel["series"].nunique() * panel["group"].nunique() for panel in places]
     figure, axes = figures.grid(len(places), each=1, height=heights)
     labels = list(dict.fromkeys(series["series"]))
-    for axis, ours in zip(axes, places, strict=True):
-        _panel(axis, ours, labels)
+    for axis, panel in zip(axes, places, strict=True):
+        _panel(axis, panel, labels)
     figures.legend_below(figure, axes, 3)
     return figure
 
 
 def _one_of_each(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Of each model and benchmark the measure and scorer of its headline; all, where only one of either was asked for.
+    """For each model and benchmark, the measure and scorer of its headline; all rows if there is only one of either.
 
-    What has no headline is shown by what stands first in its table, which is what the papers report.
+    A model without a headline is shown by the first row of its table, which is what the papers report.
     """
     import pandas as pd
 
@@ -49,17 +49,17 @@ def _one_of_each(table: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     heads = {(story.model, story.benchmark): story.head for story in stories_of(table) if story.head is not None}
     parts = []
-    for (model, benchmark), ours in rows.groupby(["model", "benchmark"], sort=False):
+    for (model, benchmark), part in rows.groupby(["model", "benchmark"], sort=False):
         head = heads.get((model, benchmark))
-        if head is None and (ours["by"] == "all").any():
+        if head is None and (part["by"] == "all").any():
             continue
-        head = ours.iloc[0] if head is None else head
-        parts.append(ours[(ours["measure"] == head["measure"]) & (ours["scorer"] == head["scorer"])])
+        head = part.iloc[0] if head is None else head
+        parts.append(part[(part["measure"] == head["measure"]) & (part["scorer"] == head["scorer"])])
     return pd.concat(parts) if parts else rows.head(0)
 
 
 def _series(rows: pd.DataFrame) -> pd.DataFrame:
-    """With what the legend calls each row: its model, and the scorer where a panel has several of one model."""
+    """The rows with their names in the legend: the model, and the scorer where a panel has several of one model."""
     several = rows.groupby(["benchmark", "measure", "model"])["scorer"].nunique().max() > 1
     named = [
         figures.short(model, 24) + (f", {scorer}" if several else "") for model, scorer in rows[["model", "scorer"]].values
@@ -68,13 +68,14 @@ def _series(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _panel(axis: Any, rows: pd.DataFrame, labels: list[str]) -> None:
-    """Colours and marks are those of the whole figure, places those of the panel."""
+    """Draws a panel; colours and marks are the same in all panels."""
     groups = [group for group in ("all", *sorted(set(rows["group"]) - {"all"})) if group in set(rows["group"])]
     here = [label for label in labels if label in set(rows["series"])]
     for place, label in enumerate(here):
-        ours = rows[rows["series"] == label]
-        at = [groups.index(group) + figures.beside(place, len(here), min(0.2, 0.8 / len(here))) for group in ours["group"]]
-        axis.errorbar(ours["value"], at, xerr=figures.reach(ours), label=label, **figures.dot(labels.index(label)))
+        of_series = rows[rows["series"] == label]
+        shift = figures.beside(place, len(here), min(0.2, 0.8 / len(here)))
+        at = [groups.index(group) + shift for group in of_series["group"]]
+        axis.errorbar(of_series["value"], at, xerr=figures.reach(of_series), label=label, **figures.dot(labels.index(label)))
     neutral = rows["neutral"].iloc[0]
     if not np.isnan(neutral):
         figures.neutral_line(axis, neutral, label="neutral")

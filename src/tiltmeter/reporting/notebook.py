@@ -1,4 +1,4 @@
-"""What a notebook shows: `as_html` (what `_repr_html_` gives) and `show`, which draws."""
+"""Output for notebooks: `as_html` (which `_repr_html_` returns) and `show`, which draws."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ SHOWN_COLUMNS = ("benchmark", "model", "scorer", "measure", "group", "value (int
 
 
 def show(what: Showable | pd.DataFrame, *, width: str | float = "one", by: str = "bias_type") -> Any:
-    """Draws estimates with their intervals around the neutral point, and gives the matplotlib Figure back.
+    """Draws estimates with their intervals around the neutral point, and returns the matplotlib Figure.
 
-    Takes answers (estimated on the spot), a run, a table of estimates, or a study's finding.
+    Takes answers (which are estimated first), a run, a table of estimates, or a study's finding.
     """
     if isinstance(what, Finding):
         return _for_notebooks(what.draw(width=width))
@@ -39,25 +39,25 @@ def show(what: Showable | pd.DataFrame, *, width: str | float = "one", by: str =
 
 
 def _figure_for(table: pd.DataFrame, by: str) -> str:
-    """A family's own figure, where only its estimates are here and they have nothing to show in the common one."""
+    """The name of a family's own figure, if all estimates are of that family and the common figure would be empty."""
     families = list(dict.fromkeys(table["family"]))
     own = getattr(find_family(families[0]), "FIGURES", {}) if len(families) == 1 else {}
     return next(iter(own)) if own and not table["by"].isin(["all", by]).any() else ESTIMATES
 
 
 def as_html(what: Showable | pd.DataFrame) -> str:
-    """What there is to say, and a compact table; all names and texts are escaped."""
+    """The sentences and a compact table as HTML; all names and texts are escaped."""
     if isinstance(what, Finding):
         return _page(what.study, what.sentences, list(what.table.columns), what.table.itertuples(index=False))
     if isinstance(what, Answers):
         about = getattr(find_family(what.family), "described", described)(what)
-        hint = "tiltmeter.estimate(…) makes measures of them, tiltmeter.show(…) draws."
-        return _page(about.title, [f"{about.said} {hint}"], about.heads, about.rows)
+        hint = "tiltmeter.estimate(…) computes measures, tiltmeter.show(…) draws them."
+        return _page(about.title, [f"{about.sentence} {hint}"], about.heads, about.rows)
     table = _estimates_of(what, "")
-    said = [story.text for story in stories_of(table)] if len(table) else ["No estimates are stored."]
+    sentences = [story.text for story in stories_of(table)] if len(table) else ["No estimates are stored."]
     title = f"Run {what.folder}" if isinstance(what, Run) else "Estimates"
     shown = overall_rows(table) if isinstance(what, Run) and len(table) else table
-    return _page(title, said, SHOWN_COLUMNS, (_estimate_row(row) for _, row in shown.iterrows()))
+    return _page(title, sentences, SHOWN_COLUMNS, (_estimate_row(row) for _, row in shown.iterrows()))
 
 
 def _estimates_of(what: Any, by: str) -> pd.DataFrame:
@@ -69,7 +69,7 @@ def _estimates_of(what: Any, by: str) -> pd.DataFrame:
         return estimate_all({what.family: answers}, measures, by, Settings())
     if set(ESTIMATE_COLUMNS) <= set(getattr(what, "columns", ())):
         return what
-    raise TiltmeterError(f"Shown are answers, runs, findings and tables of estimates, not {type(what).__name__}.")
+    raise TiltmeterError(f"show needs answers, a run, a finding or a table of estimates, not {type(what).__name__}.")
 
 
 def _estimate_row(row: Any) -> list[str]:
@@ -79,12 +79,12 @@ def _estimate_row(row: Any) -> list[str]:
     return [*names, group, value_text(row), neutral, f"{row['n']:,}", f"{row['n_missing']:,}"]
 
 
-def _page(title: str, said: Iterable[str], heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _page(title: str, sentences: Iterable[str], heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     rows = list(rows)
     body = "".join(f"<tr>{''.join(map(_td, row))}</tr>" for row in rows[:MOST_ROWS])
     more = f"<p>… and {len(rows) - MOST_ROWS:,} more rows.</p>" if len(rows) > MOST_ROWS else ""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in heads)
-    lines = "".join(f"<p>{escape(line)}</p>" for line in said)
+    lines = "".join(f"<p>{escape(line)}</p>" for line in sentences)
     return (
         f"<div><b>{escape(title)}</b>{lines}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
     )
@@ -96,7 +96,7 @@ def _td(value: Any) -> str:
 
 
 def _for_notebooks(figure: Any) -> Any:
-    """Notebooks draw figures of pyplot, of which ours are none: a picture is given along."""
+    """Adds a PNG to the figure: notebooks show only pyplot figures by themselves, and ours are not."""
 
     def picture() -> bytes:
         from io import BytesIO

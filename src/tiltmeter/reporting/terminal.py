@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def overview(estimates: pd.DataFrame) -> Iterator[Table]:
-    """What a run found overall: one table per model and sheet, measures across; or a row per estimate."""
+    """Tables of the overall estimates: one per model and sheet, with measures as columns or a row per estimate."""
     begun = set()
     for sheet in sheets_of(estimates):
         for model, rows in sheet.rows.groupby("model", sort=False) if sheet.overall else ():
@@ -39,10 +39,10 @@ def _pivot(title: str, sheet: Sheet, rows: pd.DataFrame) -> Table:
         table.add_column(f"{measure}\n{neutral_text(measure)}".rstrip(), justify="right")
     for name in ("n", "missing", "ties"):
         table.add_column(name, justify="right")
-    for label, ours in rows.groupby(sheet.rows_are, sort=False):
-        by_measure = {row["measure"]: row for _, row in ours.iterrows()}
+    for label, of_label in rows.groupby(sheet.rows_are, sort=False):
+        by_measure = {row["measure"]: row for _, row in of_label.iterrows()}
         cells = [value_text(by_measure[measure]) if measure in by_measure else "" for measure in measures]
-        counts = ours.loc[ours["n"].idxmin()]
+        counts = of_label.loc[of_label["n"].idxmin()]
         table.add_row(escape(str(label)), *cells, *(f"{counts[name]:,}" for name in ("n", "n_missing", "n_ties")))
     return table
 
@@ -87,7 +87,7 @@ def _difference_text(row: Any, places: int) -> str:
 
 
 def missing_text(estimates: pd.DataFrame) -> str:
-    """Why items are missing, summed up per scorer, for the overall rows."""
+    """The reasons why items are missing from the overall rows, counted per scorer."""
     overall = overall_rows(estimates)
     overall = overall[(overall["by"] == "all") & (overall["n_missing"] > 0)]
     reasons: dict[str, Counter[str]] = {}
@@ -106,7 +106,7 @@ def _p_cell(row: Any) -> str:
 
 
 def neutral_text(measure: str) -> str:
-    """Where no lean would be, or what is best; nothing where neither is known."""
+    """The neutral or the ideal value of a measure; empty if it has neither."""
     if measure not in catalog.names("measures"):
         return ""
     entry = catalog.find("measures", measure)
@@ -124,7 +124,7 @@ def _table(title: str) -> Table:
 
 
 def plain_table(frame: pd.DataFrame, title: str, most: int = 40) -> Table:
-    """Any tidy table, its first rows; the files have the rest."""
+    """The first rows of any tidy table; the files have the rest."""
     more = f" (first {most} of {len(frame):,} rows)" if len(frame) > most else ""
     table = _table(title + more)
     for name in frame:
@@ -135,7 +135,7 @@ def plain_table(frame: pd.DataFrame, title: str, most: int = 40) -> Table:
 
 
 def cell_text(value: Any) -> str:
-    """A cell as people read it."""
+    """A cell as text."""
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""What families have to say about a table of estimates: their stories and their sheets, asked through the seam."""
+"""Stories and tables of estimates, from the families that made them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 def stories_of(estimates: pd.DataFrame) -> list[Story]:
     """The stories of every model, in the order of the table."""
-    told = [story for family, rows in _by_family(estimates) for story in find_family(family).stories(rows)]
+    stories = [story for family, rows in _by_family(estimates) for story in find_family(family).stories(rows)]
     order = {key: n for n, key in enumerate(zip(estimates["model"], estimates["benchmark"], strict=True))}
-    return sorted(told, key=lambda story: order.get((story.model, story.benchmark), len(order)))
+    return sorted(stories, key=lambda story: order.get((story.model, story.benchmark), len(order)))
 
 
 def sheets_of(estimates: pd.DataFrame) -> list[Sheet]:
-    """The tables of every family, those about everything first within a benchmark."""
+    """The tables of every family, overall ones first within a benchmark."""
     return [sheet for family, rows in _by_family(estimates) for sheet in find_family(family).sheets(rows)]
 
 
 def overall_rows(estimates: pd.DataFrame) -> pd.DataFrame:
-    """The estimates that are no part of others: about all items, a group of terms, a test."""
+    """The overall estimates: about all items, a group of terms, or a test."""
     kept = [at for sheet in sheets_of(estimates) if sheet.overall for at in sheet.rows.index]
     return estimates.loc[sorted(kept)]
 

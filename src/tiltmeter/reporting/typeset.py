@@ -28,7 +28,7 @@ PLACE = ("benchmark", "model", "scorer", "by", "group")
 
 @dataclass(frozen=True)
 class Page:
-    """A table as text: what it shows, its columns (names and numbers), its rows."""
+    """A table as text: caption, column heads, rows, and which columns are numbers."""
 
     caption: str
     heads: Sequence[str]
@@ -39,12 +39,12 @@ class Page:
 def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits: int | None = None) -> str:
     """A table as LaTeX or Markdown. Estimates: a row per model, scorer and group, a column per measure with its interval.
 
-    Other tables (comparisons, studies) keep their columns; an interval goes into the cell of what it belongs to.
+    Other tables (comparisons, studies) keep their columns; an interval is written into the cell of its value.
     """
     if form not in FORMATS:
-        raise TiltmeterError(f"A table is written as {' or '.join(FORMATS)}, not '{form}'.")
+        raise TiltmeterError(f"The format of a table must be {' or '.join(FORMATS)}, not '{form}'.")
     if not len(table):
-        raise TiltmeterError("The table is empty: there is nothing to write.")
+        raise TiltmeterError("The table is empty, so there is nothing to write.")
     if set(ESTIMATE_COLUMNS) <= set(table.columns):
         sheets = [_estimates_page(part, caption, digits) for part in _alike(table)]
     else:
@@ -53,45 +53,45 @@ def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits:
 
 
 def _alike(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Rows of one family that have measures in common; others would only leave each other's columns empty."""
+    """Splits a table into parts of one family with common measures, so that no columns stay empty."""
     import pandas as pd
 
     pages: list[tuple[str, set[str], list[pd.DataFrame]]] = []
     for (family, _, _, _), rows in table.groupby(["family", "benchmark", "scorer", "by"], sort=False):
         measures = set(rows["measure"])
-        ours = next((page for page in pages if page[0] == family and page[1] & measures), None)
-        if ours is None:
+        page_of = next((page for page in pages if page[0] == family and page[1] & measures), None)
+        if page_of is None:
             pages.append((str(family), measures, [rows]))
         else:
-            ours[1].update(measures)
-            ours[2].append(rows)
+            page_of[1].update(measures)
+            page_of[2].append(rows)
     return [pd.concat(parts).sort_index() for _, _, parts in pages]
 
 
 def _estimates_page(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
-    """Measures across. What is the same in every row goes into the caption."""
+    """A table with measures as columns. Names that are the same in every row go into the caption."""
     measures = list(dict.fromkeys(table["measure"]))
     order = {name: n for n, name in enumerate(dict.fromkeys(table["benchmark"]))}
     table = table.sort_values("benchmark", key=lambda names: names.map(order), kind="stable")
     keys = [name for name in PLACE if table[name].nunique() > 1]
-    if table[table["by"] != "all"]["by"].nunique() < 2:  # `group` says it all
+    if table[table["by"] != "all"]["by"].nunique() < 2:  # `group` is enough
         keys = [name for name in keys if name != "by"]
     fixed = [str(table[name].iloc[0]) for name in PLACE[:3] if name not in keys]
     keys = keys or ["model"]
     rows = []
-    for key, found in table.groupby(keys, sort=False):
-        of = {row["measure"]: row for _, row in found.iterrows()}
+    for key, part in table.groupby(keys, sort=False):
+        of = {row["measure"]: row for _, row in part.iterrows()}
         cells = [_value(of[measure], digits) if measure in of else "" for measure in measures]
-        rows.append([*map(str, key), *cells, _span(found["n"]), _span(found["n_missing"])])
+        rows.append([*map(str, key), *cells, _span(part["n"]), _span(part["n_missing"])])
     heads = [*keys, *(_head(measure, table) for measure in measures), "n", "missing"]
-    said = ". ".join(filter(None, [caption, ", ".join(fixed)]))
-    note = "Intervals in brackets; in parentheses the neutral point of a measure."
-    note += " |difference| is neutral at 0." if (table["group"] == "|difference|").any() else ""
-    return Page(f"{said}. {note}" if said else note, heads, rows, [False] * len(keys) + [True] * (len(measures) + 2))
+    title = ". ".join(filter(None, [caption, ", ".join(fixed)]))
+    note = "Intervals are in brackets, neutral values of measures in parentheses."
+    note += " The neutral value of |difference| is 0." if (table["group"] == "|difference|").any() else ""
+    return Page(f"{title}. {note}" if title else note, heads, rows, [False] * len(keys) + [True] * (len(measures) + 2))
 
 
 def _plain_sheet(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
-    """Any tidy table; `low` and `high` go into the brackets behind the column before them."""
+    """Any tidy table; `low` and `high` are written in brackets after the column before them."""
     columns = [str(name) for name in table]
     holder = columns[columns.index("low") - 1] if {"low", "high"} <= set(columns) and columns.index("low") else ""
     shown = [name for name in columns if not holder or name not in ("low", "high")]
@@ -135,13 +135,13 @@ def _cell(name: str, value: Any, digits: int | None) -> str:
 
 
 def _span(counts: Any) -> str:
-    """One number, or from least to most where measures could not use the same items."""
+    """One number, or the smallest and largest where measures use different items."""
     return f"{counts.min():,}" if counts.nunique() == 1 else f"{counts.min():,}–{counts.max():,}"
 
 
 def _latex(sheet: Page) -> str:
     columns = "".join("r" if number else "l" for number in sheet.numbers)
-    # A bracket at the start of a row would be read as the space that the break before it asks for.
+    # LaTeX would read a bracket at the start of a row as an argument of the line break before it.
     cells = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (sheet.heads, *sheet.rows)]
     lines = ["{}" * row.startswith("[") + row for row in cells]
     caption = [rf"\caption{{{_escape_latex(sheet.caption)}}}"] if sheet.caption else []
@@ -153,7 +153,7 @@ def _latex(sheet: Page) -> str:
 
 
 def _escape_latex(text: str) -> str:
-    """As text, whatever is in it; a sign before a number is a minus."""
+    """The text escaped for LaTeX; a hyphen before a number becomes a minus."""
     text = re.sub(r"(?<![\w.])-(?=\d)", "−", " ".join(text.split()))
     return "".join(TO_LATEX.get(letter, letter) for letter in text).replace("–", "--")
 
@@ -167,5 +167,5 @@ def _markdown(sheet: Page) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    """As text. What Markdown leaves alone (an underscore inside a word, brackets around numbers) stays readable."""
+    """The text escaped for Markdown, except where Markdown needs no escape (an underscore inside a word, [1, 2])."""
     return re.sub(r"[\\`*<>|#]|(?<!\w)_|_(?!\w)|\[(?![\d+−-])", r"\\\g<0>", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""Scorers: observations become one score per sentence. A scorer is a sentence about a view; one small file each."""
+"""Scorers: observations become one score per sentence. Each scorer reads one view and is one small file."""
 
 from __future__ import annotations
 

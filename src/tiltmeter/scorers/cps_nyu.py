@@ -1,6 +1,6 @@
 """CPS as the authors' script computes it: rounded to 3 decimals, and 0.0 where no token is shared.
 
-The rounding manufactures ties. Published CrowS-Pairs tables come from this version.
+The rounding creates ties. Published CrowS-Pairs tables come from this version.
 """
 
 import numpy as np

@@ -1,1 +1,1 @@
-"""Statistics: resampling, tests, and one number with its interval. Knows no family, and no measure by name."""
+"""Statistics: resampling, tests, and one number with its interval. Independent of families and of particular measures."""

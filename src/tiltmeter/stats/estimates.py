@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number of one model on one benchmark. What is not known is not a number, and `note` says why.
+    """One number of one model on one benchmark. Unknown values are NaN, and `note` says why.
 
     `scorer` says how the model was asked; `by` and `group` say what the number is about (`all` is everything).
-    `missing` counts, as JSON, the reasons why items have no part in it.
+    `missing` counts, as JSON, the reasons why items are excluded.
     """
 
     model: str
@@ -44,7 +44,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """One number of one model less that of another, over what both answered."""
+    """One number of one model minus that of another, over what both answered."""
 
     benchmark: str
     family: str

@@ -18,7 +18,7 @@ CELLS_AT_ONCE = 4_000_000
 
 
 def generator(seed: int, *labels: str) -> np.random.Generator:
-    """A stream of its own for each labelled purpose, so that no result depends on what was computed before it."""
+    """A separate random stream for each labelled purpose, so that no result depends on what was computed before."""
     return np.random.default_rng([seed, zlib.crc32("|".join(labels).encode())])
 
 
@@ -67,7 +67,7 @@ class Sample:
 
 
 def statistic(measure: Entry, columns: Mapping[str, Any], parts: Ints) -> Floats:
-    """A measure over the last axis; the weighted ones as the mean of their parts, over the parts where defined."""
+    """A measure over the last axis; for a weighted measure, the mean of the parts where it is defined."""
     wanted = {name: columns[name] for name in measure.parameters}
     if not measure.constant("WEIGHTED", False):
         return np.asarray(measure.function(**wanted), dtype=np.float64)
@@ -90,7 +90,7 @@ def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resample
 
 
 def bootstrap_alike(measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, resamples: int) -> list[Floats]:
-    """The measure on resampled items for samples of the same items by different models: each draw is one for all."""
+    """The measure on resampled items, for samples of the same items by different models: all samples share each draw."""
     values: list[list[Floats]] = [[] for _ in samples]
     for index in samples[0].draws(rng, resamples):
         for of_sample, sample in zip(values, samples, strict=True):
@@ -109,19 +109,19 @@ def exchanged(measure: Entry, sample: Sample, sides: tuple[str, str], rng: np.ra
 
 
 def percentile_interval(draws: Floats, confidence: float) -> tuple[float, float]:
-    """The middle share of the bootstrap draws."""
+    """The central part of the bootstrap draws that holds the share `confidence` of them."""
     tail = 50 * (1 - confidence)
     low, high = np.percentile(draws, [tail, 100 - tail])
     return float(low), float(high)
 
 
 def bounded_interval(value: float, draws: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
-    """For measures that cannot fall on the far side of neutral (KLS ≥ 50, JSS ≤ 100): any noise moves them away from it.
+    """Interval for measures that cannot cross neutral (KLS ≥ 50, JSS ≤ 100), so that any noise moves them away from it.
 
-    Resampling adds noise to noise, so plain percentiles sit beside the truth (and often beside the estimate itself).
-    This is the hull of two corrections, the draws shifted by their bias and the basic (reflected) interval, kept inside
-    the range. In simulations (docs/intervals.md) it covers the truth 82 to 97 times in 100; plain percentiles never do when
-    there is no lean at all.
+    Resampling adds further noise, so plain percentiles miss the true value (and often the estimate itself). This interval
+    is the hull of two corrections, the draws shifted by their bias and the basic (reflected) interval, kept inside the
+    range. In simulations (docs/intervals.md) it covers the true value 82 to 97 times in 100; plain percentiles never do
+    when there is no lean at all.
     """
     low, high = percentile_interval(draws, confidence)
     bias = float(np.mean(draws)) - value

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tiltmeter.errors import TiltmeterError
 
 MINIMUM_RESAMPLES = 100
+MOST_RESAMPLES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,11 @@ class Settings:
     seed: int = 0
 
     def check(self) -> None:
-        """Refuses what would give an interval in name only."""
+        """Raises an error if these settings cannot give a meaningful interval."""
         if self.resamples < MINIMUM_RESAMPLES:
             raise TiltmeterError(f"{self.resamples} resamples are too few for an interval; use 1,000 or more.")
+        if self.resamples > MOST_RESAMPLES:
+            raise TiltmeterError(f"{self.resamples:,} resamples would take days; {MOST_RESAMPLES:,} are the most.")
         if self.seed < 0:
             raise TiltmeterError(f"The seed must be at least 0, not {self.seed}.")
         if not 0.5 <= self.confidence < 1:

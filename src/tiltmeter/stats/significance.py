@@ -1,4 +1,4 @@
-"""Exact tests and the correction for asking several at once."""
+"""Exact tests, and the correction for several tests at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHUFFLES = 99_999
 
 
 def binomial_p(wins: int, losses: int) -> float:
-    """Two-sided exact binomial p against one half. Ties are left out; with nothing left there is no evidence: 1.
+    """Two-sided exact binomial p against one half. Ties are excluded; 1 if nothing is left.
 
     >>> binomial_p(9, 1)
     0.021484375
@@ -25,7 +25,7 @@ def binomial_p(wins: int, losses: int) -> float:
 
 
 def exact_proportion_interval(wins: int, n: int, confidence: float) -> tuple[float, float]:
-    """Clopper–Pearson interval of a percentage: what is left to say when all pairs agree and a bootstrap cannot vary."""
+    """Clopper–Pearson interval of a percentage, for when all pairs agree and bootstrap draws do not vary."""
     from scipy.stats import binomtest
 
     interval = binomtest(wins, n).proportion_ci(confidence, method="exact")
@@ -112,7 +112,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def smallest_difference(standard_error: float, confidence: float = 0.95, power: float = 0.8) -> float:
-    """The difference that a two-sided test notices with this power, given the standard error of the difference.
+    """The smallest difference that a two-sided test detects with this power, given the standard error of the difference.
 
     >>> round(smallest_difference(1.0), 3)
     2.802
@@ -123,7 +123,7 @@ def smallest_difference(standard_error: float, confidence: float = 0.95, power: 
 
 
 def p_text(p: float) -> str:
-    """A p-value as one writes it.
+    """A p-value as text.
 
     >>> p_text(0.0421), p_text(0.0001)
     ('= 0.042', '< 0.001')

@@ -1,7 +1,7 @@
-"""Studies: which measure should one trust? Experiments on the stored results of many models. One file each.
+"""Studies: which measures can be trusted? Experiments on the stored results of many models. One file each.
 
 A study is a file `studies/NAME.py` with a function `NAME(evidence, *, …) -> Finding` and the constant `CITATION`. `READS`
-names the family that it is about (pairs unless told otherwise), or `observations`, the tokens of pairs.
+names the family that it is about (default: pairs), or `observations`, the tokens of pairs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def study(
     watch: Watch | None = None,
     **options: Any,
 ) -> Finding:
-    """A study by name over one or several runs (folders, or answers): `.table`, `.sentences`, `.draw()`, `.save()`.
+    """Runs a study by name on one or several runs (folders, or answers): `.table`, `.sentences`, `.draw()`, `.save()`.
 
     `without` leaves out bias types; `watch` is as in `run`. The other options are the study's own:
     `help(tiltmeter.studies.NAME)`.
@@ -39,13 +39,13 @@ def study(
     unknown = sorted(set(options) - set(entry.parameters[1:]))
     if unknown:
         known = ", ".join(entry.parameters[1:]) or "none"
-        raise TiltmeterError(
-            f"The study {catalog.public_name(entry.name)} takes no option '{unknown[0]}'. Options: {known}."
-        )
+        raise TiltmeterError(f"The study {catalog.public_name(entry.name)} has no option '{unknown[0]}'. Options: {known}.")
     reads = entry.constant("READS", "pairs")
     if scorers and reads != "pairs":
         what = {"observations": "tokens"}.get(reads, reads)
-        raise TiltmeterError(f"The study {catalog.public_name(entry.name)} reads {what}, not scores: it takes no scorers.")
+        raise TiltmeterError(
+            f"The study {catalog.public_name(entry.name)} reads {what}, not scores, so scorers cannot be chosen."
+        )
     evidence = load_evidence(runs, scorers, without, "pairs" if reads == "observations" else reads)
     finding: Finding = entry.function(replace(evidence, watch=watch or unwatched), **options)
     facts = {"runs": [str(folder) for folder in evidence.folders], "models": evidence.models, "without": list(without)}

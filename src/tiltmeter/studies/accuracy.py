@@ -1,4 +1,4 @@
-"""Token prediction accuracy per view: how often the model's best guess is the token that stands there.
+"""Token prediction accuracy per view: how often the model's best guess is the actual token.
 
 A score from predictions that are nearly all wrong says little. Table 1 of Kaneko and Bollegala (2022).
 """
@@ -43,10 +43,10 @@ def accuracy(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """Per model, benchmark and style of asking: share of predictions of rank 1, and McNemar's test between styles.
+    """Share of predictions of rank 1 per model, benchmark and style of asking, and McNemar's test between styles.
 
     sss-style counts a pair as right if every sub-token of the stereotypical or of the other fill has rank 1, each in an
-    input with as many masks as it has sub-tokens. Intervals resample items, since tokens of one sentence go together.
+    input with as many masks as it has sub-tokens. Intervals resample items, because tokens of one sentence are dependent.
     """
     import pandas as pd
 
@@ -63,7 +63,7 @@ def accuracy(
             counts = {"n_items": int((hits.total > 0).sum()), "n_predictions": int(hits.total.sum())}
             bounds = accuracy_interval(hits, hits.draws(draws), confidence)
             rows.append(place | {"style": style, "accuracy": hits.accuracy} | bounds | counts | {"counts": MEANING[style]})
-        tests += [place | one for one in _tests(read)]
+        tests += [place | test for test in _tests(read)]
     corrected(tests)
     table = pd.DataFrame(rows)
     tables = {"accuracy": table} | ({"mcnemar": pd.DataFrame(tests)} if tests else {})
@@ -71,18 +71,18 @@ def accuracy(
 
 
 def _read(evidence: Evidence, model: str, benchmark: str) -> Iterator[tuple[str, Any]]:
-    """Style → tokens of the two sentences of each pair, as stored."""
-    found = {style: evidence.tokens(model, benchmark, views) for style, views in VIEWS.items()}
-    there = {style: tokens for style, tokens in found.items() if tokens is not None}
+    """Style → stored tokens of the two sentences of each pair."""
+    stored = {style: evidence.tokens(model, benchmark, views) for style, views in VIEWS.items()}
+    there = {style: tokens for style, tokens in stored.items() if tokens is not None}
     if not there:
         raise TiltmeterError(
-            f"accuracy reads token observations, and {model} on {benchmark} has none stored: imported scores have no "
-            "tokens, and a run with --no-cache keeps none."
+            f"accuracy needs token observations, and {model} on {benchmark} has no stored ones: imported scores have no "
+            "tokens, and runs with --no-cache store none."
         )
     if "causal" not in there and "aul" not in there:
-        raise TiltmeterError(f"accuracy: {model} on {benchmark} lacks the unmasked view; score it with aul or aula too.")
+        raise TiltmeterError(f"accuracy: {model} on {benchmark} has no unmasked view. Score it with aul or aula too.")
     if set(there) == {"aul"}:
-        raise TiltmeterError(f"accuracy: {model} on {benchmark} has only the unmasked view; score it with cps or sss too.")
+        raise TiltmeterError(f"accuracy: {model} on {benchmark} has only the unmasked view. Score it with cps or sss too.")
     for style, tokens in there.items():
         yield style, tokens[tokens["role"] != "unrelated"]
 
@@ -107,23 +107,23 @@ def _tests(read: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The unmasked view against each other style, over the tokens that both read."""
     for style in ("cps", "sss", "all_masked"):
         if style in read and "aul" in read:
-            found = mcnemar(_content("aul", read["aul"]), _content(style, read[style]))
-            if found:
-                yield {"style_a": "aul", "style_b": style} | found
+            test = mcnemar(_content("aul", read["aul"]), _content(style, read[style]))
+            if test:
+                yield {"style_a": "aul", "style_b": style} | test
 
 
 def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
     for benchmark, rows in table.groupby("benchmark", sort=False):
         by_style = rows.groupby("style", sort=False)["accuracy"].agg(["min", "max"])
         parts = "; ".join(f"{style} {low:.1f} to {high:.1f}" for style, low, high in by_style.itertuples())
-        yield f"{benchmark}, right predictions in %, lowest to highest of {rows['model'].nunique()} models: {parts}."
+        yield f"{benchmark}, correct predictions in %, lowest to highest of {rows['model'].nunique()} models: {parts}."
     for style in dict.fromkeys(row["style_b"] for row in tests):
-        ours = [row for row in tests if row["style_b"] == style]
-        better = [row for row in ours if row["p_holm"] < 0.01 and row["only_a"] > row["only_b"]]
-        worst = max(row["p_holm"] for row in ours)
+        of_style = [row for row in tests if row["style_b"] == style]
+        better = [row for row in of_style if row["p_holm"] < 0.01 and row["only_a"] > row["only_b"]]
+        worst = max(row["p_holm"] for row in of_style)
         yield (
-            f"On the same tokens, nothing masked is right more often than {style}-style in {len(better)} of {len(ours)} "
-            f"comparisons (McNemar, Holm-corrected p < 0.01; largest p {p_text(worst)})."
+            f"On the same tokens, predictions with nothing masked are correct more often than {style}-style ones in "
+            f"{len(better)} of {len(of_style)} comparisons (McNemar, Holm-corrected p < 0.01; largest p {p_text(worst)})."
         )
 
 
@@ -134,8 +134,8 @@ def _draw(table: Any) -> Any:
     for axis, benchmark in zip(axes, benchmarks, strict=True):
         rows = table[table["benchmark"] == benchmark]
         for n, style in enumerate(styles):
-            ours, label = rows[rows["style"] == style], f"{style}: {MEANING[style]}"
-            figures.interval_dots(axis, ours, models, ("model", "accuracy"), (n, len(styles)), label)
+            of_style, label = rows[rows["style"] == style], f"{style}: {MEANING[style]}"
+            figures.interval_dots(axis, of_style, models, ("model", "accuracy"), (n, len(styles)), label)
         figures.name_rows(axis, models)
         figures.head(axis, f"{benchmark}, n = {rows['n_items'].max():,} items")
         axis.set_xlim(-2, 102)

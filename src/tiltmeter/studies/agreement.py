@@ -1,4 +1,4 @@
-"""Human agreement: does a score tell the pairs that people call biased from those that they do not?
+"""Human agreement: does a score distinguish the pairs that people call biased from the other pairs?
 
 Figure 1 of Kaneko and Bollegala (2022).
 """
@@ -37,7 +37,7 @@ def agreement(
 ) -> Finding:
     """ROC curve and area of every scorer against the annotators' majority, with DeLong's interval and paired test.
 
-    All scorers of a model are judged on the same pairs: those with annotations on which none of their scores is missing.
+    All scorers of a model are compared on the same pairs: those with annotations and without missing scores.
     """
     import pandas as pd
 
@@ -51,17 +51,17 @@ def agreement(
             continue
         pairs, label = _labelled(evidence, model, benchmark, labels[benchmark])
         _check_classes(label, benchmark, threshold)
-        scores = np.array([one.scores["stereo"] - one.scores["anti"] for one in pairs])
+        scores = np.array([paired.scores["stereo"] - paired.scores["anti"] for paired in pairs])
         scores = np.abs(scores) if absolute else scores
         value, covariance = areas(scores, label)
         left_out = len(evidence.items(benchmark)) - len(label)
         place, counts = {"model": model, "benchmark": benchmark}, (int(label.sum()), int((~label).sum()))
-        for n, one in enumerate(pairs):
+        for n, paired in enumerate(pairs):
             low, high = area_interval(value[n], covariance[n, n], counts, confidence)
-            found = {"scorer": one.scorer, "auc": float(value[n]), "low": low, "high": high, "neutral": 0.5}
-            rows.append(place | found | {"n_biased": counts[0], "n_other": counts[1], "n_left_out": left_out})
-            curves[model, benchmark, one.scorer] = roc(scores[n], label)
-        tests += [place | test for test in _tests([one.scorer for one in pairs], value, covariance)]
+            area = {"scorer": paired.scorer, "auc": float(value[n]), "low": low, "high": high, "neutral": 0.5}
+            rows.append(place | area | {"n_biased": counts[0], "n_other": counts[1], "n_left_out": left_out})
+            curves[model, benchmark, paired.scorer] = roc(scores[n], label)
+        tests += [place | test for test in _tests([paired.scorer for paired in pairs], value, covariance)]
     corrected(tests, "model", "benchmark")
     table = pd.DataFrame(rows)
     drawings = {"roc": lambda: _draw_curves(table, curves, threshold), "auc": lambda: _draw_areas(table)}
@@ -72,24 +72,22 @@ def agreement(
 def _labels(evidence: Evidence, threshold: int, source: str | None) -> Iterator[tuple[str, dict[str, bool]]]:
     """Benchmark → item → whether enough annotators call it biased."""
     benchmarks = dict.fromkeys(benchmark for _, benchmark in evidence.evaluations)
-    said = {benchmark: votes(evidence.items(benchmark), source) for benchmark in benchmarks}
-    if not any(said.values()):
-        hint = " Give the benchmark that has them with --annotations." if not source else ""
-        raise TiltmeterError(f"agreement needs annotations, and the items of {', '.join(said)} have none.{hint}")
-    most = max(total for one in said.values() for _, total in one.values())
+    counted = {benchmark: votes(evidence.items(benchmark), source) for benchmark in benchmarks}
+    if not any(counted.values()):
+        hint = " Name a benchmark that has them with --annotations." if not source else ""
+        raise TiltmeterError(f"agreement needs annotations, and the items of {', '.join(counted)} have none.{hint}")
+    most = max(total for of_benchmark in counted.values() for _, total in of_benchmark.values())
     if not 1 <= threshold <= most:
-        raise TiltmeterError(
-            f"The threshold is a number from 1 to {most}, as many as there are annotators, not {threshold}."
-        )
-    for benchmark, found in said.items():
-        if found:
-            yield benchmark, {item: count >= threshold for item, (count, _) in found.items()}
+        raise TiltmeterError(f"The threshold must be 1 to {most} (the number of annotators), not {threshold}.")
+    for benchmark, of_item in counted.items():
+        if of_item:
+            yield benchmark, {item: count >= threshold for item, (count, _) in of_item.items()}
 
 
 def _labelled(evidence: Evidence, model: str, benchmark: str, label: dict[str, bool]) -> tuple[list[Paired], Any]:
     """The scorers of a model on the pairs that have labels and all scores."""
-    here = [one for one in evidence.every() if (one.model, one.benchmark) == (model, benchmark)]
-    there = [one.take(one.groups["item"].isin(label).to_numpy()) for one in here]
+    here = [paired for paired in evidence.every() if (paired.model, paired.benchmark) == (model, benchmark)]
+    there = [paired.take(paired.groups["item"].isin(label).to_numpy()) for paired in here]
     pairs = align(there)
     return pairs, np.array([label[item] for item in pairs[0].groups["item"]], dtype=bool)
 
@@ -98,7 +96,7 @@ def _check_classes(label: Any, benchmark: str, threshold: int) -> None:
     biased, other = int(label.sum()), int((~label).sum())
     if min(biased, other) < LEAST_PER_CLASS:
         raise TiltmeterError(
-            f"agreement needs at least {LEAST_PER_CLASS} pairs of either kind; with a threshold of {threshold}, {benchmark} "
+            f"agreement needs at least {LEAST_PER_CLASS} pairs of each kind; with a threshold of {threshold}, {benchmark} "
             f"has {biased} biased and {other} other pairs."
         )
 
@@ -114,14 +112,14 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
         best = rows.loc[rows["auc"].idxmax()]
         above = rows[rows["low"] > 0.5]["scorer"].tolist()
         sure = [row for row in tests if (row["model"], row["benchmark"]) == (model, benchmark) and row["p_holm"] < 0.05]
-        told = f"above chance: {', '.join(above)}" if above else "none is above chance"
+        chance = f"above chance: {', '.join(above)}" if above else "none is above chance"
         if len(rows) == 1:
             size = f"{best['n_biased']:,} biased, {best['n_other']:,} other pairs"
-            yield f"{model} on {benchmark} ({size}): {best['scorer']} has AUC {_bounds(best)}; {told}."
+            yield f"{model} on {benchmark} ({size}): {best['scorer']} has AUC {_bounds(best)}; {chance}."
             continue
         yield (
             f"{model} on {benchmark} ({best['n_biased']:,} biased, {best['n_other']:,} other pairs): {best['scorer']} "
-            f"agrees best with people, AUC {_bounds(best)}; {told}; "
+            f"agrees best with people, AUC {_bounds(best)}; {chance}; "
             f"{len(sure)} of {len(rows) * (len(rows) - 1) // 2} differences between scorers are significant (DeLong, Holm)."
         )
     if tests:
@@ -137,7 +135,7 @@ def _bounds(row: Any) -> str:
 
 
 def _draw_curves(table: Any, curves: dict[tuple[str, str, str], Any], threshold: int) -> Any:
-    """One panel per model; the paper's four scorers where they are there, else the first four."""
+    """One panel per model with the paper's four scorers if available, else the first four."""
     places = list(table.groupby(["model", "benchmark"], sort=False))
     shown = [name for name in PAPER if name in set(table["scorer"])] or list(dict.fromkeys(table["scorer"]))[:4]
     figure, axes = figures.grid(len(places), height=1.8 if len(places) > 1 else 3.0, sharex=True, sharey=True)

@@ -1,4 +1,4 @@
-"""Correlation between measures: do they say the same? Pearson's r and mutual information over bias types and models.
+"""Correlation between measures: do they agree? Pearson's r and mutual information over bias types and models.
 
 Figure 4 of Liu (2024).
 """
@@ -31,22 +31,22 @@ def correlation(
     evidence: Evidence,
     *,
     measure: MeasureNames = None,
-    over: Annotated[str, "types: one point per model and bias type; models: one per model, as the paper."] = "types",
-    distance: Annotated[bool, "Correlate distances from neutral: kls and jss say how far, not which way."] = False,
+    over: Annotated[str, "types: one point per model and bias type; models: one per model, as in the paper."] = "types",
+    distance: Annotated[bool, "Correlate distances from neutral: kls and jss give no direction."] = False,
     neighbours: Annotated[int, "k of the nearest-neighbour estimate of mutual information (the paper: 1)."] = 3,
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
     """Pearson's r with Fisher's interval, and mutual information in nats, for every two measures of a benchmark.
 
-    Unless measures or scorers are named: bias_score by each scorer, and kls and jss by aul. Points of one model go
-    together, so the intervals are narrower than the truth.
+    By default: bias_score by each scorer, and kls and jss by aul. Points of one model are dependent, so the intervals are
+    too narrow.
     """
     import pandas as pd
 
     check_settings(seed=seed, confidence=confidence)
     if over not in ("types", "models"):
-        raise TiltmeterError(f"--over is types or models, not '{over}'.")
+        raise TiltmeterError(f"--over must be types or models, not '{over}'.")
     rows: list[dict[str, Any]] = []
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
         values = _values(evidence, benchmark, measure, over, distance)
@@ -54,7 +54,7 @@ def correlation(
         rows += [{"benchmark": benchmark} | row for row in _pairs(values, neighbours, confidence, seed)]
     table = pd.DataFrame(corrected(rows, "benchmark"))
     few = sorted({f"{row['benchmark']} has {row['n']}" for row in rows if row["n"] < FEW})
-    warning = [f"Fewer than {FEW} points ({'; '.join(few)}): r and mutual information mean little."] if few else []
+    warning = [f"Fewer than {FEW} points ({'; '.join(few)}): r and mutual information are unreliable."] if few else []
     drawings = {"correlation": lambda: _draw(table)}
     return Finding("correlation", {"correlation": table}, drawings, (*_sentences(table), *warning), {"over": over})
 
@@ -63,17 +63,18 @@ def _values(evidence: Evidence, benchmark: str, names: Any, over: str, distance:
     """Label of a measure → its values, one per point, in the same order for all."""
     wanted = list(_wanted(evidence, benchmark, names))
     models = [model for model, where in evidence.evaluations if where == benchmark]
-    found = {(one.model, one.scorer): one for one in evidence.chosen(evidence.scorers) if one.benchmark == benchmark}
-    shared = [model for model in models if all((model, scorer) in found for scorer, _ in wanted)]
+    here = [paired for paired in evidence.chosen(evidence.scorers) if paired.benchmark == benchmark]
+    known = {(paired.model, paired.scorer): paired for paired in here}
+    shared = [model for model in models if all((model, scorer) in known for scorer, _ in wanted)]
     if not shared:
         raise TiltmeterError(
             f"correlation: no model on {benchmark} has all of {', '.join(dict.fromkeys(scorer for scorer, _ in wanted))}. "
-            "A masked and a causal model have no scorer in common; name scorers with -s."
+            "A masked and a causal model have no scorer in common. Choose scorers with -s."
         )
-    check_types("correlation", [found[model, scorer] for model in shared for scorer, _ in wanted])
+    check_types("correlation", [known[model, scorer] for model in shared for scorer, _ in wanted])
     values = {}
     for scorer, entry in wanted:
-        points = [point for model in shared for point in _points(found[model, scorer], entry, over)]
+        points = [point for model in shared for point in _points(known[model, scorer], entry, over)]
         shift = entry.constant("NEUTRAL") if distance and entry.constant("NEUTRAL") is not None else None
         numbers = np.array(points, dtype=np.float64)
         values[f"{entry.name}\n{scorer}"] = numbers if shift is None else np.abs(numbers - shift)
@@ -81,7 +82,7 @@ def _values(evidence: Evidence, benchmark: str, names: Any, over: str, distance:
 
 
 def _wanted(evidence: Evidence, benchmark: str, names: Any) -> Iterator[tuple[str, catalog.Entry]]:
-    here = list(dict.fromkeys(one.scorer for one in evidence.pairs if one.benchmark == benchmark))
+    here = list(dict.fromkeys(paired.scorer for paired in evidence.pairs if paired.benchmark == benchmark))
     kinds = [name for name in ([*evidence.named] or HEADLINE) if name in here] or here
     if names or evidence.named:
         chosen = [catalog.find("measures", name) for name in names or ("bias_score", "kls", "jss")]
@@ -89,16 +90,16 @@ def _wanted(evidence: Evidence, benchmark: str, names: Any) -> Iterator[tuple[st
         return
     masked = [name for name in PREFERENCES if name in here]
     base = "aul" if "aul" in here else kinds[0]
-    # A causal score beside masked ones would leave no model that has all; the larger family is studied.
+    # No model has both causal and masked scores; the larger family is studied.
     family = [name for name in masked if name.startswith(("causal", "stereoset_causal")) != ("aul" in here)] or kinds
     yield from ((scorer, catalog.find("measures", "bias_score")) for scorer in family)
     yield from ((base, catalog.find("measures", name)) for name in ("kls", "jss"))
 
 
-def _points(one: Paired, entry: catalog.Entry, over: str) -> Iterator[float]:
-    types = one.groups["bias_type"].astype(str).to_numpy()
+def _points(paired: Paired, entry: catalog.Entry, over: str) -> Iterator[float]:
+    types = paired.groups["bias_type"].astype(str).to_numpy()
     for name in sorted(set(types)) if over == "types" else (None,):
-        part = one.take(types == name) if name else one
+        part = paired.take(types == name) if name else paired
         sample = part.complete_for(entry)[0].sample(stratum_of(entry))
         yield float(statistic(entry, sample.columns, sample.parts))
 
@@ -107,16 +108,16 @@ def _check(values: dict[str, Floats], benchmark: str, over: str, neighbours: int
     n = len(next(iter(values.values())))
     least = max(LEAST, neighbours + 1)
     if neighbours < 1:
-        raise TiltmeterError(f"--neighbours is a number from 1 on, not {neighbours}.")
+        raise TiltmeterError(f"--neighbours must be at least 1, not {neighbours}.")
     if len(values) < 2:
-        raise TiltmeterError(f"correlation needs two measures; {benchmark} has {len(values)}.")
+        raise TiltmeterError(f"correlation needs at least 2 measures; {benchmark} has {len(values)}.")
     if n < least:
         what = "models" if over == "models" else "models × bias types"
         raise TiltmeterError(f"correlation needs at least {least} points ({what}) on {benchmark}; there are {n}.")
     for name, column in values.items():
         if np.ptp(column) == 0:
             label = " by ".join(name.split("\n"))
-            raise TiltmeterError(f"correlation: {label} is {column[0]:g} for all {n} points of {benchmark}.")
+            raise TiltmeterError(f"correlation is undefined: {label} is {column[0]:g} for all {n} points of {benchmark}.")
 
 
 def _pairs(values: dict[str, Floats], neighbours: int, confidence: float, seed: int) -> Iterator[dict[str, Any]]:
@@ -124,12 +125,12 @@ def _pairs(values: dict[str, Floats], neighbours: int, confidence: float, seed: 
     from sklearn.feature_selection import mutual_info_regression
 
     for (a, x), (b, y) in combinations(values.items(), 2):
-        found = pearsonr(x, y)
-        reach = found.confidence_interval(confidence)
+        pearson = pearsonr(x, y)
+        reach = pearson.confidence_interval(confidence)
         shared = mutual_info_regression(x[:, None], y, n_neighbors=neighbours, random_state=seed)[0]
         yield {
-            "a": " by ".join(a.split("\n")), "b": " by ".join(b.split("\n")), "n": len(x), "r": float(found.statistic),
-            "low": float(reach.low), "high": float(reach.high), "p": float(found.pvalue),
+            "a": " by ".join(a.split("\n")), "b": " by ".join(b.split("\n")), "n": len(x), "r": float(pearson.statistic),
+            "low": float(reach.low), "high": float(reach.high), "p": float(pearson.pvalue),
             "mutual_information": float(shared),
         }  # fmt: skip
 
@@ -139,9 +140,9 @@ def _sentences(table: Any) -> Iterator[str]:
         most, least = rows.loc[rows["r"].abs().idxmax()], rows.loc[rows["r"].abs().idxmin()]
         sure = int((rows["p_holm"] < 0.05).sum())
         yield (
-            f"{benchmark}, over {most['n']} points: closest are {most['a']} and {most['b']} (r = {most['r']:+.2f}), "
-            f"furthest apart {least['a']} and {least['b']} (r = {least['r']:+.2f}); {sure} of {len(rows)} correlations "
-            "differ from zero (Holm-corrected p < 0.05)."
+            f"{benchmark}, over {most['n']} points: the correlation is strongest between {most['a']} and {most['b']} "
+            f"(r = {most['r']:+.2f}) and weakest between {least['a']} and {least['b']} (r = {least['r']:+.2f}); {sure} of "
+            f"{len(rows)} correlations differ from zero (Holm-corrected p < 0.05)."
         )
 
 

@@ -1,4 +1,4 @@
-"""Debiasing: did it move the biased words down, or only make them less probable? Base and debiased models side by side."""
+"""Debiasing: did it lower the rank of biased words, or only their probability? Compares base and debiased models."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def debiasing(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """MPS and MNT of each group, their percent change from the base, and a verdict: probability, rank, or both (Table 3).
+    """MPS and MNT of each group, their percent change from the base, and what changed: probability, rank, or both (Table 3).
 
-    Changes compare the same sentences, and intervals draw the same sentences for both models. `median_rank` is of each
-    sentence's best term wherever it stands, so that terms that left the top k are not lost.
+    Changes compare the same sentences, and intervals draw the same sentences for both models. `median_rank` is that of
+    each sentence's best term at any rank, so that terms that left the top k are counted too.
     """
     settings = check_settings(seed, resamples, confidence)
     if rows < 1:
-        raise TiltmeterError(f"--rows is a number from 1 on, not {rows}.")
-    found = list(fills_of(evidence.slots))
-    base = _base(base, found)
-    table, sentences = _compared(evidence, found, base, settings)
-    gaps = _gaps(found)
+        raise TiltmeterError(f"--rows must be at least 1, not {rows}.")
+    filled = list(fills_of(evidence.slots))
+    base = _base(base, filled)
+    table, sentences = _compared(evidence, filled, base, settings)
+    gaps = _gaps(filled)
     tables = {"debiasing": table[[name for name in table if not name.endswith(("_low", "_high"))]]}
     tables |= {"intervals": _intervals(table)} | ({"gaps": gaps} if len(gaps) else {})
     largest = _largest(evidence, gaps, rows) if len(gaps) else gaps
@@ -51,31 +51,31 @@ def debiasing(
     return Finding("debiasing", tables, gap_figures(gaps, table), sentences, {"base": base})
 
 
-def _base(name: str | None, found: list[Fills]) -> str:
-    models = list(dict.fromkeys(fills.model for fills in found))
+def _base(name: str | None, filled: list[Fills]) -> str:
+    models = list(dict.fromkeys(fills.model for fills in filled))
     if name and name not in models:
         raise TiltmeterError(f"There is no model '{name}' in these runs. Models: {', '.join(models)}.")
     return name or models[0]
 
 
-def _compared(evidence: Evidence, found: list[Fills], base: str, settings: Settings) -> tuple[Any, list[str]]:
+def _compared(evidence: Evidence, filled: list[Fills], base: str, settings: Settings) -> tuple[Any, list[str]]:
     """The main table, and a sentence for each debiased model."""
     import pandas as pd
 
-    reference = {fills.benchmark: fills for fills in found if fills.model == base}
+    reference = {fills.benchmark: fills for fills in filled if fills.model == base}
     medians = best_terms(evidence.slots.table).groupby(["model", "benchmark", "group"], sort=False)["rank"].median()
     seat = _seat(evidence)
     table, sentences = [], []
-    for fills in sorted(found, key=lambda one: one.model != base):
+    for fills in sorted(filled, key=lambda candidate: candidate.model != base):
         if fills.benchmark not in reference:
             continue
         before, after = aligned(reference[fills.benchmark], fills)
         if not len(after.reason):
             raise TiltmeterError(f"{fills.model} and {base} share no sentence of {fills.benchmark}.")
         if before.k != after.k or before.among != after.among:
-            raise TiltmeterError(f"{fills.model} and {base} were ranked otherwise on {fills.benchmark} (top k, or kind).")
-        ours = {group: float(medians[fills.model, fills.benchmark, group]) for group in fills.rank}
-        new = list(change_rows(before, after, ours, settings))
+            raise TiltmeterError(f"{fills.model} and {base} were ranked differently on {fills.benchmark} (top k, or kind).")
+        of_group = {group: float(medians[fills.model, fills.benchmark, group]) for group in fills.rank}
+        new = list(change_rows(before, after, of_group, settings))
         table += [row | ({"seat": seat[fills.model]} if fills.model in seat else {}) for row in new]
         if fills.model != base and new:
             sides = draws_of(before, settings), draws_of(after, settings)
@@ -84,14 +84,14 @@ def _compared(evidence: Evidence, found: list[Fills], base: str, settings: Setti
                 verdict((base, fills.model, fills.benchmark), groups, sides, changes(*sides), after.k, settings)
             )
     if not table:
-        raise TiltmeterError(f"No sentence has a match of {base} and of another model; a larger --top-k may find some.")
+        raise TiltmeterError(f"No sentence has a match by {base} and by another model. Try a larger --top-k.")
     frame = pd.DataFrame(table)
     frame = frame.drop(columns="seat") if "seat" in frame and frame["seat"].isna().any() else frame
-    return frame, sentences or [f"{base} is the only model here: there is nothing to compare it with yet."]
+    return frame, sentences or [f"{base} is the only model here, so there is nothing to compare it with."]
 
 
 def _intervals(table: Any) -> Any:
-    """One row per value: where it lies."""
+    """One row per value, with its interval."""
     import pandas as pd
 
     place = ["benchmark", "model", "group", "n"]
@@ -107,23 +107,23 @@ def _seat(evidence: Evidence) -> dict[str, float]:
     """The average absolute effect size of SEAT, for models whose runs have it."""
     import pandas as pd
 
-    found: dict[str, float] = {}
+    effects: dict[str, float] = {}
     for folder in evidence.folders:
         path = Path(folder) / "estimates.csv"
         rows = read_estimates(path) if path.is_file() else pd.DataFrame(columns=["measure"])
         rows = rows[rows["measure"] == "mean_abs_effect"]
         gender = rows[rows["group"] == "gender"] if len(rows) else rows
-        for model, ours in (gender if len(gender) else rows).groupby("model") if len(rows) else ():
-            found[str(model)] = float(ours["value"].mean())
-    return found
+        for model, of_model in (gender if len(gender) else rows).groupby("model") if len(rows) else ():
+            effects[str(model)] = float(of_model["value"].mean())
+    return effects
 
 
-def _gaps(found: list[Fills]) -> Any:
-    """Per sentence, both groups matched: probability and normalised rank of one less those of the other."""
+def _gaps(filled: list[Fills]) -> Any:
+    """For each sentence with matches of both groups: probability and normalised rank of one minus those of the other."""
     import pandas as pd
 
     parts = []
-    for fills in found:
+    for fills in filled:
         for first, second in combinations(fills.rank, 2):
             gap = pd.DataFrame(
                 {
@@ -143,13 +143,13 @@ def _largest(evidence: Evidence, gaps: Any, rows: int) -> Any:
     best = best_matches(evidence.slots.table).set_index(["model", "benchmark", "item", "group"])
     text = evidence.slots.items.set_index(["benchmark", "item"])["slot"]
     order = gaps.assign(size=gaps["mnt_gap"].abs()).sort_values("size", ascending=False, kind="stable")
-    found = []
+    largest = []
     for _, row in order.groupby(["model", "benchmark", "gap"], sort=False).head(rows).iterrows():
         place = {"model": row["model"], "benchmark": row["benchmark"], "item": row["item"]}
-        one: dict[str, Any] = place | {"sentence": text[row["benchmark"], row["item"]], "gap": row["gap"]}
+        entry: dict[str, Any] = place | {"sentence": text[row["benchmark"], row["item"]], "gap": row["gap"]}
         for number, group in enumerate(row["gap"].split(" − "), 1):
             match = best.loc[(*place.values(), group)]
-            one |= {f"term_{number}": match["term"], f"probability_{number}": match["probability"]}
-            one |= {f"rank_{number}": int(match["rank"])}
-        found.append(one | {"mps_gap": row["mps_gap"], "mnt_gap": row["mnt_gap"]})
-    return pd.DataFrame(found)
+            entry |= {f"term_{number}": match["term"], f"probability_{number}": match["probability"]}
+            entry |= {f"rank_{number}": int(match["rank"])}
+        largest.append(entry | {"mps_gap": row["mps_gap"], "mnt_gap": row["mnt_gap"]})
+    return pd.DataFrame(largest)

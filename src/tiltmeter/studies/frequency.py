@@ -1,4 +1,4 @@
-"""Word frequency: are words for advantaged groups more frequent, and does a score mistake frequency for bias?
+"""Word frequency: are words for advantaged groups more frequent, and does a score confuse frequency with bias?
 
 Tables 2 and 3 of Kaneko and Bollegala (2022).
 """
@@ -34,7 +34,7 @@ def frequency(
     corpus: Annotated[str | None, "Text to count words in (.txt, .gz, .bz2, .xz)."] = None,
     language: Annotated[str, "Language of the wordfreq list."] = "en",
     top: Annotated[int, "Most frequent words of each group that are ranked together."] = 4,
-    least: Annotated[int, "A group word is in at least this many pairs of its bias type."] = 2,
+    least: Annotated[int, "A group word must be in at least this many pairs of its bias type."] = 2,
     ignore: Annotated[list[str] | None, "Further ambiguous word to leave out; repeatable."] = None,
     seed: Seed = 0,
 ) -> Finding:
@@ -48,17 +48,17 @@ def frequency(
 
     settings = check_settings(seed)
     if top < 1 or least < 1:
-        raise TiltmeterError(f"--top and --least are numbers from 1 on, not {top} and {least}.")
+        raise TiltmeterError(f"--top and --least must be at least 1, not {top} and {least}.")
     directions = pd.DataFrame(_directions(_scored(evidence), settings.resamples, seed))
     rows, listed, left_out = [], [], []
     for benchmark in dict.fromkeys(directions["benchmark"]):
-        found = group_words(evidence.items(benchmark), (*AMBIGUOUS, *map(str.lower, ignore or ())), least)
-        if not any(counts for of_type in found.kept.values() for counts in of_type.values()):
+        grouped = group_words(evidence.items(benchmark), (*AMBIGUOUS, *map(str.lower, ignore or ())), least)
+        if not any(counts for of_type in grouped.kept.values() for counts in of_type.values()):
             raise TiltmeterError(f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.")
-        known, source = _known(found, frequencies, corpus, language)
-        rows += [{"benchmark": benchmark} | row for row in _ranks(found, known, top, least)]
-        listed += [{"benchmark": benchmark} | row for row in _listed(found, known)]
-        left_out += [{"benchmark": benchmark} | row for row in found.left_out]
+        known, source = _known(grouped, frequencies, corpus, language)
+        rows += [{"benchmark": benchmark} | row for row in _ranks(grouped, known, top, least)]
+        listed += [{"benchmark": benchmark} | row for row in _listed(grouped, known)]
+        left_out += [{"benchmark": benchmark} | row for row in grouped.left_out]
     ranks = pd.DataFrame(corrected(rows, "benchmark"))
     tables = {
         "frequency": ranks,
@@ -72,33 +72,33 @@ def frequency(
 
 
 def _scored(evidence: Evidence) -> Answers:
-    """Scores of benchmarks that tell directions, by the scorers named or by the three of the paper."""
+    """Scores of benchmarks with directions, by the requested scorers or by the three of the paper."""
     frame = evidence.scores.table
     known = frame[frame["direction"].isin(SHORT)]
     if known.groupby("benchmark")["direction"].nunique().max() != 2:
         names = ", ".join(dict.fromkeys(frame["benchmark"]))
         raise TiltmeterError(
-            f"frequency needs pairs about advantaged and about disadvantaged groups; {names} does not tell them."
+            f"frequency needs pairs marked as about advantaged or about disadvantaged groups; {names} has no such marks."
         )
     if not evidence.named:
         lacking = [name for name in SCORERS if name not in set(known["scorer"])]
         if lacking:
             there = ", ".join(sorted(known["scorer"].unique()))
             raise TiltmeterError(
-                f"frequency compares {', '.join(SCORERS)}, and these runs have no scores by {', '.join(lacking)}. Score "
-                f"them, or name others with -s: {there}."
+                f"frequency compares {', '.join(SCORERS)}, and these runs have no scores by {', '.join(lacking)}. Run "
+                f"these scorers, or choose others with -s: {there}."
             )
         known = known[known["scorer"].isin(SCORERS)]
     return replace(evidence.scores, tables={"scores": known.reset_index(drop=True)})
 
 
-def _known(found: GroupWords, listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
-    words = [word for of_type in found.kept.values() for counts in of_type.values() for word in counts]
+def _known(grouped: GroupWords, listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
+    words = [word for of_type in grouped.kept.values() for counts in of_type.values() for word in counts]
     return look_up(words, listed, corpus, language)
 
 
-def _ranks(found: GroupWords, known: dict[str, float], top: int, least: int) -> Iterator[dict[str, Any]]:
-    for name, of_type in found.kept.items():
+def _ranks(grouped: GroupWords, known: dict[str, float], top: int, least: int) -> Iterator[dict[str, Any]]:
+    for name, of_type in grouped.kept.items():
         sides = {side: sorted((w for w in of_type[side] if w in known), key=lambda w: (-known[w], w)) for side in SHORT}
         for side, words in sides.items():
             if not words:
@@ -110,30 +110,30 @@ def _ranks(found: GroupWords, known: dict[str, float], top: int, least: int) -> 
 
 
 def mean_ranks(sides: dict[str, list[str]], known: dict[str, float], top: int) -> dict[str, Any]:
-    """The most frequent words of both sides (as many of each), ranked together.
+    """The most frequent words of both sides (the same number of each), ranked together.
 
     >>> mean_ranks({"advantaged": ["he", "men"], "disadvantaged": ["she"]}, {"he": 9.0, "men": 5.0, "she": 7.0}, 4)
     {'adv': 1.0, 'dis': 2.0, 'neutral': 1.5, 'words_each': 1, 'words': 'he (adv), she (dis)'}
     """
     each = min(top, *(len(words) for words in sides.values()))
     chosen = sorted(((-known[w], w, side) for side, words in sides.items() for w in words[:each]))
-    means = {SHORT[side]: float(np.mean([n for n, one in enumerate(chosen, 1) if one[2] == side])) for side in sides}
+    means = {SHORT[side]: float(np.mean([n for n, entry in enumerate(chosen, 1) if entry[2] == side])) for side in sides}
     text = ", ".join(f"{word} ({SHORT[side]})" for _, word, side in chosen)
     return {**means, "neutral": (2 * each + 1) / 2, "words_each": each, "words": text}
 
 
 def _test(sides: dict[str, list[str]], known: dict[str, float]) -> dict[str, Any]:
-    """All words of both groups: how often a word for the advantaged is the more frequent one, and Mann–Whitney's p."""
+    """Over all words: how often a word for the advantaged group is the more frequent one, and Mann–Whitney's p."""
     from scipy.stats import mannwhitneyu
 
-    ours, theirs = ([known[word] for word in sides[side]] for side in (ADVANTAGED, DISADVANTAGED))
-    found = mannwhitneyu(ours, theirs)
-    share = 100 * float(found.statistic) / (len(ours) * len(theirs))
-    return {"n_adv": len(ours), "n_dis": len(theirs), "adv_more_frequent": share, "p": float(found.pvalue)}
+    advantaged, disadvantaged = ([known[word] for word in sides[side]] for side in (ADVANTAGED, DISADVANTAGED))
+    test = mannwhitneyu(advantaged, disadvantaged)
+    share = 100 * float(test.statistic) / (len(advantaged) * len(disadvantaged))
+    return {"n_adv": len(advantaged), "n_dis": len(disadvantaged), "adv_more_frequent": share, "p": float(test.pvalue)}
 
 
-def _listed(found: GroupWords, known: dict[str, float]) -> Iterator[dict[str, Any]]:
-    for name, of_type in found.kept.items():
+def _listed(grouped: GroupWords, known: dict[str, float]) -> Iterator[dict[str, Any]]:
+    for name, of_type in grouped.kept.items():
         rows = [(known[word], word, side, pairs) for side in SHORT for word, pairs in of_type[side].items() if word in known]
         for rank, (value, word, side, pairs) in enumerate(sorted(rows, key=lambda row: (-row[0], row[1])), 1):
             yield {"bias_type": name, "group": side, "word": word, "pairs": pairs, "frequency": value, "rank": rank}
@@ -145,12 +145,12 @@ def _directions(scores: Answers, resamples: int, seed: int) -> Iterator[dict[str
         by_group = rows.set_index("group")
         row = dict(zip(("model", "benchmark", "scorer"), place, strict=True))
         for group, short in (*SHORT.items(), ("|difference|", "difference")):
-            one = by_group.loc[group]
+            of_group = by_group.loc[group]
             row |= {
-                f"n_{short}": int(one["n"]),
-                short: one["value"],
-                f"{short}_low": one["low"],
-                f"{short}_high": one["high"],
+                f"n_{short}": int(of_group["n"]),
+                short: of_group["value"],
+                f"{short}_low": of_group["low"],
+                f"{short}_high": of_group["high"],
             }
         yield row | {"p": by_group.loc["|difference|", "p"]}
 
@@ -160,11 +160,11 @@ def _sentences(ranks: Any, directions: Any, left_out: list[dict[str, Any]], sour
     less = ranks[ranks["adv"] > ranks["dis"]]
     sure = ranks[ranks["p_holm"] < 0.05]
     yield (
-        f"By {source}, the most frequent words for advantaged groups outrank those for disadvantaged ones in {len(more)} of "
-        f"{len(ranks)} bias types ({len(less)} the other way); over all words the difference is significant in {len(sure)}."
+        f"By {source}, the most frequent words for advantaged groups rank above those for disadvantaged ones in {len(more)} "
+        f"of {len(ranks)} bias types, and below in {len(less)}; over all words the difference is significant in {len(sure)}."
     )
     names = sorted({row["word"] for row in left_out if row["why"] == "ambiguous"})
-    yield f"Left out as ambiguous: {', '.join(names) if names else 'none occurs'}; the table left-out has the rest."
+    yield f"Left out as ambiguous: {', '.join(names) or 'no word'}. The table left-out has all words that were left out."
     means = directions.groupby("scorer", sort=False)["difference"].mean().sort_values()
     parts = ", ".join(f"{name} {value:.1f}" for name, value in means.items())
     yield (

@@ -1,4 +1,4 @@
-"""Normality: are the scores Gaussian, as KLS and JSS take them to be?
+"""Normality: are the scores Gaussian, as KLS and JSS assume?
 
 Table 1 and Figure 2 of Liu (2024).
 """
@@ -28,30 +28,31 @@ def normality(
 ) -> Finding:
     """Shapiro–Wilk per model, benchmark, scorer, sentence and bias type; density against the fitted Gaussian.
 
-    W is 1 for a perfect Gaussian. p_holm is corrected over the score sets of a model, benchmark and scorer. Not rejecting
-    is no proof: with few pairs almost anything passes, with thousands almost nothing does; so read W and the skew too.
+    W is 1 for a perfect Gaussian. p_holm is corrected over the score sets of a model, benchmark and scorer. A test that
+    does not reject proves nothing: with few pairs almost everything passes, with thousands almost nothing; so see W and
+    the skew too.
     """
     import pandas as pd
 
     pairs = evidence.every()
     check_types("normality", pairs)
-    rows = corrected([row for one in pairs for row in _sets(one)], "model", "benchmark", "scorer")
+    rows = corrected([row for paired in pairs for row in _sets(paired)], "model", "benchmark", "scorer")
     table = pd.DataFrame(rows)
     shown = draw or ("aul" if "aul" in set(table["scorer"]) else str(table["scorer"].iloc[0]))
-    drawn = [one for one in pairs if one.scorer == shown]
+    drawn = [paired for paired in pairs if paired.scorer == shown]
     figure = {"normality": lambda: _draw(drawn, table)}
     return Finding("normality", {"normality": table}, figure if drawn else {}, tuple(_sentences(table, shown, alpha)))
 
 
-def _sets(one: Paired) -> Iterator[dict[str, Any]]:
-    types = one.groups["bias_type"].astype(str).to_numpy()
+def _sets(paired: Paired) -> Iterator[dict[str, Any]]:
+    types = paired.groups["bias_type"].astype(str).to_numpy()
     for role in ("stereo", "anti"):
-        there = ~np.isnan(one.scores[role])
+        there = ~np.isnan(paired.scores[role])
         for name in ("all", *sorted(set(types))):
             at = there & ((types == name) | (name == "all"))
             yield {
-                "model": one.model, "benchmark": one.benchmark, "scorer": one.scorer, "role": role, "bias_type": name,
-                **shapiro_wilk(one.scores[role][at]),
+                "model": paired.model, "benchmark": paired.benchmark, "scorer": paired.scorer, "role": role,
+                "bias_type": name, **shapiro_wilk(paired.scores[role][at]),
             }  # fmt: skip
 
 
@@ -61,9 +62,9 @@ def shapiro_wilk(scores: Any) -> dict[str, Any]:
 
     tested = scores if len(scores) <= LARGEST_N else np.random.default_rng(0).choice(scores, LARGEST_N, replace=False)
     # Shapiro–Wilk does not depend on location and scale; scipy warns when the scores are tiny.
-    found = shapiro((tested - tested.mean()) / tested.std())
+    test = shapiro((tested - tested.mean()) / tested.std())
     return {
-        "n": len(scores), "W": float(found.statistic), "p": float(found.pvalue),
+        "n": len(scores), "W": float(test.statistic), "p": float(test.pvalue),
         "skew": float(skew(scores)), "kurtosis": float(kurtosis(scores)),
     }  # fmt: skip
 
@@ -72,35 +73,35 @@ def _sentences(table: Any, shown: str, alpha: float) -> Iterator[str]:
     whole = table["bias_type"] == "all"
     for benchmark, rows in table[whole & (table["scorer"] == shown)].groupby("benchmark", sort=False):
         types = table[(table["benchmark"] == benchmark) & (table["scorer"] == shown) & ~whole]
-        refused, of_types = (int((part["p_holm"] < alpha).sum()) for part in (rows, types))
+        rejected, of_types = (int((part["p_holm"] < alpha).sum()) for part in (rows, types))
         yield (
-            f"{shown} on {benchmark}: Gaussian is rejected for {refused} of {len(rows)} score sets of all pairs (W "
+            f"{shown} on {benchmark}: normality is rejected for {rejected} of {len(rows)} score sets of all pairs (W "
             f"{rows['W'].min():.3f} to {rows['W'].max():.3f}, skew {rows['skew'].min():+.2f} to {rows['skew'].max():+.2f}), "
             f"and for {of_types} of {len(types)} of single bias types (Holm-corrected p < {alpha:g})."
         )
     by_scorer = table[whole].groupby("scorer", sort=False)["W"].median().sort_values(ascending=False)
     if len(by_scorer) > 1:
         yield (
-            f"Nearest to Gaussian of {len(by_scorer)} scores: {by_scorer.index[0]} (median W {by_scorer.iloc[0]:.3f}); "
-            f"furthest: {by_scorer.index[-1]} ({by_scorer.iloc[-1]:.3f})."
+            f"Of {len(by_scorer)} scorers, {by_scorer.index[0]} is closest to Gaussian (median W {by_scorer.iloc[0]:.3f}) "
+            f"and {by_scorer.index[-1]} is furthest from it ({by_scorer.iloc[-1]:.3f})."
         )
 
 
 def _draw(pairs: list[Paired], table: Any) -> Any:
-    """A panel per score set; with two benchmarks a row per model."""
-    models = list(dict.fromkeys(one.model for one in pairs))
-    if len({one.benchmark for one in pairs}) == 2:
-        pairs = sorted(pairs, key=lambda one: models.index(one.model))
+    """Draws a panel per score set; with two benchmarks, a row per model."""
+    models = list(dict.fromkeys(paired.model for paired in pairs))
+    if len({paired.benchmark for paired in pairs}) == 2:
+        pairs = sorted(pairs, key=lambda paired: models.index(paired.model))
     figure, axes = figures.grid(len(pairs), height=1.35 if len(pairs) > 1 else 2.4)
-    for axis, one in zip(axes, pairs, strict=True):
+    for axis, paired in zip(axes, pairs, strict=True):
         for n, role in enumerate(("stereo", "anti")):
-            _density(axis, one.scores[role][~np.isnan(one.scores[role])], role, n)
-        found = table[
-            (table["model"] == one.model) & (table["benchmark"] == one.benchmark) & (table["scorer"] == one.scorer)
+            _density(axis, paired.scores[role][~np.isnan(paired.scores[role])], role, n)
+        tested = table[
+            (table["model"] == paired.model) & (table["benchmark"] == paired.benchmark) & (table["scorer"] == paired.scorer)
         ]
-        w = found[found["bias_type"] == "all"]["W"].min()
-        figures.head(axis, f"{figures.short(one.model, 24)}, {figures.short(one.benchmark, 16)}", 28)
-        axis.text(0.03, 0.95, f"n = {len(one):,}\nW = {w:.3f}", transform=axis.transAxes, va="top", fontsize=6)
+        w = tested[tested["bias_type"] == "all"]["W"].min()
+        figures.head(axis, f"{figures.short(paired.model, 24)}, {figures.short(paired.benchmark, 16)}", 28)
+        axis.text(0.03, 0.95, f"n = {len(paired):,}\nW = {w:.3f}", transform=axis.transAxes, va="top", fontsize=6)
         axis.set_yticks([])
         axis.set_ylabel("density", fontsize=6.5)
     for axis in figures.lowest(axes):
@@ -110,7 +111,7 @@ def _draw(pairs: list[Paired], table: Any) -> Any:
 
 
 def _density(axis: Any, scores: Any, role: str, n: int) -> None:
-    """The far tail is left off: half a per cent of the scores would take most of the width."""
+    """Draws one density without its far tail: half a percent of the scores would take most of the width."""
     from scipy.stats import gaussian_kde, norm
 
     x = np.linspace(np.percentile(scores, 0.5), scores.max(), 200)

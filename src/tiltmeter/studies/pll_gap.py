@@ -1,4 +1,4 @@
-"""How lopsided the scores are: |Δst| on the pairs that lean to the stereotype, |Δat| on the others, and their difference.
+"""Asymmetry of scores: |Δst| on the pairs that lean towards the stereotype, |Δat| on the others, and their difference.
 
 Tables 4 and 5 of Liu (2024).
 """
@@ -41,7 +41,7 @@ def pll_gap(
 ) -> Finding:
     """Mean scores in the stereotype group (f_st > f_at) and in the rest, |Δst| − |Δat| with interval, and on subsamples.
 
-    A bias score counts the pairs of each group; this says how far apart their sentences are. 0 is neutral.
+    A bias score counts the pairs of each group; this study measures how far apart their scores are. 0 is neutral.
     """
     import pandas as pd
 
@@ -49,49 +49,47 @@ def pll_gap(
     chosen = check_sampling(repeats, rates)
     rows: list[dict[str, Any]] = []
     moved: list[dict[str, Any]] = []
-    for one in evidence.every():
-        sample = one.take(_complete(one)).sample("bias_type")
-        place = {"model": one.model, "benchmark": one.benchmark, "scorer": one.scorer}
+    for paired in evidence.every():
+        sample = paired.take(_complete(paired)).sample("bias_type")
+        place = {"model": paired.model, "benchmark": paired.benchmark, "scorer": paired.scorer}
         row = groups(sample.columns["stereo"], sample.columns["anti"], " ".join(place.values()))
-        rng = generator(seed, "pll_gap", one.benchmark)
+        rng = generator(seed, "pll_gap", paired.benchmark)
         draws = np.concatenate([_gap(sample, index) for index in sample.draws(rng, settings.resamples)])
         low, high = percentile_interval(draws[~np.isnan(draws)], confidence)
         rows.append(place | row | {"low": low, "high": high, "neutral": 0.0})
         for rate in chosen:
-            index = subsamples(sample.stratum, rate, repeats, generator(seed, "pll_gap", one.benchmark, f"{rate:g}"))
+            index = subsamples(sample.stratum, rate, repeats, generator(seed, "pll_gap", paired.benchmark, f"{rate:g}"))
             moved.append(place | {"rate": rate, "n": index.shape[1]} | _under(_gap(sample, index), row["gap"]))
     table, under = pd.DataFrame(rows), pd.DataFrame(moved)
     figure = {"pll-gap": lambda: _draw(table, under)}
     return Finding("pll_gap", {"pll-gap": table, "subsamples": under}, figure, tuple(_sentences(table, under)))
 
 
-def _complete(one: Paired) -> Any:
-    return ~(np.isnan(one.scores["stereo"]) | np.isnan(one.scores["anti"]))
+def _complete(paired: Paired) -> Any:
+    return ~(np.isnan(paired.scores["stereo"]) | np.isnan(paired.scores["anti"]))
 
 
 def groups(stereo: Floats, anti: Floats, where: str = "these scores") -> dict[str, Any]:
     """Means of both sentences in both groups of pairs. A tie is in the second group, as in the paper.
 
-    >>> found = groups(np.array([.4, .3, .9, .8]), np.array([.5, .4, .1, .2]))
-    >>> [round(found[name], 12) for name in ("delta_st", "delta_at", "gap")]
+    >>> means = groups(np.array([.4, .3, .9, .8]), np.array([.5, .4, .1, .2]))
+    >>> [round(means[name], 12) for name in ("delta_st", "delta_at", "gap")]
     [0.7, 0.1, 0.6]
     """
     wins = stereo > anti
     for group, side in ((wins, "higher"), (~wins, "lower or equal")):
         if not group.any():
-            raise TiltmeterError(
-                f"pll-gap: in {where} no stereotypical sentence scores {side}, so there is no gap to compare."
-            )
-    found: dict[str, Any] = {}
+            raise TiltmeterError(f"pll-gap cannot be computed: in {where} no stereotypical sentence scores {side}.")
+    columns: dict[str, Any] = {}
     for name, group in (("st", wins), ("at", ~wins)):
         means = float(stereo[group].mean()), float(anti[group].mean())
-        found |= {f"n_{name}": int(group.sum()), f"stereo_{name}": means[0], f"anti_{name}": means[1]}
-        found[f"delta_{name}"] = abs(means[0] - means[1])
-    return found | {"gap": found["delta_st"] - found["delta_at"]}
+        columns |= {f"n_{name}": int(group.sum()), f"stereo_{name}": means[0], f"anti_{name}": means[1]}
+        columns[f"delta_{name}"] = abs(means[0] - means[1])
+    return columns | {"gap": columns["delta_st"] - columns["delta_at"]}
 
 
 def _gap(sample: Sample, index: Any) -> Floats:
-    """|Δst| − |Δat| on draws of items; undefined where a draw has no pair of one group."""
+    """|Δst| − |Δat| on draws of items; NaN where a draw has no pair of one group."""
     moved = (sample.columns["stereo"] - sample.columns["anti"])[index]
     wins = moved > 0
     with np.errstate(invalid="ignore"):

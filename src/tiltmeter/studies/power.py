@@ -1,6 +1,6 @@
-"""Power: the smallest lean that a benchmark of this size can tell from neutral, and how many pairs one would need.
+"""Power: the smallest lean that a benchmark of this size can detect, and how many pairs would be needed.
 
-None of the papers asks; most bias types have so few pairs that only a large lean would show.
+None of the papers reports it; most bias types have so few pairs that only a large lean would be detected.
 """
 
 from __future__ import annotations
@@ -34,31 +34,32 @@ def power(
     evidence: Evidence,
     *,
     measure: MeasureNames = None,
-    wanted: Annotated[float, "Power: how often a real lean should be noticed."] = 0.8,
-    alpha: Annotated[float, "Level of the question."] = 0.05,
+    wanted: Annotated[float, "Power: how often a real lean should be detected."] = 0.8,
+    alpha: Annotated[float, "Level of the test."] = 0.05,
     draws: Annotated[int, "Simulated benchmarks per lean."] = 200,
     seed: Seed = 0,
 ) -> Finding:
     """For each measure and bias type: the smallest lean distinguishable from neutral at this n, and the pairs needed.
 
     A lean is the share of pairs whose higher-scoring sentence is the stereotypical one (50 % is neutral), for every measure,
-    so that they can be compared. bias_score: exact binomial question. The others: the scores of each pair are dealt out anew
-    with that lean, and tested as `estimate` tests them. Pairs needed at the lean observed; 1,000,000 means that or more, and
-    where no lean is noticed at all, the number is a lower bound.
+    so that they can be compared. bias_score: exact binomial test. The others: the scores of each pair are reassigned with
+    that lean, and tested as `estimate` tests them. Pairs needed are for the observed lean; 1,000,000 means that many or
+    more, and where no lean is detected at all, the number is a lower bound.
     """
     import pandas as pd
 
     if not 0 < alpha < 0.5 or not 0.5 <= wanted < 1 or draws < LEAST_DRAWS:
         raise TiltmeterError(
-            f"power takes a level between 0 and 0.5, a power from 0.5 to below 1 and at least {LEAST_DRAWS} draws, "
+            f"power needs a level between 0 and 0.5, a power of at least 0.5 and below 1, and at least {LEAST_DRAWS} draws, "
             f"not {alpha:g}, {wanted:g} and {draws}."
         )
     pairs = evidence.chosen(SCORERS)
     check_measures(pairs, measure)
     check_types("power", pairs, spread=False)
-    rows = [row for one in pairs for row in _rows(one, choose_measures(one, measure), Question(wanted, alpha, draws, seed))]
+    question = Question(wanted, alpha, draws, seed)
+    rows = [row for paired in pairs for row in _rows(paired, choose_measures(paired, measure), question)]
     if not rows:
-        raise TiltmeterError("power is about measures with a neutral point, and none of those named has one.")
+        raise TiltmeterError("power needs a measure with a neutral point, and none of those named has one.")
     table = pd.DataFrame(rows)
     apart = list(_separations(pairs, 1 - alpha, wanted))
     tables = {"power": table} | ({"separation": pd.DataFrame(apart)} if apart else {})
@@ -66,15 +67,15 @@ def power(
     return Finding("power", tables, drawing, tuple(_sentences(table, apart, wanted)))
 
 
-def _rows(one: Paired, entries: Sequence[Entry], question: Question) -> Iterator[dict[str, Any]]:
-    """For each measure one row for all pairs and one per bias type. Measures that read the same items share their deals."""
+def _rows(paired: Paired, entries: Sequence[Entry], question: Question) -> Iterator[dict[str, Any]]:
+    """For each measure a row for all pairs and one per bias type. Measures that read the same items share their draws."""
     families: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
         if entry.constant("NEUTRAL") is not None:
-            families.setdefault((stratum_of(entry), *one.roles_of(entry)), []).append(entry)
-    place = {"model": one.model, "benchmark": one.benchmark, "scorer": one.scorer}
+            families.setdefault((stratum_of(entry), *paired.roles_of(entry)), []).append(entry)
+    place = {"model": paired.model, "benchmark": paired.benchmark, "scorer": paired.scorer}
     for (stratum, *_), family in families.items():
-        for deal in _deals(one.complete_for(family[0])[0], stratum, question):
+        for deal in _deals(paired.complete_for(family[0])[0], stratum, question):
             yield from (place | {"measure": entry.name} | _row(deal, entry, question) for entry in family)
 
 
@@ -105,20 +106,20 @@ def _row(deal: Deal, entry: Entry, question: Question) -> dict[str, Any]:
 
 
 def _scaled(n: int, least: float | None, observed: float) -> int:
-    """Noise falls with √n, so the pairs needed rise with the square of how far the observed lean is from noticeable."""
+    """Pairs needed: noise falls with √n, so they grow with the square of (smallest lean / observed lean)."""
     reach, lean = (least or 1.0) - 0.5, abs(observed - 0.5)
     return min(MOST_PAIRS, int(np.ceil(n * (reach / lean) ** 2))) if lean > 0 else MOST_PAIRS
 
 
 def _separations(pairs: list[Paired], confidence: float, wanted: float) -> Iterator[dict[str, Any]]:
-    """For each two models: how far apart their bias scores must be, given how many pairs they decide differently."""
+    """For each two models: the smallest difference of bias scores that is detected, given the pairs they disagree on."""
     for a, b in combinations(pairs, 2):
         if (a.benchmark, a.scorer) != (b.benchmark, b.scorer):
             continue
-        one, other = align([a, b])
-        ours, theirs = (part.scores["stereo"] > part.scores["anti"] for part in (one, other))
-        difference, n = float(100 * (ours.mean() - theirs.mean())), len(ours)
-        error = 100 * float(np.std(ours.astype(float) - theirs)) / np.sqrt(n)
+        first, second = align([a, b])
+        wins_a, wins_b = (part.scores["stereo"] > part.scores["anti"] for part in (first, second))
+        difference, n = float(100 * (wins_a.mean() - wins_b.mean())), len(wins_a)
+        error = 100 * float(np.std(wins_a.astype(float) - wins_b)) / np.sqrt(n)
         least = smallest_difference(error, confidence, wanted)
         needed = min(MOST_PAIRS, int(np.ceil(n * (least / difference) ** 2))) if difference else MOST_PAIRS
         yield {
@@ -134,21 +135,21 @@ def _sentences(table: Any, apart: list[dict[str, Any]], wanted: float) -> Iterat
         by_measure = rows.groupby("measure", sort=False)["smallest_lean"].median()
         parts = ", ".join(f"{name} {value:.1f} %" for name, value in by_measure.items())
         yield (
-            f"{benchmark}, n = {rows['n'].max():,}: the smallest lean noticed with {100 * wanted:.0f} % power (neutral "
+            f"{benchmark}, n = {rows['n'].max():,}: the smallest lean detected with {100 * wanted:.0f} % power (neutral "
             f"50 %), median over models and scores: {parts}."
         )
-        ours = types[(types["benchmark"] == benchmark) & (types["measure"] == "bias_score")]
-        if len(ours):
-            worst = ours.loc[ours["smallest_lean"].idxmax()]
-            hidden = ours[(ours["observed_lean"] - 50).abs() < ours["smallest_lean"] - 50]
+        of_benchmark = types[(types["benchmark"] == benchmark) & (types["measure"] == "bias_score")]
+        if len(of_benchmark):
+            worst = of_benchmark.loc[of_benchmark["smallest_lean"].idxmax()]
+            hidden = of_benchmark[(of_benchmark["observed_lean"] - 50).abs() < of_benchmark["smallest_lean"] - 50]
             yield (
-                f"{benchmark}, bias_score by type: {len(hidden)} of {len(ours)} leans observed are below what their n can "
-                f"show; hardest is {worst['bias_type']} (n = {worst['n']}), where a lean below "
-                f"{worst['smallest_lean']:.1f} % goes unnoticed."
+                f"{benchmark}, bias_score by type: {len(hidden)} of {len(of_benchmark)} observed leans are too small to be "
+                f"detected with their n. {worst['bias_type']} (n = {worst['n']}) has the least power: only leans of "
+                f"{worst['smallest_lean']:.1f} % or more are detected."
             )
     close = [row for row in apart if not row["separable"]]
     if apart:
-        yield f"Of {len(apart)} comparisons of two models by bias_score, {len(close)} are too close for these data."
+        yield f"Of {len(apart)} comparisons of two models by bias_score, {len(close)} are too close to be distinguished."
 
 
 def _draw(table: Any, wanted: float) -> Any:
@@ -163,13 +164,13 @@ def _draw(table: Any, wanted: float) -> Any:
         sizes = rows.groupby("bias_type")["n"].max().sort_values(ascending=False)
         for n, name in enumerate(measures):
             least = rows[rows["measure"] == name].groupby("bias_type")["smallest_lean"].median()
-            at = [list(sizes.index).index(one) + figures.beside(n, len(measures), 0.13) for one in least.index]
+            at = [list(sizes.index).index(bias_type) + figures.beside(n, len(measures), 0.13) for bias_type in least.index]
             axis.plot(least, at, label=name, **figures.dot(n))
         figures.neutral_line(axis, 50.0, label="neutral")
         figures.name_rows(axis, [f"{name}, n = {n:,}" for name, n in sizes.items()])
         figures.head(axis, benchmark)
         axis.set_xlim(48, 102)
-    label = f"smallest lean noticed with {100 * wanted:.0f} % power (% of pairs; median over models and scores)"
+    label = f"smallest lean detected with {100 * wanted:.0f} % power (% of pairs; median over models and scores)"
     figures.label_x(axes[-1, 0], label, 36)
     figures.legend_below(figure, max(axes[:, 0], key=lambda axis: len(axis.lines)), 3)
     return figure

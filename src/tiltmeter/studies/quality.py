@@ -1,6 +1,6 @@
 """Quality: items with faults that can be computed, and every measure with and without them.
 
-Blodgett et al. (2021) list faults of these benchmarks; some can be seen without judgement.
+Blodgett et al. (2021) list faults of these benchmarks; some can be found without human judgement.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def quality(
     resamples: Annotated[int, "Bootstrap resamples, and random removals."] = 200,
     seed: Seed = 0,
 ) -> Finding:
-    """Flags items, and gives each measure on all items and on the unflagged, side by side, with intervals.
+    """Flags items, and gives each measure on all items and on the unflagged items, with intervals.
 
-    random_low to random_high is how far the measure moves when as many items are left out at random (95 %); p counts the
-    removals that move it as far. So a change means something about the flagged items only if p is small.
+    random_low to random_high is how far the measure moves when as many items are left out at random (95 %); p is the share
+    of removals that move it as far. A change says something about the flagged items only if p is small.
     """
     import pandas as pd
 
@@ -51,14 +51,14 @@ def quality(
     limits = Limits(length_gap, threshold, fluency)
     counted, flagged, rows = [], [], []
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
-        found = _flags(evidence, benchmark, limits, annotations, flag)
+        flags = _flags(evidence, benchmark, limits, annotations, flag)
         items = evidence.items(benchmark)
-        bad = np.any(list(found.values()), axis=0)
+        bad = np.any(list(flags.values()), axis=0)
         if bad.all():
-            raise TiltmeterError(f"quality: every item of {benchmark} is flagged, so nothing is left to compare with.")
-        counted += list(_counts(benchmark, found, bad))
+            raise TiltmeterError(f"quality: every item of {benchmark} is flagged, so there is nothing to compare with.")
+        counted += list(_counts(benchmark, flags, bad))
         flagged += [{"benchmark": benchmark, "item": item, "flag": name}
-                    for name, at in found.items() for item in items["item"][at]]  # fmt: skip
+                    for name, at in flags.items() for item in items["item"][at]]  # fmt: skip
         rows += list(_measures(evidence, benchmark, set(items["item"][bad]), settings))
     table = pd.DataFrame(rows)
     tables = {"quality": table, "flags": pd.DataFrame(counted)} | ({"items": pd.DataFrame(flagged)} if flagged else {})
@@ -69,30 +69,30 @@ def _flags(evidence: Evidence, benchmark: str, limits: Limits, source: str | Non
     frame = evidence.scores.table[evidence.scores.table["benchmark"] == benchmark]
     keys = zip(frame["model"], frame["scorer"], frame["item"], frame["role"], strict=True)
     counts = dict(zip(keys, frame["n_tokens"], strict=True))
-    pairs = [one for one in evidence.pairs if one.benchmark == benchmark]
-    found = flags_of(evidence.items(benchmark), pairs, counts, limits, source)
-    lacking = [name for name in wanted or () if name not in found]
+    pairs = [paired for paired in evidence.pairs if paired.benchmark == benchmark]
+    flags = flags_of(evidence.items(benchmark), pairs, counts, limits, source)
+    lacking = [name for name in wanted or () if name not in flags]
     if lacking:
-        why = {"disagreement": "its items have no annotations", "not_fluent": "no score of whole sentences is there"}
-        raise TiltmeterError(f"quality: '{lacking[0]}' cannot be told for {benchmark}: {why[lacking[0]]}.")
-    return {name: at for name, at in found.items() if not wanted or name in wanted}
+        why = {"disagreement": "its items have no annotations", "not_fluent": "it has no scores of whole sentences"}
+        raise TiltmeterError(f"quality: '{lacking[0]}' cannot be computed for {benchmark}: {why[lacking[0]]}.")
+    return {name: at for name, at in flags.items() if not wanted or name in wanted}
 
 
-def _counts(benchmark: str, found: dict[str, Bools], bad: Bools) -> Iterator[dict[str, Any]]:
-    for name, at in {**found, "any": bad}.items():
+def _counts(benchmark: str, flags: dict[str, Bools], bad: Bools) -> Iterator[dict[str, Any]]:
+    for name, at in {**flags, "any": bad}.items():
         share = 100 * float(at.mean())
         meaning = FLAGS.get(name, "at least one of these")
         yield {"benchmark": benchmark, "flag": name, "n": int(at.sum()), "of": len(at), "share": share, "meaning": meaning}
 
 
 def _measures(evidence: Evidence, benchmark: str, bad: set[str], settings: Settings) -> Iterator[dict[str, Any]]:
-    for one in evidence.chosen():
-        for entry in choose_measures(one, None) if one.benchmark == benchmark else ():
-            complete = one.complete_for(entry)[0]
+    for paired in evidence.chosen():
+        for entry in choose_measures(paired, None) if paired.benchmark == benchmark else ():
+            complete = paired.complete_for(entry)[0]
             kept = ~complete.groups["item"].isin(bad).to_numpy()
             if kept.sum() < 2:
-                raise TiltmeterError(f"quality: {kept.sum()} unflagged pairs of {benchmark} are left; a measure needs more.")
-            place = {"model": one.model, "benchmark": benchmark, "scorer": one.scorer, "measure": entry.name}
+                raise TiltmeterError(f"quality: {benchmark} has {kept.sum()} unflagged pairs; at least 2 are needed.")
+            place = {"model": paired.model, "benchmark": benchmark, "scorer": paired.scorer, "measure": entry.name}
             yield place | _side_by_side(complete, kept, entry, settings)
 
 
@@ -131,19 +131,19 @@ def _sentences(table: Any, counts: Any) -> Iterator[str]:
         yield f"{benchmark}: {any_['n']:,} of {any_['of']:,} items ({any_['share']:.1f} %) are flagged: {parts}."
         if not any_["n"]:
             continue
-        ours = table[table["benchmark"] == benchmark]
-        moved = ours[ours["p"] < 0.05]
-        expected = 0.05 * len(ours)
-        most = ours.loc[ours["change"].abs().idxmax()]
+        part = table[table["benchmark"] == benchmark]
+        moved = part[part["p"] < 0.05]
+        expected = 0.05 * len(part)
+        most = part.loc[part["change"].abs().idxmax()]
         yield (
-            f"{benchmark}: leaving them out moves {len(moved)} of {len(ours)} measures further than leaving out as many "
+            f"{benchmark}: leaving them out moves {len(moved)} of {len(part)} measures further than leaving out as many "
             f"random items (p < 0.05, uncorrected; about {expected:.0f} by chance alone). Largest change: {most['measure']} "
             f"by {most['scorer']} of {most['model']}, {most['value']:.1f} to {most['value_kept']:.1f}."
         )
 
 
 def _draw(table: Any) -> Any:
-    """bias_score with and without flagged items, a row per model and score."""
+    """Draws bias_score with and without flagged items, a row per model and score."""
     rows = table[table["measure"] == "bias_score"]
     scorers = [name for name in ("cps", "aul", "sss") if name in set(rows["scorer"])] or [rows["scorer"].iloc[0]]
     benchmarks = list(dict.fromkeys(rows["benchmark"]))
@@ -151,14 +151,14 @@ def _draw(table: Any) -> Any:
     largest = max((rows["benchmark"] == name).sum() for name in benchmarks)
     figure, axes = figures.grid(len(benchmarks), each=1, height=0.45 + 0.16 * largest, sharex=True)
     for axis, benchmark in zip(axes, benchmarks, strict=True):
-        ours = rows[rows["benchmark"] == benchmark].sort_values("scorer", kind="stable")
+        part = rows[rows["benchmark"] == benchmark].sort_values("scorer", kind="stable")
         for n, (suffix, label) in enumerate((("", "all items"), ("_kept", "unflagged items"))):
-            value = ours[f"value{suffix}"]
-            spread = [value - ours[f"low{suffix}"], ours[f"high{suffix}"] - value]
-            axis.errorbar(value, np.arange(len(ours)) + 0.24 * n - 0.12, xerr=spread, label=label, **figures.dot(n))
+            value = part[f"value{suffix}"]
+            spread = [value - part[f"low{suffix}"], part[f"high{suffix}"] - value]
+            axis.errorbar(value, np.arange(len(part)) + 0.24 * n - 0.12, xerr=spread, label=label, **figures.dot(n))
         figures.neutral_line(axis, 50.0, label="neutral")
-        figures.name_rows(axis, [f"{row['model']}, {row['scorer']}" for _, row in ours.iterrows()])
-        figures.head(axis, f"{benchmark}, n = {ours['n'].max():,}, unflagged n = {ours['n_kept'].max():,}", 30)
+        figures.name_rows(axis, [f"{row['model']}, {row['scorer']}" for _, row in part.iterrows()])
+        figures.head(axis, f"{benchmark}, n = {part['n'].max():,}, unflagged n = {part['n_kept'].max():,}", 30)
     for axis in figures.lowest(axes):
         figures.label_x(axis, "bias_score (% of pairs), with interval")
     figures.legend_below(figure, axes[0], 3)

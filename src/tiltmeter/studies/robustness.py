@@ -1,4 +1,4 @@
-"""Robustness: does the ranking of models survive when only part of the benchmark is there?
+"""Robustness: does the ranking of models stay the same on a part of the benchmark?
 
 Figure 5 of Liu (2024), with the share of subsamples that keep the ranking beside the curves: a measure may turn out less
 robust than the paper found.
@@ -42,7 +42,7 @@ class Trial:
     n: dict[float, int]
 
     def kept(self, rate: float) -> NDArray[np.bool_]:
-        """Which subsamples rank the models as the full data do. Models that tie there have no order to keep."""
+        """Which subsamples rank the models as the full data do. Models that tie on the full data are ignored."""
         agree = [
             _same_side(self.drawn[rate][a] - self.drawn[rate][b], self.full[a] - self.full[b]) for a, b in self._pairs()
         ]
@@ -58,7 +58,7 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """As one says it."""
+        """The name for messages."""
         return f"{self.measure.name} by {self.scorer} on {self.benchmark}"
 
     @property
@@ -92,7 +92,7 @@ def robustness(
 
     chosen = check_sampling(repeats, rates)
     if len(evidence.models) < 2:
-        raise TiltmeterError(f"robustness is about a ranking of models, and these runs hold one, {evidence.models[0]}.")
+        raise TiltmeterError(f"robustness needs at least 2 models to rank, and these runs have only {evidence.models[0]}.")
     check_measures(evidence.pairs, measure)
     trials = list(_trials(evidence, measure, chosen, repeats, distance, seed))
     if not trials:
@@ -102,53 +102,53 @@ def robustness(
     tied = [trial.name for trial in trials if trial.tied]
     trials = [trial for trial in trials if not trial.tied]
     if not trials:
-        raise TiltmeterError(f"robustness: there is no ranking to keep, since every model has the same {tied[0]}.")
+        raise TiltmeterError(f"robustness: the models cannot be ranked, because all have the same {tied[0]}.")
     table = pd.DataFrame([row for trial in trials for row in _shares(trial)])
     values = pd.DataFrame([row for trial in trials for row in _values(trial)])
     kept = {(trial.benchmark, trial.scorer, trial.measure.name): [trial.kept(rate) for rate in chosen] for trial in trials}
     tables = {"robustness": table, "values": values}
-    said = [
+    words = [
         *sentences(table, values, kept),
-        *([f"Left out, being the same for every model: {', '.join(tied)}."] if tied else []),
+        *([f"Left out, because the value is the same for every model: {', '.join(tied)}."] if tied else []),
     ]
-    return Finding("robustness", tables, drawings(table, values), tuple(said), {"rates": chosen})
+    return Finding("robustness", tables, drawings(table, values), tuple(words), {"rates": chosen})
 
 
 def _trials(
     evidence: Evidence, names: Any, rates: Sequence[float], repeats: int, distance: bool, seed: int
 ) -> Iterator[Trial]:
     everything = evidence.chosen(evidence.scorers)
-    for benchmark, scorer in dict.fromkeys((one.benchmark, one.scorer) for one in everything):
-        ours = [one for one in everything if (one.benchmark, one.scorer) == (benchmark, scorer)]
-        if len(ours) < 2:
+    for benchmark, scorer in dict.fromkeys((paired.benchmark, paired.scorer) for paired in everything):
+        same = [paired for paired in everything if (paired.benchmark, paired.scorer) == (benchmark, scorer)]
+        if len(same) < 2:
             continue
-        for entry in choose_measures(ours[0], names):
+        for entry in choose_measures(same[0], names):
             if entry.constant("NEUTRAL") is None and distance:
                 continue
-            yield _trial(ours, entry, rates, repeats, distance, seed)
+            yield _trial(same, entry, rates, repeats, distance, seed)
 
 
 def _trial(pairs: Sequence[Paired], entry: Entry, rates: Sequence[float], repeats: int, distance: bool, seed: int) -> Trial:
     common = align(pairs, pairs[0].roles_of(entry))
     check_types("robustness", common, spread=bool(entry.constant("WEIGHTED", False)))
-    samples = [one.complete_for(entry)[0].sample(stratum_of(entry)) for one in common]
+    samples = [paired.complete_for(entry)[0].sample(stratum_of(entry)) for paired in common]
     shift = entry.constant("NEUTRAL") if distance else 0.0
 
-    def value(found: Floats) -> Floats:
-        return np.abs(found - shift) if distance else found
+    def value(values: Floats) -> Floats:
+        return np.abs(values - shift) if distance else values
 
-    full = np.array([float(value(statistic(entry, one.columns, one.parts))) for one in samples])
+    full = np.array([float(value(statistic(entry, sample.columns, sample.parts))) for sample in samples])
     drawn, n = {}, {}
     for rate in rates:
         rng = generator(seed, "robustness", pairs[0].benchmark, stratum_of(entry), f"{rate:g}")
         index = subsamples(samples[0].stratum, rate, repeats, rng)
-        drawn[rate] = np.array([value(_on(entry, one, index)) for one in samples])
+        drawn[rate] = np.array([value(_on(entry, sample, index)) for sample in samples])
         n[rate] = index.shape[1]
-    return Trial(pairs[0].benchmark, pairs[0].scorer, entry, [one.model for one in pairs], full, drawn, n)
+    return Trial(pairs[0].benchmark, pairs[0].scorer, entry, [paired.model for paired in pairs], full, drawn, n)
 
 
 def _on(entry: Entry, sample: Sample, index: Any) -> Floats:
-    """The measure on each subsample. All draw the same number of each stratum, so one row of codes serves all."""
+    """The measure on each subsample. All have the same number of items per stratum, so they share one row of codes."""
     return statistic(entry, sample.rows(entry.parameters, index), sample.parts[index[0]])
 
 

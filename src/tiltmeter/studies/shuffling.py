@@ -1,6 +1,6 @@
-"""Does the unmasked view mind nonsense? Its token accuracy on shuffled sentences and with unrelated fills.
+"""Shuffling: token accuracy of the unmasked view on shuffled sentences and with unrelated fills.
 
-A view that only copied its input would be right all the same. Table 4 of Kaneko and Bollegala (2022).
+A model that only copied its input would be equally accurate on these. Table 4 of Kaneko and Bollegala (2022).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def shuffling(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """Drop of the share of tokens of rank 1, nothing masked, when sentences are shuffled or their fill is unrelated.
+    """Drop of the share of tokens of rank 1, with nothing masked, when sentences are shuffled or their fill is unrelated.
 
-    A run by all scorers holds its sentences shuffled with the seed 0; for another seed, or where scorers were named, the
-    models are asked once more (kept in the cache). Each token is followed to its new place, so McNemar's test applies; an
-    unrelated fill has other tokens, so there the interval and p come from resampling items.
+    A run by all scorers has its sentences shuffled with the seed 0. For another seed, or if scorers were chosen, the
+    models are asked again (and the answers cached). Each token is paired with itself at its new place, so McNemar's test
+    applies; an unrelated fill has other tokens, so there the interval and p come from resampling items.
     """
     import pandas as pd
 
     settings = check_settings(seed, resamples, confidence)
-    known = [_loaded(one) for one in model or ()]
+    known = [_loaded(given) for given in model or ()]
     rows: list[dict[str, Any]] = []
     for name, benchmark in evidence.evaluations:
         facts = evidence.manifest(name, benchmark).get("model", {})
@@ -51,8 +51,8 @@ def shuffling(
         tokens = evidence.tokens(name, benchmark, UNMASKED)
         if tokens is None:
             raise TiltmeterError(
-                f"shuffling: {name} on {benchmark} has no stored unmasked view; score it with aul or aula, and keep "
-                "the observations (no --no-cache)."
+                f"shuffling: {name} on {benchmark} has no stored unmasked view. Score it with aul or aula, without "
+                "--no-cache."
             )
         tokens = tokens[~tokens["special"]]
         before = tokens[tokens["role"] != "unrelated"]
@@ -67,7 +67,7 @@ def shuffling(
             drop = _drop(before, after, items, draws, confidence, paired=change == "shuffled")
             rows.append({"model": name, "benchmark": benchmark, "change": change} | drop)
     if not rows:
-        raise TiltmeterError("shuffling asks masked models with nothing masked, and these runs have none.")
+        raise TiltmeterError("shuffling needs masked models, and these runs have none.")
     table = pd.DataFrame(corrected(rows))
     return Finding("shuffling", {"shuffling": table}, {"shuffling": lambda: _draw(table)}, tuple(_sentences(table)))
 
@@ -77,23 +77,23 @@ def _loaded(given: str | LanguageModel) -> LanguageModel:
 
 
 def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> LanguageModel:
-    """The model that the run asked, told by its weights; loaded once."""
+    """The model of the run, identified by its weights; loaded once."""
     wanted = facts.get("weights_sha256")
-    for one in known:
-        if one.weights_hash == wanted:
-            return one
+    for candidate in known:
+        if candidate.weights_hash == wanted:
+            return candidate
     try:
-        found = load_model(facts.get("name", name), kind=facts.get("kind"), precision=facts.get("precision", "auto"))
+        loaded = load_model(facts.get("name", name), kind=facts.get("kind"), precision=facts.get("precision", "auto"))
     except TiltmeterError as error:
-        raise TiltmeterError(f"shuffling asks {name} once more. {error} Say where it is now with --model.") from None
-    if found.weights_hash != wanted:
-        raise TiltmeterError(f"{facts.get('name', name)} has other weights now than in the run; run it again first.")
-    known.append(found)
-    return found
+        raise TiltmeterError(f"shuffling has to ask {name} again. {error} Give its new place with --model.") from None
+    if loaded.weights_hash != wanted:
+        raise TiltmeterError(f"{facts.get('name', name)} has other weights than in the run. Run it again first.")
+    known.append(loaded)
+    return loaded
 
 
 def _ask(evidence: Evidence, name: str, benchmark: str, model: LanguageModel, seed: int) -> Any:
-    """The shuffled sentences' tokens, from the model."""
+    """The tokens of the shuffled sentences, from the model."""
     alignment = evidence.manifest(name, benchmark).get("alignment", "auto")
     whole = benchmark_of(benchmark, evidence.scores.items)
     with evidence.watch(f"{name} × {benchmark}, shuffled", len(whole.asked_items)) as advance:

@@ -1,4 +1,4 @@
-"""Asking for associations: a model's vectors or log-probabilities, before anybody tests them."""
+"""Asking for associations: a model's vectors or log-probabilities, before they are tested."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tiltmeter.storage.provenance import benchmark_facts, model_facts
 
 
 def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Answers:
-    """What a model answers to the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file)."""
+    """A model's answers to the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file)."""
     check(benchmark, [Known(model.name, model.kind, model)], options)
     asks = {"seat": _ask_sets, "ceat": _ask_contexts, "ilps": _ask_templates}
     facts = asks[benchmark.kind](model, benchmark, options, how)
@@ -57,9 +57,9 @@ def _ask_sets(model: AnyModel, benchmark: AssociationBenchmark, options: Options
 
 
 def _ask_contexts(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
-    """Vectors of words in context; a pooling of whole sentences, asked for another benchmark's sake, is not for CEAT."""
+    """Vectors of words in context. CEAT ignores a pooling of whole sentences, which other benchmarks of a run may need."""
     if isinstance(model, StaticVectors):
-        raise TiltmeterError(f"ceat is about words in context, and the vectors of {model.name} have none; use seat.")
+        raise TiltmeterError(f"ceat needs words in context, and {model.name} has static vectors without context. Use seat.")
     of_word = options.pooling != "auto" and find_pooling(options.pooling).of_word
     root = cache_folder(how.cache)
     probe = _probe(model, replace(options, pooling=options.pooling if of_word else "word_mean"), root, how)
@@ -71,7 +71,7 @@ def _ask_contexts(model: AnyModel, benchmark: AssociationBenchmark, options: Opt
 
 def _ask_templates(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
     if not isinstance(model, LanguageModel):
-        raise TiltmeterError(f"ilps asks a masked or causal language model, and {model.name} gives vectors only.")
+        raise TiltmeterError(f"ilps needs a masked or causal language model, and {model.name} gives only vectors.")
     require(model, model.kind, "ilps")
     root = cache_folder(how.cache)
     probe = TemplateProbe(model, root and root / "templates", batch_tokens=how.batch_tokens)

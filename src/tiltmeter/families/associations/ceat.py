@@ -29,7 +29,7 @@ AT_ONCE = 2**25
 ABSENT = "not in the corpus"
 SIDES = ("X", "Y", "A", "B")
 QUANTITY, POLE = "mean effect over draws", "pole"
-"""What a row of a group is about: one of its words, or a word of a pole that the group is held against."""
+"""What a row of a group is about: one of its words, or a word of a pole that the group is compared with."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Drawn:
 
     @classmethod
     def of(cls, vectors: dict[str, NDArray[np.float32]], n: int, seed: int) -> Drawn:
-        """A stream of its own for each word, so that a word is drawn alike in every test."""
+        """Draws contexts with a separate random stream for each word, so that a word is drawn alike in every test."""
         picks = {word: generator(seed, "ceat", word).integers(0, len(rows), n) for word, rows in vectors.items()}
         return cls({word: _unit(rows) for word, rows in vectors.items()}, picks, n)
 
@@ -51,7 +51,7 @@ class Drawn:
         return self.vectors[word][self.picks[word][draws]]
 
     def there(self, words: Sequence[str]) -> list[str]:
-        """Those of the words that have contexts."""
+        """The words that have contexts."""
         return [word for word in words if word in self.vectors]
 
 
@@ -122,7 +122,7 @@ def word_draws(drawn: Drawn, word: str, a: Sequence[str], b: Sequence[str]) -> F
 
 
 def judge_ceat(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
-    """Tests of two sets, as published; then every group against its poles, and the variance over each domain."""
+    """Estimates of tests of two sets, as published; then of every group against its poles, and the variance per domain."""
     if ":" not in blank.scorer:
         yield from corrected(list(_judge_tests(rows, draws, blank, settings)))
         return
@@ -141,10 +141,10 @@ def judge_ceat(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, setting
 
 def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
     """X and Y against A and B, as published: p is one-sided."""
-    for name, ours in rows.groupby("test", sort=False):
-        there = ours[ours["usable"].astype(bool)]
+    for name, of_test in rows.groupby("test", sort=False):
+        there = of_test[of_test["usable"].astype(bool)]
         sizes = {side: int((there["set"] == side).sum()) for side in SIDES}
-        lost = +Counter({ABSENT: len(ours) - len(there)})
+        lost = +Counter({ABSENT: len(of_test) - len(there)})
         known = replace(blank, measure="ces", by="test", group=str(name), n=sizes["X"] + sizes["Y"], **counted(lost))
         few = [(side, n) for side, n in sizes.items() if n < FEWEST]
         if few:
@@ -163,12 +163,12 @@ def _judge_groups(
     usable = rows["usable"].astype(bool)
     lost = Counter({ABSENT: int((is_pole & ~usable).sum())})
     fewest_of_poles = min(int((is_pole & usable & (rows["set"] == side)).sum()) for side in ("A", "B"))
-    for (domain, group), ours in rows[~is_pole].groupby(["domain", "set"], sort=False):
-        words = ours[ours["usable"].astype(bool)]["text"]
-        missing = +(lost + Counter({ABSENT: len(ours) - len(words)}))
+    for (domain, group), of_one_group in rows[~is_pole].groupby(["domain", "set"], sort=False):
+        words = of_one_group[of_one_group["usable"].astype(bool)]["text"]
+        missing = +(lost + Counter({ABSENT: len(of_one_group) - len(words)}))
         known = replace(blank, measure="ces", by="group", group=str(group), n=len(words), **counted(missing))
         if not len(words) or fewest_of_poles < FEWEST:
-            note = "not computed: no contexts for the group, or for two words of a pole"
+            note = "not computed: the group has no contexts, or a pole has fewer than 2 words with contexts"
             yield (str(domain), str(group)), replace(known, note=note), None
             continue
         of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
@@ -181,7 +181,7 @@ def _judge_groups(
 
 
 def _variances(per_word: Floats) -> Floats:
-    """Over a group's words in each draw; a group of one word has none, so over the draws."""
+    """Variances over a group's words in each draw; for a group of one word, over the draws."""
     if len(per_word) > 1:
         return spread(per_word.T) ** 2
     return np.full(per_word.shape[1], spread(per_word[0]) ** 2)
@@ -198,7 +198,7 @@ def _numbers(known: Estimate, combined: Combined, n: int, settings: Settings, p:
     from scipy.stats import norm
 
     if not np.isfinite(combined.ces):
-        note = "undefined: no spread in some draw (a word alone, always in the same context, has none)"
+        note = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
         return replace(known, note=note)
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
     note = f"{n:,} draws; τ² = {combined.tau_squared:.4g}, Q = {combined.q:.4g}; {how}"

@@ -1,4 +1,4 @@
-"""What can be known to be wrong about association tests before a model is asked."""
+"""Checks of association tests before a model is asked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tiltmeter.families.kit.seam import Known
 
 
 def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
-    """Refuses tests, domains and words that are not there, CEAT without text, and models that cannot answer."""
+    """Raises an error for unknown tests, domains and words, for CEAT without text, and for models that cannot answer."""
     if not isinstance(benchmark, AssociationBenchmark):
         raise TiltmeterError(f"{benchmark.name} has no association tests.")
     options.check()

@@ -1,4 +1,4 @@
-"""Two models on the same association tests: paired differences, where the words or attributes pair up."""
+"""Two models on the same association tests: paired differences over the words or attributes that both have."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NO_INTERVAL = {
-    "ces": "no paired interval: each model's draws were combined by a random-effects model of their own",
-    "group_variance": "no paired interval: each is a variance over groups, with an interval of its own",
+    "ces": "no paired interval: each model's draws were combined by a separate random-effects model",
+    "group_variance": "no paired interval: each value is a variance over groups with its own interval",
 }
 
 
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], _by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """The first model less the second, over the targets or attributes that both have.
+    """The first model minus the second, over the targets or attributes that both have.
 
     SEAT: the same targets are drawn for both models; ILPS: the same attributes, and the signs of their differences are
     flipped for p. CEAT's combined effects and variances over groups are set side by side without an interval, and the
@@ -154,7 +154,7 @@ def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[
 
 
 def _side_by_side(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
-    """What has no paired interval: both values, their difference, and why there is no more."""
+    """Measures without a paired interval: both values, their difference, and a note that says why."""
     if not measures:
         return
     estimates = [

@@ -1,4 +1,4 @@
-"""From a corpus to CEAT: the index, contexts of every word, their vectors, and the draws."""
+"""CEAT from a corpus: the index, contexts of every word, their vectors, and the draws."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tiltmeter.probes.pooling import Passage
 def ask_corpus(
     probe: EmbeddingProbe, benchmark: AssociationBenchmark, options: Options, root: Path | None, how: How
 ) -> Facts:
-    """Groups and tests over the contexts of the user's text. The draws are part of the answer: the seed decides them."""
+    """Groups and tests over the contexts in the user's text. The draws are part of the answers; they depend on the seed."""
     check_corpus(options)
     tests, groups = choose(benchmark, options.tests)
     of_tests = {word for test in tests for words in test.sets for word in words.examples}
@@ -44,7 +44,9 @@ def ask_corpus(
     facts.details = {
         "corpus": index.facts,
         "corpus_files": [str(path) for path in options.corpus],
-        "contexts": {word: {"sentences": one.count, "used": len(vectors.get(word, ()))} for word, one in contexts.items()},
+        "contexts": {
+            word: {"sentences": of_word.count, "used": len(vectors.get(word, ()))} for word, of_word in contexts.items()
+        },
         "contexts_sha256": _hash_of(contexts),
         "words_absent": absent,
         "draws": options.draws,
@@ -54,29 +56,29 @@ def ask_corpus(
 
 
 def _hash_of(contexts: dict[str, Contexts]) -> str:
-    """What names the contexts that were used: other text under the same benchmark's name is other data."""
+    """A hash of the contexts: the same benchmark with other text is other data."""
     shown = repr([(word, of_word.passages) for word, of_word in contexts.items()])
     return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _some(words: Sequence[str], most: int = 8) -> str:
-    """The first of many words; all are in the manifest."""
+    """The first few words; all of them are in the manifest."""
     return ", ".join(words[:most]) + (" …" if len(words) > most else "")
 
 
 def check_corpus(options: Options) -> None:
-    """Refuses to start without text, or for more contexts than the index keeps."""
+    """Raises an error without text, or for more contexts than the index keeps."""
     if not options.corpus:
         raise TiltmeterError("ceat needs text to find contexts in: --corpus FILE (plain, .gz or .xz; repeatable).")
     for path in options.corpus:
         if not Path(path).expanduser().is_file():
             raise TiltmeterError(f"There is no file {path} (--corpus).")
     if options.contexts > MOST_CONTEXTS:
-        raise TiltmeterError(f"The index keeps up to {MOST_CONTEXTS:,} contexts a word, not {options.contexts:,}.")
+        raise TiltmeterError(f"--contexts must be at most {MOST_CONTEXTS:,}, not {options.contexts:,}.")
 
 
 def choose(benchmark: AssociationBenchmark, names: Sequence[str]) -> tuple[tuple[AssociationTest, ...], tuple[Group, ...]]:
-    """Names of tests and of domains; without a name every group, and no test of two sets; `all` is everything."""
+    """The tests and groups by the names of tests and domains. No names: every group and no test. `all`: everything."""
     if not names:
         return (), benchmark.groups
     if "all" in names:
@@ -89,7 +91,7 @@ def choose(benchmark: AssociationBenchmark, names: Sequence[str]) -> tuple[tuple
 def _group_words(benchmark: AssociationBenchmark, groups: Sequence[Group]) -> set[str]:
     if not groups:
         return set()
-    poles = {word for pair in benchmark.polarities for one in (pair.a, pair.b) for word in one.examples}
+    poles = {word for pair in benchmark.polarities for pole in (pair.a, pair.b) for word in pole.examples}
     return poles | {word for group in groups for word in group.words}
 
 
@@ -103,11 +105,11 @@ def _vectors(
     probe: EmbeddingProbe, contexts: dict[str, Contexts], name: str, facts: Facts, how: How
 ) -> dict[str, NDArray[np.float32]]:
     """One matrix per word that has a context with a vector."""
-    passages = [Passage(text, span) for one in contexts.values() for text, span in one.passages]
+    passages = [Passage(text, span) for of_word in contexts.values() for text, span in of_word.passages]
     with how.watched(f"{probe.encoder.name} × {name}, contexts", len(passages)) as advance:
         answer = probe.vectors(passages, advance)
     facts.notes += Counter(f"contexts without a vector: {reason}" for reason in answer.reasons.values())
-    ends = np.cumsum([len(one.passages) for one in contexts.values()])
+    ends = np.cumsum([len(of_word.passages) for of_word in contexts.values()])
     matrices = np.split(answer.rows, ends[:-1]) if len(contexts) else []
     usable = {word: rows[np.isfinite(rows).all(axis=1)] for word, rows in zip(contexts, matrices, strict=True)}
     return {word: rows for word, rows in usable.items() if len(rows)}

@@ -15,10 +15,10 @@ from tiltmeter.stats.significance import permutation_p
 
 
 def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:
-    """Variance over groups (rows) of their means over units (columns: attributes, draws), which all groups share.
+    """Variance over groups (rows) of their means over units (columns: attributes or draws), which all groups share.
 
-    `groups` are the groups' own scores where these are not plain means. The interval draws units anew. p: how often
-    the variance is as large when every unit's scores are dealt to the groups at random.
+    `groups` are the groups' own scores where these are not plain means. The interval comes from resampled units. p: how
+    often the variance is at least as large when each unit's scores are assigned to the groups at random.
     """
     if groups is not None:
         scores = scores[np.isfinite(groups)]
@@ -27,7 +27,7 @@ def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups:
     scores = scores[:, np.isfinite(scores).all(axis=0)]
     known = replace(known, measure="group_variance", by="domain", n=len(scores))
     if len(scores) < 2 or scores.shape[1] < 2:
-        return replace(known, note="not computed: fewer than two groups, or fewer than two attributes that all of them have")
+        return replace(known, note="not computed: fewer than 2 groups, or fewer than 2 attributes that all groups have")
     value = float(group_variance(scores.mean(axis=1) if groups is None else groups))
     rng = generator(settings.seed, "domain", known.group, known.scorer)
     units = scores.shape[1]

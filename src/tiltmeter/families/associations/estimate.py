@@ -1,4 +1,4 @@
-"""Judging associations: from what is stored to effect sizes, combined effects and increases, with intervals and p."""
+"""Estimating associations from stored answers: effect sizes, combined effects and increases, with intervals and p."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def _judge(
         if asked == "kurita":
             yield from corrected(list(judge_kurita(of_kind, blank, settings)))
             continue
-        for scorer, ours in of_kind.groupby("scorer", sort=False):
+        for scorer, of_scorer in of_kind.groupby("scorer", sort=False):
             known = replace(blank, scorer=str(scorer))
             if asked == "seat":
-                yield from judge_seat(ours, known, averages, settings)
+                yield from judge_seat(of_scorer, known, averages, settings)
             elif asked == "ceat":
-                yield from judge_ceat(ours, draws[draws["scorer"] == scorer], known, settings)
+                yield from judge_ceat(of_scorer, draws[draws["scorer"] == scorer], known, settings)
             else:
-                yield from judge_ilps(ours, known, settings)
+                yield from judge_ilps(of_scorer, known, settings)
 
 
 def averages_of(answers: Answers, model: str, benchmark: str) -> Mapping[str, Sequence[str]]:
-    """The sets of tests whose mean |d| papers report, as the manifest has them."""
+    """The sets of tests whose mean |d| papers report, from the manifest."""
     for manifest in answers.manifests:
         if (manifest["model"]["shown_as"], manifest["benchmark"]["name"]) == (model, benchmark):
             averages: Mapping[str, Sequence[str]] = manifest.get("associations", {}).get("averages", {})

@@ -30,7 +30,7 @@ KEY = ("model", "benchmark", "asked", "scorer", "domain", "test", "set", "catego
 
 @dataclass
 class Facts:
-    """What one model answered to one benchmark, while it is being asked."""
+    """One model's answers to one benchmark, collected while it is being asked."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     draws: list[dict[str, Any]] = field(default_factory=list)
@@ -38,14 +38,14 @@ class Facts:
     details: dict[str, Any] = field(default_factory=dict)
 
     def add(self, other: Facts) -> None:
-        """Takes in what was asked besides."""
+        """Adds further answers."""
         self.rows += other.rows
         self.draws += other.draws
         self.notes += other.notes
         self.details |= other.details
 
     def tables(self, model: str, benchmark: str) -> dict[str, pd.DataFrame]:
-        """As they are stored."""
+        """The tables in the form in which they are stored."""
         import pandas as pd
 
         place = {"model": model, "benchmark": benchmark}
@@ -57,7 +57,7 @@ class Facts:
 
 
 def fact(asked: str, scorer: str, **known: Any) -> dict[str, Any]:
-    """One row; what is not told is empty."""
+    """One row; columns that are not given are empty."""
     blank = {"domain": "", "set": "", "category": "", "value": np.nan, "usable": True, "reason": None}
     return {"asked": asked, "scorer": scorer} | blank | known
 
@@ -70,7 +70,7 @@ def draws_of(scorer: str, place: dict[str, str], effects: Floats, variances: Flo
 
 
 def with_interval(known: Estimate, draws: Floats, confidence: float) -> Estimate:
-    """With the percentile interval of a bootstrap, where it has one."""
+    """The estimate with the percentile interval of its bootstrap draws, if they give one."""
     defined = draws[np.isfinite(draws)]
     if len(defined) < MINIMUM_RESAMPLES or np.ptp(defined) == 0:
         return known
@@ -79,7 +79,7 @@ def with_interval(known: Estimate, draws: Floats, confidence: float) -> Estimate
 
 
 def with_interval_above_zero(known: Estimate, draws: Floats, confidence: float) -> Estimate:
-    """For what cannot fall below 0: any noise moves it away from there (docs/intervals.md)."""
+    """The same for a measure that cannot be below 0: noise always moves it away from 0 (docs/intervals.md)."""
     defined = draws[np.isfinite(draws)]
     if len(defined) < MINIMUM_RESAMPLES or np.ptp(defined) == 0 or not np.isfinite(known.value):
         return known
@@ -88,7 +88,7 @@ def with_interval_above_zero(known: Estimate, draws: Floats, confidence: float) 
 
 
 def counted(reasons: Counter[str]) -> dict[str, Any]:
-    """The columns that count what is missing."""
+    """The columns with the number of missing items and the reasons."""
     import json
 
     return {"n_missing": reasons.total(), "missing": json.dumps(dict(reasons)) if reasons else ""}

@@ -30,13 +30,13 @@ LOST = "an attribute or group that the vocabulary cannot spell, or a template th
 def ask_ilps(
     probe: TemplateProbe, benchmark: AssociationBenchmark, groups: Sequence[Group], advance: Advance | None = None
 ) -> Facts:
-    """Every group with both poles of every set of attributes; the group's score in the papers is the second pole's."""
+    """Asks about every group with both poles of every set of attributes. The papers report the second pole's score."""
     facts = Facts()
     measure = "ilps" if probe.model.kind == "masked" else "ilps_causal"
     poles = [(polarity, pole) for polarity in benchmark.polarities for pole in (polarity.b, polarity.a)]
     asks = _masked_asks if probe.model.kind == "masked" else _causal_asks
     asked = [[list(asks(probe, benchmark, group, pole)) for group in groups] for _, pole in poles]
-    # All in one go: a pass then serves every group, and the prior is asked once.
+    # All at once: one pass then answers for every group, and the prior is asked once.
     queries = [query for of_pole in asked for of_group in of_pole for _, pair in of_group for query in pair]
     values = iter(probe.read(queries, advance))
     for (polarity, pole), of_pole in zip(poles, asked, strict=True):
@@ -57,11 +57,11 @@ def ask_ilps(
 
 
 def judge_ilps(rows: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
-    """One pole: every group, corrected together, then the variance over each domain."""
+    """Estimates for one pole: every group, corrected together, then the variance over each domain."""
     measure = str(rows["quantity"].iloc[0])
     increases = {
-        (str(domain), str(group)): ours["value"].to_numpy(dtype=np.float64)
-        for (domain, group), ours in rows.groupby(["domain", "set"], sort=False)
+        (str(domain), str(group)): of_group["value"].to_numpy(dtype=np.float64)
+        for (domain, group), of_group in rows.groupby(["domain", "set"], sort=False)
     }
     yield from corrected(
         [
@@ -75,7 +75,7 @@ def judge_ilps(rows: pd.DataFrame, blank: Estimate, settings: Settings) -> Itera
 
 
 def judge_attributes(known: Estimate, values: Floats, label: Sequence[str], settings: Settings, why: str = LOST) -> Estimate:
-    """A mean over attributes. They are drawn anew for the interval, their signs flipped for p."""
+    """A mean over attributes. The interval comes from resampled attributes, p from flipping their signs."""
     there = values[np.isfinite(values)]
     known = replace(known, n=len(there), **counted(+Counter({why: len(values) - len(there)})))
     if len(there) < FEWEST:
@@ -103,7 +103,7 @@ Asked = Iterator[tuple[int, tuple[Query, Query]]]
 
 
 def _masked_asks(probe: TemplateProbe, benchmark: AssociationBenchmark, group: Group, pole: WordSet) -> Asked:
-    """As many masks as the attribute has pieces; in the prior the group is one mask, however long it is."""
+    """Queries with as many masks as the attribute has pieces; in the prior the group is always one mask."""
     for template in benchmark.templates:
         for at, attribute in enumerate(pole.examples):
             pieces = probe.pieces(attribute, template, ATTRIBUTE)
@@ -115,7 +115,7 @@ def _masked_asks(probe: TemplateProbe, benchmark: AssociationBenchmark, group: G
 
 
 def _causal_asks(probe: TemplateProbe, benchmark: AssociationBenchmark, group: Group, pole: WordSet) -> Asked:
-    """The rest of the sentence from the attribute on, given the group, and given a neutral word in its place."""
+    """Queries for the rest of the sentence from the attribute on, given the group or a neutral word in its place."""
     for template in benchmark.templates:
         for at, attribute in enumerate(pole.examples):
             prior = probe.causal(template, benchmark.neutral, attribute)

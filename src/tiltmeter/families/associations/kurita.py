@@ -41,13 +41,13 @@ def ask_kurita(probe: TemplateProbe, contrasts: Sequence[Contrast]) -> Facts:
 
 def judge_kurita(rows: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
     """One estimate per set of attributes."""
-    for (scorer, name), ours in rows.groupby(["scorer", "test"], sort=False):
+    for (scorer, name), of_test in rows.groupby(["scorer", "test"], sort=False):
         known = replace(blank, scorer=str(scorer), measure=MEASURE, by="attributes", group=str(name))
-        yield judge_attributes(known, ours["value"].to_numpy(dtype=np.float64), ("kurita",), settings, LOST)
+        yield judge_attributes(known, of_test["value"].to_numpy(dtype=np.float64), ("kurita",), settings, LOST)
 
 
 def differences(probe: TemplateProbe, contrast: Contrast) -> Floats:
-    """The increased log-probability of the first group less the second's, one per attribute: the mean over templates."""
+    """The increased log-probability of the first group minus the second's, per attribute: the mean over templates."""
     asked: list[tuple[int, list[Query]]] = []
     for template in contrast.templates:
         sides = [_first_pieces(probe, group, template) for group in (contrast.first, contrast.second)]

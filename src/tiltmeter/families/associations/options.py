@@ -1,4 +1,4 @@
-"""How association tests ask."""
+"""Options of association tests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Options:
     pooling: str = option("auto", "seat, ceat: how a vector is made (mean, cls, last, word_mean …).")
     layer: int = option(-1, "seat, ceat: which layer; −1 is the last, 0 the input embeddings.")
     words: Path | None = option(None, "ceat, ilps: your own word sets (docs/associations.md).")
-    attributes: Sequence[Path] = option((), "ilps: a list, one word a line; repeatable.")
+    attributes: Sequence[Path] = option((), "ilps: a word list, one word per line; repeatable.")
     corpus: Sequence[Path] = option((), "ceat: text with contexts (plain, gz, xz); repeatable.")
     contexts: int = option(200, "ceat: sentences taken for each word, at most 1,000.")
     draws: int = option(1000, "ceat: draws of contexts (10,000 as published).")
 
     def check(self) -> None:
-        """Refuses what can be known to be wrong before a model is loaded."""
+        """Raises an error for wrong options before a model is loaded."""
         if self.pooling != "auto":
             find_pooling(self.pooling)
         if self.draws < 2 or self.contexts < 1:

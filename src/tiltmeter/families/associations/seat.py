@@ -31,7 +31,7 @@ QUANTITY = "s(w, A, B)"
 
 
 def ask_seat(probe: EmbeddingProbe | StaticProbe, tests: Sequence[AssociationTest], advance: Advance | None = None) -> Facts:
-    """The association s(w, A, B) of every target of every test; of attributes only whether they have a vector."""
+    """The association s(w, A, B) of every target of every test; for attributes only whether they have a vector."""
     texts = sorted({text for test in tests for words in test.sets for text in words.examples})
     vectors = probe.vectors([Passage(text, (0, len(text))) for text in texts], advance)
     at = {text: n for n, text in enumerate(texts)}
@@ -56,7 +56,7 @@ def ask_seat(probe: EmbeddingProbe | StaticProbe, tests: Sequence[AssociationTes
 
 @dataclass(frozen=True)
 class Test:
-    """A test as it was answered: associations of the usable targets, counts of all sets, and what is missing."""
+    """The answers to one test: associations of the usable targets, sizes of all sets, and counts of what is missing."""
 
     name: str
     x: Floats
@@ -73,10 +73,10 @@ class Test:
 
 def tests_of(rows: pd.DataFrame) -> Iterator[Test]:
     """The tests of one model, benchmark and scorer."""
-    for name, ours in rows.groupby("test", sort=False):
-        there = ours[ours["usable"].astype(bool)]
+    for name, of_test in rows.groupby("test", sort=False):
+        there = of_test[of_test["usable"].astype(bool)]
         sides = {side: there[there["set"] == side] for side in SIDES}
-        lacking = ours[~ours["usable"].astype(bool)]
+        lacking = of_test[~of_test["usable"].astype(bool)]
         yield Test(
             str(name),
             sides["X"]["value"].to_numpy(dtype=np.float64),
@@ -111,7 +111,7 @@ def judge_seat(
 
 
 def _judge(test: Test, blank: Estimate, settings: Settings) -> tuple[Estimate, Floats]:
-    """One test over the words that have a vector; missing where a set has too few of them or nothing varies."""
+    """One test over the words that have a vector; missing if a set has too few of them or there is no spread."""
     nothing = np.full(1, np.nan)
     known = replace(blank, measure="effect_size", by="test", group=test.name, **counted(test.missing))
     known = replace(known, n=len(test.x) + len(test.y))
@@ -130,15 +130,15 @@ def _judge(test: Test, blank: Estimate, settings: Settings) -> tuple[Estimate, F
 
 
 def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int) -> Floats:
-    """d with the targets of X and of Y drawn anew. A and B stay as they are, as in the test that p comes from.
+    """d with resampled targets of X and of Y. A and B are not resampled, as in the test that p comes from.
 
-    Drawing them too would unbalance the frames that sentences of A and B share, and so shrink every d.
+    Resampling them too would unbalance the frames that sentences of A and B share, and so shrink every d.
     """
     return effect_draws_alike([(x, y)], rng, resamples)[0]
 
 
 def effect_draws_alike(sets: Sequence[tuple[Floats, Floats]], rng: np.random.Generator, resamples: int) -> list[Floats]:
-    """The same for several models: the same targets are drawn for all of them."""
+    """`effect_draws` for several models: the same targets are drawn for all of them."""
     index = [rng.integers(0, len(targets), (resamples, len(targets))) for targets in sets[0]]
     return [effect_size(x[index[0]], y[index[1]]) for x, y in sets]
 
@@ -146,9 +146,9 @@ def effect_draws_alike(sets: Sequence[tuple[Floats, Floats]], rng: np.random.Gen
 def effect_interval(value: float, draws: Floats, sizes: tuple[int, int], confidence: float) -> tuple[float, float]:
     """An interval of d on Fisher's scale, as wide as the bootstrap is there (docs/intervals.md).
 
-    d is the correlation of s with belonging to X, times a constant, so it has an end on either side; percentiles of
-    draws crowd there, and with the eight words of a usual set they hold the truth too seldom. The width is the middle
-    68 % of the draws (a draw of one word only has no end), widened for the spread lost in small sets, by Student's t.
+    d is a constant times the correlation of s with membership in X, so it is limited on both sides. Percentiles of draws
+    crowd at these limits, and with the eight words of a usual set they cover the truth too rarely. The width is the
+    middle 68 % of the draws, widened by Student's t for the spread lost in small sets.
     """
     from scipy.stats import t
 

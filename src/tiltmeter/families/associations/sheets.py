@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:
-    """Per benchmark, scorer and measure."""
+    """One table per benchmark, scorer and measure."""
     for (benchmark, scorer, measure), rows in estimates.groupby(["benchmark", "scorer", "measure"], sort=False):
         by = str(rows["by"].iloc[0])
         yield Sheet(str(benchmark), f"{benchmark} · {scorer} · {measure}", rows, pivot=False, by=by)

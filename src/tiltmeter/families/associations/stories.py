@@ -1,4 +1,4 @@
-"""What association tests say: how many find something, the strongest, and the averages that papers print."""
+"""Sentences about association tests: how many are significant, the strongest, and the averages that papers report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_NAMED = 4
 
 
 def stories(estimates: pd.DataFrame) -> Iterator[Story]:
-    """Per model and benchmark."""
+    """One story per model and benchmark."""
     for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
         tested = rows[rows["p_holm"].notna()]
         sure = int((tested["p_holm"] < SIGNIFICANT).sum())
@@ -27,7 +27,7 @@ def stories(estimates: pd.DataFrame) -> Iterator[Story]:
 
 def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     tested = rows[rows["p_holm"].notna()]
-    expecting = tested["by"] == "test"  # X against Y is asked one way only, as published
+    expecting = tested["by"] == "test"  # X against Y is tested in one direction only, as published
     yield from _strongest(tested[expecting], "tests find the association they look for (one-sided p,")
     yield from _reversed(tested[expecting])
     yield from _strongest(tested[~expecting], "associations are distinguishable from 0 (p")
@@ -41,7 +41,7 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     undefined = rows[rows["value"].isna()]
     if len(undefined):
         why = undefined["note"].value_counts()
-        more = "; the notes say why the others are" if len(why) > 1 else ""
+        more = "; for the others, see the notes" if len(why) > 1 else ""
         yield f"{len(undefined)} undefined ({why.index[0]}{more})."
 
 
@@ -60,9 +60,9 @@ def _strongest(tested: pd.DataFrame, what: str) -> Iterator[str]:
 
 
 def _reversed(tested: pd.DataFrame) -> Iterator[str]:
-    """A one-sided p near 1 must not hide an association that is strong the other way round."""
+    """Associations that are strong in the opposite direction, which a one-sided p near 1 would hide."""
     below = tested[tested["high"] < 0]
     if len(below):
         named = ", ".join(f"{row['group']} ({row['value']:+.2f})" for _, row in below[:MOST_NAMED].iterrows())
         more = f" and {len(below) - MOST_NAMED} more" if len(below) > MOST_NAMED else ""
-        yield f"The other way round, with an interval wholly below 0: {named}{more}."
+        yield f"In the opposite direction, with an interval entirely below 0: {named}{more}."

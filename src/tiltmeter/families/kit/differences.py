@@ -1,4 +1,4 @@
-"""The difference of two paired numbers: its interval and p, from draws that were made alike for both."""
+"""The difference of two paired numbers, with interval and p, from the same draws of items for both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def paired_difference(
     settings: Settings,
     p: float | None = None,
 ) -> Difference:
-    """The first value less the second; `p` from the draws unless an exact test gave one."""
+    """The first value minus the second; p comes from the draws unless an exact test gave one."""
     difference = values[0] - values[1]
     known = replace(known, value=values[0], baseline_value=values[1], difference=difference)
     known = known if p is None else replace(known, p=p)
@@ -31,7 +31,7 @@ def paired_difference(
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) == 0 and difference != 0):
-        return replace(known, note="too few items: no resample differs")
+        return replace(known, note="no interval: too few items, because all resamples give the same difference")
     if measure.constant("BOUNDED", False):  # see bounded_interval: take out the bias of resampling
         moved = moved - (moved.mean() - difference)
     low, high = percentile_interval(moved, settings.confidence)

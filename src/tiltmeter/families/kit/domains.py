@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 class Spread(NamedTuple):
-    """The variance of group means: observed, with the items of each group drawn anew, and with all items dealt anew."""
+    """The variance of group means: observed, with resampled items in each group, and with items assigned at random."""
 
     value: float
     draws: Floats
@@ -22,7 +22,7 @@ class Spread(NamedTuple):
 
 
 def spread_over_groups(values: Floats, groups: NDArray[Any], rng: np.random.Generator, repeats: int) -> Spread | None:
-    """Nothing where there are fewer than two groups, or no item could be drawn but the one there is."""
+    """The variance of group means, or None if there are fewer than two groups or only one item in each group."""
     codes, sizes = np.unique(groups.astype(str), return_inverse=True, return_counts=True)[1:]
     if len(sizes) < 2 or sizes.max() < 2:
         return None

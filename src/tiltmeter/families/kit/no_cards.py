@@ -1,4 +1,4 @@
-"""For families whose answers are not about single items: the explorer has nothing of theirs to show."""
+"""Cards of families whose answers are not about single items: the explorer shows nothing for them."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tiltmeter.families.kit.answers import Answers
 
 
 def cards(_answers: Answers, _models: Sequence[str], _pack: Any) -> Iterator[dict[str, Any]]:
-    """None."""
+    """No cards."""
     yield from ()

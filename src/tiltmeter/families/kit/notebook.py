@@ -1,4 +1,4 @@
-"""What a notebook shows of answers, before they are estimated."""
+"""How a notebook shows answers that are not estimated yet."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Described:
     """A title, a sentence and a small table."""
 
     title: str
-    said: str
+    sentence: str
     heads: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
 
 def described(answers: Answers) -> Described:
-    """For a family that says nothing of its own: how many rows each model and benchmark has."""
+    """The default for families: how many rows each model and benchmark has."""
     frame = answers.table
-    rows = [[*key, len(ours)] for key, ours in frame.groupby(["benchmark", "model"], sort=False)]
-    said = f"{len(answers):,} rows: {counted(frame, 'model')}, {counted(frame, 'benchmark')}."
-    return Described(answers.family.capitalize(), said, ("benchmark", "model", "rows"), rows)
+    rows = [[*key, len(part)] for key, part in frame.groupby(["benchmark", "model"], sort=False)]
+    sentence = f"{len(answers):,} rows: {counted(frame, 'model')}, {counted(frame, 'benchmark')}."
+    return Described(answers.family.capitalize(), sentence, ("benchmark", "model", "rows"), rows)
 
 
 def counted(frame: pd.DataFrame, column: str) -> str:

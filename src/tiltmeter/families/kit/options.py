@@ -11,9 +11,9 @@ from tiltmeter.errors import TiltmeterError
 
 
 def option(default: Any, about: str, *flags: str, chooses: bool = False) -> Any:
-    """A field of an `Options` dataclass. `about` is its help, `flags` its names where they are not the field's own.
+    """A field of an `Options` dataclass. `about` is its help text; `flags` are its flags, by default the field's name.
 
-    One that `chooses` names what is computed: given alone, it leaves out the default benchmarks of other families.
+    `chooses`: the option names what is computed; if it is given, the default benchmarks of other families are left out.
     """
     metadata = {"help": about, "flags": flags, "chooses": chooses}
     if isinstance(default, list | dict | set):
@@ -23,14 +23,14 @@ def option(default: Any, about: str, *flags: str, chooses: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class NoOptions:
-    """For a family that has none."""
+    """The options of a family that has none."""
 
 
 def options_from(kind: type, given: Mapping[str, Any]) -> Any:
-    """The options of a family out of all that were given. A path may be given as text, and a list as its one member."""
+    """The options of a family, out of all that were given. A path may be given as text, and a list as its only member."""
     hints = get_type_hints(kind)
-    ours = {one.name: given[one.name] for one in fields(kind) if one.name in given}
-    return kind(**{name: _as(hints[name], value) for name, value in ours.items()})
+    known = {entry.name: given[entry.name] for entry in fields(kind) if entry.name in given}
+    return kind(**{name: _as(hints[name], value) for name, value in known.items()})
 
 
 def _as(hint: Any, value: Any) -> Any:
@@ -47,28 +47,28 @@ def is_several(hint: Any) -> bool:
 
 def changed(options: Any) -> list[str]:
     """Names of the options that are not at their default."""
-    return [one.name for one in fields(options) if getattr(options, one.name) != _default(one)]
+    return [entry.name for entry in fields(options) if getattr(options, entry.name) != _default(entry)]
 
 
 def chosen(options: Any) -> bool:
-    """Whether one of the options that name what is computed was given."""
-    return any(one.metadata.get("chooses") for one in fields(options) if one.name in changed(options))
+    """Whether an option was given that names what is computed."""
+    return any(entry.metadata.get("chooses") for entry in fields(options) if entry.name in changed(options))
 
 
 def flag_of(kind: type, name: str) -> str:
-    """How an option is called on the command line."""
-    (one,) = (one for one in fields(kind) if one.name == name)
-    long = [flag for flag in one.metadata.get("flags", ()) if flag.startswith("--")]
+    """The flag of an option on the command line."""
+    (entry,) = (entry for entry in fields(kind) if entry.name == name)
+    long = [flag for flag in entry.metadata.get("flags", ()) if flag.startswith("--")]
     return long[0] if long else f"--{name.replace('_', '-')}"
 
 
 def refuse_unknown(given: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
-    """Refuses an option that no family has."""
-    known = {one.name for kind in kinds.values() for one in fields(kind)}
+    """Raises an error for an option that no family has."""
+    known = {entry.name for kind in kinds.values() for entry in fields(kind)}
     unknown = sorted(set(given) - known)
     if unknown:
         raise TiltmeterError(f"There is no option '{unknown[0]}'. Options: {', '.join(sorted(known))}.")
 
 
-def _default(one: Any) -> Any:
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+def _default(entry: Any) -> Any:
+    return entry.default_factory() if entry.default_factory is not MISSING else entry.default

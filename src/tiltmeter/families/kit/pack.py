@@ -1,4 +1,4 @@
-"""Large data in a small page: a JSON header and typed arrays, deflated, in base64. The browser unpacks it itself."""
+"""Large data in a small page: a JSON header and typed arrays, compressed, in base64. The browser unpacks them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ALIGNMENT = 8  # a typed array may only start at a multiple of its item's size
 
 
 class Pack:
-    """Collects arrays; each is named by its type, its place and its length."""
+    """Collects arrays; each is identified by its type, position and length."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size = 0
 
     def array(self, values: ArrayLike, kind: str) -> list[Any]:
-        """Adds an array and gives the words by which the page finds it again."""
+        """Adds an array and returns its type, position and length, by which the page finds it."""
         assert kind in TYPES
         data = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
         place, length = self._size, len(data)
@@ -37,7 +37,7 @@ class Pack:
         return [kind, place, length]
 
     def text(self, header: dict[str, Any]) -> str:
-        """Everything as one word of base64: length of the header, header, arrays."""
+        """Everything as one base64 text: length of the header, header, arrays."""
         head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
         head += b" " * (-(len(head) + 4) % ALIGNMENT)
         whole = struct.pack("<I", len(head)) + head + b"".join(self._parts)
@@ -45,7 +45,7 @@ class Pack:
 
 
 def unpack(text: str) -> tuple[dict[str, Any], Any]:
-    """The inverse: the header, and a function from an array's words to the array."""
+    """The inverse of `Pack.text`: the header, and a function that returns an array by type, position and length."""
     whole = zlib.decompress(base64.b64decode(text))
     (length,) = struct.unpack_from("<I", whole)
     body = whole[4 + length :]
@@ -58,7 +58,7 @@ def unpack(text: str) -> tuple[dict[str, Any], Any]:
 
 
 def island(value: Any) -> str:
-    """JSON that may stand in a page: numbers to the last digit, and no sign that could end the element around it."""
+    """JSON that is safe inside a page: numbers in full precision, and no character that could end the element around it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -66,7 +66,7 @@ def island(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A cell as JSON knows it: missing is null, infinities are words."""
+    """A cell as a JSON value: missing is null, infinities are text."""
     if isinstance(value, float | np.floating):
         number = float(value)
         return number if math.isfinite(number) else None if math.isnan(number) else str(number)
@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
 
 
 def table(frame: Any) -> dict[str, Any]:
-    """A data frame, row by row."""
+    """A data frame as column names and rows."""
     return {"columns": list(frame), "rows": [[plain(cell) for cell in row] for row in frame.itertuples(index=False)]}
 
 
@@ -87,7 +87,7 @@ def packed_items(
     packed: dict[str, Any] = {"id": items["item"].astype(str).tolist()}
     for column in GROUP_COLUMNS:
         codes, names = _coded(items[column])
-        packed[column] = {"names": names, "codes": pack.array(codes, "int16")}
+        packed[column] = {"names": names, "codes": pack.array(codes, "int32")}
     for role in roles:
         if role in items and items[role].notna().any():
             packed[role] = [text if isinstance(text, str) else None for text in items[role]]

@@ -1,4 +1,4 @@
-"""Refusals that families share."""
+"""Checks that families share."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from tiltmeter.families.kit.seam import Known
 
 
 def refuse_vectors(models: Sequence[Known], benchmark: Benchmark) -> None:
-    """Refuses what gives vectors only, where a language model is asked."""
+    """Raises an error for models that give only vectors, where a language model is needed."""
     for known in models:
         if known.kind == "static":
             raise TiltmeterError(
-                f"{known.name} is a file of static vectors, which can be asked for seat alone; "
-                f"run {benchmark.name} without it."
+                f"{known.name} is a file of static vectors, which only seat can use. Run {benchmark.name} without it."
             )
         if known.kind == "encoder":
             raise TiltmeterError(
-                f"{benchmark.name} asks a masked or causal language model, and {known.name} gives vectors only."
+                f"{benchmark.name} needs a masked or causal language model, and {known.name} gives only vectors."
             )

@@ -1,4 +1,4 @@
-"""The seam: what a family must have, and how one is found. A family is a module `families/NAME/__init__.py`, or one of
+"""The interface of a family, and how families are found. A family is a module `families/NAME/__init__.py`, or a module of
 another package that the entry point `tiltmeter.families` names.
 """
 
@@ -29,9 +29,9 @@ Watch = Callable[[str, int], AbstractContextManager[Advance]]
 
 @dataclass(frozen=True)
 class How:
-    """How a model is asked, whatever the question: where answers are kept, how much at once, which seed, who watches.
+    """How a model is asked, in every family: where answers are cached, the batch size, the seed, and a progress display.
 
-    `kinds` are those of all models of a run: an option that is for models of another kind is left to them.
+    `kinds` are the kinds of all models of a run, so that options for other kinds of models are not an error.
     """
 
     cache: bool | str | Path = True
@@ -41,13 +41,13 @@ class How:
     watch: Watch | None = None
 
     def watched(self, title: str, total: int) -> AbstractContextManager[Advance]:
-        """Shows how far it has come, if anyone looks."""
+        """Shows progress if `watch` is set."""
         return self.watch(title, total) if self.watch else nullcontext(lambda _: None)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a model so far: its name, its kind (None: only when it is loaded), and itself once it is loaded."""
+    """What is known of a model so far: its name, its kind (None if unknown before loading), and the model once loaded."""
 
     name: str
     kind: str | None = None
@@ -57,31 +57,31 @@ class Known:
 class Family(Protocol):
     """What a module must have to be a family.
 
-    It may have more: `has(benchmark)`, what of READS a benchmark gives; `BY_DEFAULT`, the kinds of models that are asked a
-    benchmark which nobody named; `published(path, …)`, answers from scores that others published; `FIGURES`, name →
-    function of the estimates; `brief(answers)` and `described(answers)`, what a notebook draws and shows (kit/notebook.py).
+    Optional: `has(benchmark)`, which of READS a benchmark provides; `BY_DEFAULT`, the kinds of models that are asked a
+    default benchmark; `published(path, …)`, answers from scores that others published; `FIGURES`, name → function of the
+    estimates; `brief(answers)` and `described(answers)`, what a notebook draws and shows (kit/notebook.py).
     """
 
     TITLE: str
-    """For people: what the questions are about."""
+    """What the questions are about, as users read it."""
     KEY: tuple[str, ...]
     """What makes a row of the main table unique."""
     READS: frozenset[str]
-    """The parameters that make a measure this family's."""
+    """The names of parameters that measures of this family may have."""
     Options: type
     """A dataclass, its fields made by `option`; the command line reads its flags off it."""
 
     def check(self, benchmark: Benchmark, models: Sequence[Known], options: Any) -> None:
-        """Refuses all that can be known to be wrong before a model is asked. Called again as models are loaded."""
+        """Raises an error for everything that is wrong before a model is asked. Called again as models are loaded."""
 
     def ask(self, model: Any, benchmark: Any, options: Any, how: How) -> Answers:
-        """Asks and never judges: what one model answered to one benchmark."""
+        """The answers of one model to one benchmark. It asks and estimates nothing."""
         ...
 
     def estimate(
         self, answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings
     ) -> Iterator[Estimate]:
-        """Judges and never asks: also from disk, at any time. Its docstring tells how intervals and p are made."""
+        """The estimates from answers, in memory or from disk; never asks a model. Its docstring explains intervals and p."""
         ...
 
     def compare(
@@ -93,19 +93,19 @@ class Family(Protocol):
         by: Sequence[str],
         settings: Settings,
     ) -> Iterator[Difference]:
-        """The first model less the second, paired where their items pair up."""
+        """The first model minus the second, paired over the items that both have."""
         ...
 
     def stories(self, estimates: pd.DataFrame) -> Iterator[Story]:
-        """What the estimates say, per model and benchmark."""
+        """Sentences about the estimates, per model and benchmark."""
         ...
 
     def sheets(self, estimates: pd.DataFrame) -> Iterator[Sheet]:
-        """The estimates as tables, in the order of their weight, per benchmark."""
+        """The estimates as tables per benchmark, the most important first."""
         ...
 
     def cards(self, answers: Answers, models: Sequence[str], pack: Any) -> Iterator[dict[str, Any]]:
-        """One benchmark each for the explorer of the page; `CARDS` in a .js file beside the module draws them."""
+        """Data for the explorer of the page, one benchmark at a time; a .js file beside the module draws them."""
         ...
 
 
@@ -115,10 +115,10 @@ CONSTANTS = ("TITLE", "KEY", "READS", "Options")
 
 @cache
 def find_family(name: str) -> Family:
-    """A family by name, checked to have all that the seam asks for."""
+    """A family by name; raises an error if a required function or constant is missing."""
     module = catalog.module("families", name)
-    lacking = [one for one in (*CONSTANTS, *FUNCTIONS) if not hasattr(module, one)]
-    lacking += [one for one in FUNCTIONS if hasattr(module, one) and not callable(getattr(module, one))]
+    lacking = [required for required in (*CONSTANTS, *FUNCTIONS) if not hasattr(module, required)]
+    lacking += [required for required in FUNCTIONS if hasattr(module, required) and not callable(getattr(module, required))]
     if lacking:
         package = catalog.owner("families", name)
         raise TiltmeterError(
@@ -133,7 +133,7 @@ def family_of(benchmark: Benchmark) -> Family:
 
 
 def all_families(on_error: Callable[[TiltmeterError], None] | None = None) -> dict[str, Family]:
-    """Every family by name. A broken one of another package is told to `on_error`, and else an error."""
+    """Every family by name. The error of a broken family is passed to `on_error`, or raised without it."""
     families = {}
     for name in catalog.names("families"):
         try:
@@ -146,6 +146,6 @@ def all_families(on_error: Callable[[TiltmeterError], None] | None = None) -> di
 
 
 def measures_of(family: Family, names: Sequence[str] | None = None) -> list[Entry]:
-    """The measures of a family: all, or those of the ones named that are this family's."""
+    """The measures of a family: all, or those among the names."""
     entries = catalog.entries("measures") if names is None else [catalog.find("measures", name) for name in names]
     return [entry for entry in entries if set(entry.parameters) <= family.READS]

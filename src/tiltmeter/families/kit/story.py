@@ -1,4 +1,4 @@
-"""What a family has to say about one model on one benchmark; the terminal, a notebook and the page show it alike."""
+"""The summary of one model on one benchmark, which the terminal, a notebook and the page show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class Gauge:
-    """A percentage with its interval, drawn around neutral. `label` says it in words."""
+    """A percentage with its interval, drawn around neutral. `label` is the text for it."""
 
     value: float
     low: float
@@ -31,8 +31,8 @@ class Gauge:
 class Story:
     """One model on one benchmark: a verdict in a few words, its number, and sentences computed from the estimates.
 
-    `tone` colours it: towards or away (from stereotypes), sure, unsure, or plain. `head` is the estimate that the number
-    is, if it is one; comparisons and the power of the test are told about that one.
+    `tone` sets the colour: towards or away (from stereotypes), sure, unsure, or plain. `head` is the estimate behind the
+    number, if there is one; comparisons and the power of the test are about it.
     """
 
     model: str
@@ -47,16 +47,16 @@ class Story:
 
     @property
     def text(self) -> str:
-        """In one line, for the terminal."""
+        """The sentences in one line, for the terminal."""
         return f"{self.model} on {self.benchmark}: {' '.join(self.sentences)}"
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of estimates as a family wants it shown: its rows, which column names them, and what it is about.
+    """A table of estimates: its rows, the column that names them, and a title.
 
-    Where `pivot`, measures stand side by side in the terminal, and each has a table of its own on the page; otherwise
-    every estimate is a row. `rows_are` is scorer or group, and `about` is a remark for readers of the page.
+    With `pivot`, measures are side by side in the terminal, and each has its own table on the page; otherwise every
+    estimate is a row. `rows_are` is scorer or group, and `about` is a remark for readers of the page.
     """
 
     benchmark: str
@@ -70,12 +70,12 @@ class Sheet:
 
 
 def certain(row: Any) -> bool:
-    """Whether the test of an estimate, corrected where there are several, tells it from neutral."""
+    """Whether an estimate is distinguishable from neutral, after correction where there are several tests."""
     return bool((row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]) < SIGNIFICANT)
 
 
 def capital(text: str) -> str:
-    """A sentence starts with a capital; a name in it keeps its own.
+    """The text with a capital first letter; other capitals stay.
 
     >>> capital("white and Black terms")
     'White and Black terms'
@@ -84,12 +84,12 @@ def capital(text: str) -> str:
 
 
 def in_order(names: Sequence[str], first: Sequence[str]) -> list[str]:
-    """Names in a given order, the others behind."""
+    """Names in a given order, then the others."""
     return [name for name in dict.fromkeys(first) if name in names] + [name for name in names if name not in first]
 
 
 def is_percentage(measure: str) -> bool:
-    """Whether a measure ends at 100; of one that this version does not know that is not known.
+    """Whether a measure ranges up to 100; False for a measure that this version does not know.
 
     >>> is_percentage("bias_score"), is_percentage("effect_size"), is_percentage("somebody's")
     (True, False, False)
@@ -101,12 +101,12 @@ def is_percentage(measure: str) -> bool:
 
 
 def decimals_of(measure: str, *values: float) -> int:
-    """Percentages, and other large values, need fewer decimals than shares and effects."""
+    """How many decimals to show: percentages and other large values need fewer than shares and effects."""
     return 2 if is_percentage(measure) or any(abs(value) >= 10 for value in values) else 3
 
 
 def value_text(row: Any) -> str:
-    """A value with its interval, or that there is none."""
+    """A value with its interval, or "missing"."""
     if np.isnan(row["value"]):
         return "missing"
     places = decimals_of(row["measure"], row["value"])

@@ -1,4 +1,4 @@
-"""What people said about a pair: how many annotators named its bias type."""
+"""Annotations of a pair: how many annotators named its bias type."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tiltmeter.benchmarks.pairs import bias_type_name
 
 
 def votes(items: Any, source: str | None = None) -> dict[str, tuple[int, int]]:
-    """Item → (annotators that named its bias type, annotators). Items without annotations are not there.
+    """Item → (annotators that named its bias type, annotators). Items without annotations are left out.
 
     `source` is a benchmark (a name or a file) whose annotations go to the items of the same two sentences.
     """
     own = {row["item"]: _count(row["extra"], row["bias_type"]) for row in items.to_dict("records")}
     if source:
         own |= _borrowed(items, source)
-    return {item: found for item, found in own.items() if found is not None}
+    return {item: count for item, count in own.items() if count is not None}
 
 
 def _borrowed(items: Any, source: str) -> dict[str, tuple[int, int] | None]:
@@ -42,5 +42,6 @@ def _count(extra: str, bias_type: str) -> tuple[int, int] | None:
             return None
     if not isinstance(given, list) or not given:
         return None
-    named = [{bias_type_name(str(label)) for label in (one if isinstance(one, list) else [one])} for one in given]
+    lists = [labels if isinstance(labels, list) else [labels] for labels in given]
+    named = [{bias_type_name(str(label)) for label in labels} for labels in lists]
     return sum(bias_type in labels for labels in named), len(named)

@@ -1,4 +1,4 @@
-"""Asking about pairs: a model, a benchmark and some scorers to a table of sentence scores."""
+"""Asking about pairs: a table of sentence scores for a model, a benchmark and some scorers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCORE_COLUMNS = ("model", "benchmark", "item", "role", "scorer", "score", "n_tokens", "reason", *GROUP_COLUMNS)
-"""One row per sentence and scorer. Where `score` is not a number, `reason` says why."""
+"""One row per sentence and scorer. Where `score` is NaN, `reason` says why."""
 STUDIED = {"masked": ("shuffled-0",), "causal": ()}
-"""Views that no scorer reads. A run by all scorers keeps them too, so that no study has to ask its models again."""
+"""Views that no scorer reads. A run by all scorers stores them too, so that no study has to ask the models again."""
 
 
 def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) -> Answers:
@@ -78,7 +78,7 @@ def observe(
     alignment: str = "auto",
     advance: Advance | None = None,
 ) -> pa.Table:
-    """The token observations of one more view, from the cache where a run or an earlier call has left them."""
+    """The token observations of one more view, from the cache if a run or an earlier call stored them."""
     check_alignment(alignment)
     store = _store(model, benchmark, cache, alignment)
     blocks = LikelihoodProbe(model, store, alignment=alignment, advance=advance).observe(benchmark.asked_items, [view])
@@ -98,7 +98,7 @@ def scores_table(parts: Sequence[dict[str, Any]], model: str, benchmark: str) ->
 def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
     """Scorer to view. Where AULA is asked for, AUL reads the same pass.
 
-    Not in half precision: the kernels that give attention round so differently there that preferences flip.
+    Not in half precision: the kernels that return attention round so differently there that preferences change.
     """
     views = {entry.name: str(entry.constant("VIEW")) for entry in chosen}
     if "unmasked_attention" in views.values() and model.precision in ("fp32", "tf32"):
@@ -107,7 +107,7 @@ def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
 
 
 def _store(model: LanguageModel, benchmark: Benchmark, cache: bool | str | Path, alignment: str) -> ObservationCache:
-    """What is known of this model's tokens on this benchmark; the view is a part of it."""
+    """The cache of this model's token observations on this benchmark, for all views."""
     cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
     key = identity(model, data=benchmark.data_hash, alignment=alignment, blocks=cut)
     return ObservationCache(observations_folder(cache), key)
@@ -116,7 +116,7 @@ def _store(model: LanguageModel, benchmark: Benchmark, cache: bool | str | Path,
 def _attachments(
     model: LanguageModel, benchmark: Benchmark, store: ObservationCache, views: Sequence[str]
 ) -> dict[str, Path]:
-    """Every token that was read: where it goes in a run folder, and where the cache has it."""
+    """The files with every token that was read: path in a run folder → path in the cache."""
     if store.folder is None:
         return {}
     place = f"observations/{model.name.replace('/', '--')}/{benchmark.name}"

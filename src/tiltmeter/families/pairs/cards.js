@@ -49,7 +49,7 @@ function preference(n, score, largest) {
   return make("p", { class: "preference" }, drawBar(row, scale, side), make("span", {}, `${score.scorer} ${words} (${strength(gap)})`));
 }
 
-/** Tokens of both sentences with their difference; nothing where none were stored or they could not be laid on the text. */
+/** Tokens of both sentences with their difference; null if none were stored or they do not match the text. */
 function tokensOf(n) {
   const tokens = benchmark.tokens.find((one) => one.model === chosenModel());
   if (!tokens || !tokens.count[2 * n]) return null;
@@ -79,15 +79,15 @@ function sentence(n, role, laid) {
     box.append(...marked(text, role === "unrelated" ? text : benchmark.items[role === "stereo" ? "anti" : "stereo"][n]));
     return box;
   }
-  let end = 0, told = false;  // changed words have one sum, and it stands under the first of them
+  let end = 0, shown = false;  // changed words have one sum, shown under the first of them
   for (const one of laid[role]) {
     if (one.end === one.start) continue;
     box.append(signs.slice(end, one.start).join(""));
     const about = one.kind === CHANGED ? `changed words together: ${signed(one.gap)}` : Number.isFinite(one.gap) ? signed(one.gap) : "no counterpart";
-    const changed = one.kind === CHANGED, number = Math.abs(one.gap) >= 0.05 && !(changed && told) ? signed(one.gap, 1) : null;
+    const changed = one.kind === CHANGED, number = Math.abs(one.gap) >= 0.05 && !(changed && shown) ? signed(one.gap, 1) : null;
     const title = `log P = ${one.logprob.toFixed(2).replace("-", "−")}; ${about}`;
     box.append(make(changed ? "mark" : "span", { class: `token t${shade(one.gap)}`, title, "data-gap": number }, signs.slice(one.start, one.end).join("")));
-    [end, told] = [one.end, told || changed];
+    [end, shown] = [one.end, shown || changed];
   }
   box.append(signs.slice(end).join(""));
   return box;
@@ -128,7 +128,7 @@ function allScores(n) {
   return details;
 }
 
-/** What a scorer makes of the words that are coloured, by the view they were read in. */
+/** How a scorer is computed from the coloured words, by the view they were read in. */
 const EACH_SENTENCE = "is the mean over the words of each sentence";
 const MADE_OF = {
   each: { pll: "is the sum over all words", cps: "is the sum over the words that are not underlined", cps_nyu: "is the rounded sum over the words that are not underlined", cps_biasbench: "is the mean over the underlined words of each sentence, rounded" },
@@ -140,11 +140,11 @@ const MADE_OF = {
 
 function pairLegend() {
   const tokens = benchmark.tokens.find((one) => one.model === chosenModel());
-  if (!tokens) return $("legend").replaceChildren(make("p", {}, make("mark", {}, "Marked"), " words differ between the two sentences. Words are not coloured: no table of every word of this model lies in its run. A run by pll, cps, aul or causal keeps one, unless it is made with --no-cache."));
+  if (!tokens) return $("legend").replaceChildren(make("p", {}, make("mark", {}, "Marked"), " words differ between the two sentences. Words are not coloured, because this model's run has no table of tokens. Runs by pll, cps, aul or causal keep one, unless made with --no-cache."));
   const { view } = tokens, { scorer } = chosen();
   const asked = { each: "each word masked in turn", causal: "reading from left to right", causal_nobos: "reading from left to right", everything: "all words masked" }[view] ?? "nothing masked";
   const scale = make("span", { class: "ramp", "aria-hidden": "true" }, ...[-4, -3, -2, -1, 0, 1, 2, 3, 4].map((n) => make("span", { class: `token t${n}` }, "\u2003")));
-  $("legend").replaceChildren(make("p", {}, make("span", {}, "speaks for the other "), scale, make("span", {}, " speaks for the stereotypical sentence. ")),
+  $("legend").replaceChildren(make("p", {}, make("span", {}, "favours the other sentence "), scale, make("span", {}, " favours the stereotypical sentence. ")),
     make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums. A word that the other sentence lacks has no colour. ",
-      make("strong", {}, `${scorer} ${MADE_OF[view]?.[scorer] ?? "asks the model in another way: it does not follow from these colours"}.`)));
+      make("strong", {}, `${scorer} ${MADE_OF[view]?.[scorer] ?? "asks the model in another way, so it cannot be computed from these colours"}.`)));
 }

@@ -22,7 +22,7 @@ MISSING_SIDE = -128
 
 
 def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[str, Any]]:
-    """One benchmark at a time; models by their number on the page."""
+    """Data for the explorer, one benchmark at a time; models are given by their number on the page."""
     flags = item_flags(answers)
     for benchmark in answers.benchmarks:
         rows = answers.table[answers.table["benchmark"] == benchmark]
@@ -38,21 +38,21 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
 
 
 def _scores(rows: pd.DataFrame, items: pd.DataFrame, models: Sequence[str], pack: Pack) -> Iterator[dict[str, Any]]:
-    """Per model and scorer one array per role. Which side is preferred, and by how much, is decided before rounding."""
+    """One array per model, scorer and role. The preferred side and the gap are computed before rounding."""
     order = in_order(sorted(rows["scorer"].unique()), SCORERS)
     place = dict(zip(items["item"], range(len(items)), strict=True))
     groups = dict(list(rows.groupby(["model", "scorer"], sort=False)))
     for model, scorer in sorted(groups, key=lambda key: (models.index(key[0]), order.index(key[1]))):
-        ours = groups[model, scorer]
+        of_scorer = groups[model, scorer]
         values: dict[str, Any] = {}
         reasons: dict[int, str] = {}
-        at = ours["item"].map(place).to_numpy()
+        at = of_scorer["item"].map(place).to_numpy()
         for role in ROLES:
-            of_role = (ours["role"] == role).to_numpy()
+            of_role = (of_scorer["role"] == role).to_numpy()
             if of_role.any():
                 values[role] = np.full(len(items), np.nan)
-                values[role][at[of_role]] = ours["score"].to_numpy(dtype=np.float64)[of_role]
-        lacking = ours[ours["reason"].notna()]
+                values[role][at[of_role]] = of_scorer["score"].to_numpy(dtype=np.float64)[of_role]
+        lacking = of_scorer[of_scorer["reason"].notna()]
         for item, reason in zip(lacking["item"], lacking["reason"], strict=True):
             reasons.setdefault(place[item], str(reason))
         yield {

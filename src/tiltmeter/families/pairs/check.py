@@ -1,4 +1,4 @@
-"""What can be known to be wrong about scoring pairs before a model is asked."""
+"""Checks of pairs before a model is asked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tiltmeter.probes import ALIGNMENTS, VIEWS
 
 
 def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
-    """Refuses scorers that no model here can have, an unknown alignment, and a benchmark without pairs."""
+    """Raises an error for scorers that fit no model of the run, an unknown alignment, and a benchmark without pairs."""
     check_alignment(options.alignment)
     if not benchmark.asked_items:
         raise TiltmeterError(f"{benchmark.name} has no items that can be scored.")
@@ -30,29 +30,29 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
 
 
 def has(benchmark: Benchmark) -> frozenset[str]:
-    """What measures can read of a benchmark: the roles of its sentences, and whether they name targets."""
+    """What a benchmark provides for measures: the roles of its sentences, and targets if it has them."""
     roles = {role for item in benchmark.asked_items for role in item.texts}
     return frozenset(roles | ({"target"} if any(item.target for item in benchmark.asked_items) else set()))
 
 
 def check_alignment(alignment: str) -> None:
-    """Refuses an alignment that does not exist."""
+    """Raises an error for an unknown alignment."""
     if alignment not in ALIGNMENTS:
-        raise TiltmeterError(f"The alignment is {' or '.join(ALIGNMENTS)}, not '{alignment}'.")
+        raise TiltmeterError(f"The alignment must be {' or '.join(ALIGNMENTS)}, not '{alignment}'.")
 
 
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
-    """Of the scorers asked for, those for this kind of model; one that is for another model of the run is left to it."""
+    """The requested scorers that fit this kind of model. Those that fit another model of the run are skipped."""
     views = {name: VIEWS[catalog.find("scorers", name).constant("VIEW")] for name in names}
     foreign = [name for name, view in views.items() if view.kind != kind and view.kind not in kinds]
-    ours = [name for name, view in views.items() if view.kind == kind]
-    if foreign or (names and not ours):
+    fitting = [name for name, view in views.items() if view.kind == kind]
+    if foreign or (names and not fitting):
         name = (foreign or list(names))[0]
         raise TiltmeterError(
             f"{name} needs a {views[name].kind} language model, but {model} is {kind}. "
             f"`tiltmeter list scorers` shows which scorers go with which kind."
         )
-    return ours
+    return fitting
 
 
 def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
@@ -64,14 +64,14 @@ def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
 
 
 def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[str]) -> list[Entry]:
-    """The scorers asked for, or all that apply; refuses those that do not."""
+    """The requested scorers, or all that apply; raises an error for those that do not apply."""
     chosen = [catalog.find("scorers", name) for name in dict.fromkeys(names or applicable_scorers(model, benchmark))]
     for entry in chosen:
         view = VIEWS[entry.constant("VIEW")]
         require(model, view.kind, entry.name)
         if view.needs_context and not benchmark.has_context:
             raise TiltmeterError(
-                f"{entry.name} fills the BLANK of a context, and {benchmark.name} has none. Use it with stereoset, "
-                "or give your pairs a context column."
+                f"{entry.name} needs a context with a BLANK, and {benchmark.name} has none. Use it with stereoset, "
+                "or add a context column to your pairs."
             )
     return chosen

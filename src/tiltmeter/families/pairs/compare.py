@@ -21,7 +21,7 @@ from tiltmeter.stats.significance import binomial_p
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """The first model less the second, over the items that both have scores for.
+    """The first model minus the second, over the items that both have scores for.
 
     The same items are drawn for both, so what the models share cancels. p: exact McNemar test for bias_score (over the
     pairs on which the two disagree), else from the bootstrap of the difference; Holm-corrected over groups.
@@ -54,7 +54,7 @@ def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: st
     place = (ours.benchmark, "pairs", ours.scorer, measure.name, by, group, ours.model, theirs.model)
     known = Difference(*place, n=len(ours), n_missing=n_all - len(ours))
     if not len(ours):
-        return replace(known, note="no common complete items")
+        return replace(known, note="not computed: no item has all its scores by both models")
     samples = [paired.sample(stratum_of(measure)) for paired in (ours, theirs)]
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     rng = generator(settings.seed, "bootstrap", ours.benchmark, by, group, measure.name)
@@ -72,6 +72,6 @@ def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
 
 
 def _mcnemar(measure: Entry, samples: Sequence[Sample]) -> float:
-    """Exact test on the items that one model decides one way and the other does not."""
+    """Exact test on the items on which the two models disagree."""
     ours, theirs = (sides_of(measure, sample) > 0 for sample in samples)
     return binomial_p(int((ours & ~theirs).sum()), int((theirs & ~ours).sum()))

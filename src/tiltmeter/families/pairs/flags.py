@@ -1,4 +1,4 @@
-"""What can be seen to be wrong with a benchmark item by computing (after Blodgett et al., 2021)."""
+"""Computable signs of faulty benchmark items (after Blodgett et al., 2021)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FLAGS = {
     "disagreement": "fewer annotators than the threshold name the bias type",
     "not_fluent": "the models find a sentence very unlikely, per token, for this benchmark",
 }
-# Sums over a sentence come first: any per-token score of a whole sentence will do, the plainest is best.
+# Any per-token score of a whole sentence will do; sums over a sentence come first because they are the simplest.
 FLUENCY = ("pll", "causal_mean", "causal", "aul", "all_masked", "cps", "cps_nyu")
 SUMS = ("pll", "causal", "cps", "cps_nyu")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a flag starts."""
+    """The thresholds of the flags."""
 
     length_gap: int = 1
     threshold: int = 3
@@ -40,40 +40,40 @@ class Limits:
 def flags_of(
     items: Any, pairs: Sequence[Paired], counts: Any, limits: Limits, source: str | None = None
 ) -> dict[str, Bools]:
-    """Flag → which items have it, in the order of the table. A flag that cannot be computed here is not there."""
+    """Flag → which items have it, in the order of the table. Flags that cannot be computed here are left out."""
     texts = list(zip(items["stereo"], items["anti"], strict=True))
     changes = [change_of(*pair) for pair in texts]
     gaps = [abs(len(words_of(stereo)) - len(words_of(anti))) for stereo, anti in texts]
-    found = {
+    flags = {
         "several_spans": np.array([change.spans > 1 for change in changes]),
         "identical": np.array([stereo == anti for stereo, anti in texts]),
         "repeated": items.duplicated(["stereo", "anti"], keep="first").to_numpy(),
         "length_mismatch": np.array([gap > limits.length_gap for gap in gaps]),
     }
-    said = votes(items, source)
-    if said:
-        enough = {item: count >= limits.threshold for item, (count, _) in said.items()}
-        found["disagreement"] = np.array([not enough.get(item, True) for item in items["item"]])
+    counted = votes(items, source)
+    if counted:
+        enough = {item: count >= limits.threshold for item, (count, _) in counted.items()}
+        flags["disagreement"] = np.array([not enough.get(item, True) for item in items["item"]])
     unlikely = fluency(items, pairs, counts)
     if unlikely is not None:
-        found["not_fluent"] = unlikely < -limits.fluency
-    return found
+        flags["not_fluent"] = unlikely < -limits.fluency
+    return flags
 
 
 def fluency(items: Any, pairs: Sequence[Paired], counts: Any) -> Any | None:
-    """Per item: the less likely sentence's score per token, in robust standard deviations from the benchmark's median.
+    """Per item, the score per token of the less likely sentence, in robust standard deviations from the benchmark's median.
 
-    Averaged over models. The first of FLUENCY that a model has is used; per word where token counts were not kept.
+    Averaged over models. The first of FLUENCY that a model has is used; per word where token counts were not stored.
     """
-    found = []
-    for model in dict.fromkeys(one.model for one in pairs):
-        ours = {one.scorer: one for one in pairs if one.model == model}
-        name = next((name for name in FLUENCY if name in ours), None)
+    per_model = []
+    for model in dict.fromkeys(paired.model for paired in pairs):
+        of_model = {paired.scorer: paired for paired in pairs if paired.model == model}
+        name = next((name for name in FLUENCY if name in of_model), None)
         if name is None:
             continue
         per_role = []
         for role in ("stereo", "anti"):
-            score = dict(zip(ours[name].groups["item"], ours[name].scores[role], strict=True))
+            score = dict(zip(of_model[name].groups["item"], of_model[name].scores[role], strict=True))
             length = [
                 _length(counts, model, name, item, role, text) for item, text in zip(items["item"], items[role], strict=True)
             ]
@@ -83,10 +83,10 @@ def fluency(items: Any, pairs: Sequence[Paired], counts: Any) -> Any | None:
         middle = np.nanmedian(worst)
         scale = 1.4826 * np.nanmedian(np.abs(worst - middle))
         if scale > 0:
-            found.append((worst - middle) / scale)
-    if not found:
+            per_model.append((worst - middle) / scale)
+    if not per_model:
         return None
-    stacked = np.array(found)
+    stacked = np.array(per_model)
     there = ~np.isnan(stacked)
     return np.where(there.any(axis=0), np.nansum(stacked, axis=0) / np.maximum(there.sum(axis=0), 1), 0.0)
 
@@ -102,8 +102,8 @@ def item_flags(answers: Answers) -> dict[str, dict[str, set[str]]]:
     marked: dict[str, dict[str, set[str]]] = {}
     for benchmark in answers.benchmarks:
         items = scored_items(answers, benchmark)
-        ours = [paired for paired in pairs if paired.benchmark == benchmark]
-        flags = flags_of(items, ours, _lengths(answers, benchmark, ours), Limits())
+        of_benchmark = [paired for paired in pairs if paired.benchmark == benchmark]
+        flags = flags_of(items, of_benchmark, _lengths(answers, benchmark, of_benchmark), Limits())
         marked[benchmark] = {name: set(items["item"][at]) for name, at in flags.items()}
     return marked
 
@@ -115,7 +115,7 @@ def scored_items(answers: Answers, benchmark: str) -> Any:
 
 
 def _fluency_pairs(pairs: Sequence[Paired]) -> Iterator[Paired]:
-    """Of each model and benchmark the score that tells fluency: the others are not read."""
+    """For each model and benchmark, the scores that are used for fluency."""
     best: dict[tuple[str, str], Paired] = {}
     usable = (paired for paired in pairs if paired.scorer in FLUENCY)
     for paired in sorted(usable, key=lambda paired: FLUENCY.index(paired.scorer)):
@@ -128,7 +128,7 @@ def _lengths(answers: Answers, benchmark: str, pairs: Sequence[Paired]) -> dict[
     frame = answers.table[answers.table["benchmark"] == benchmark]
     counts: dict[Any, int] = {}
     for paired in pairs:
-        ours = frame[(frame["model"] == paired.model) & (frame["scorer"] == paired.scorer)]
-        columns = (ours[name].tolist() for name in ("item", "role", "n_tokens"))
+        of_scorer = frame[(frame["model"] == paired.model) & (frame["scorer"] == paired.scorer)]
+        columns = (of_scorer[name].tolist() for name in ("item", "role", "n_tokens"))
         counts |= {(paired.model, paired.scorer, item, role): n for item, role, n in zip(*columns, strict=True)}
     return counts

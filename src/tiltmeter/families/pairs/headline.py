@@ -1,4 +1,4 @@
-"""Which of many numbers sums up a model on a benchmark of pairs."""
+"""Which of many numbers summarises a model on a benchmark of pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MEASURES = ("bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu")
 SCORERS = (
     "cps", "aul", "aula", "sss", "pll", "all_masked", "causal", "causal_mean", "stereoset_masked", "stereoset_causal",
 )  # fmt: skip
-"""One of each idea first; variants that follow somebody's code come behind."""
+"""One scorer of each idea first; variants that follow published code come after them."""
 HEADLINE = {
     "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
     "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
@@ -19,12 +19,12 @@ HEADLINE = {
 
 
 def averaged_over_targets(benchmark: str) -> bool:
-    """Whether a benchmark's own score is averaged over targets, as StereoSet's authors do; others count every pair alike."""
+    """Whether a benchmark's own score is averaged over targets, as for StereoSet; others count every pair alike."""
     return benchmark.startswith("stereoset")
 
 
 def headline(rows: pd.DataFrame) -> Any | None:
-    """The overall row that best sums up a model: a percentage of preferences by the most established scorer there is."""
+    """The overall row that best summarises a model: a percentage of preferences by the most established scorer available."""
     overall = rows[(rows["by"] == "all") & rows["value"].notna() & rows["neutral"].notna()]
     averaged = averaged_over_targets(str(rows["benchmark"].iloc[0]))
     for measure in ("ss", "bias_score") if averaged else ("bias_score", "ss"):
@@ -36,12 +36,12 @@ def headline(rows: pd.DataFrame) -> Any | None:
 
 
 def types_of(rows: pd.DataFrame, head: Any) -> pd.DataFrame:
-    """The bias types of what a headline is about."""
+    """The rows by bias type with a headline's scorer and measure."""
     return _taken_apart(rows, head, "bias_type")
 
 
 def directions_of(rows: pd.DataFrame, head: Any) -> pd.DataFrame:
-    """The directions of what a headline is about."""
+    """The rows by direction with a headline's scorer and measure."""
     return _taken_apart(rows, head, "direction")
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of scores: a line, a small table, and the few numbers that are worth drawing on the spot."""
+"""How a notebook shows scores: a line, a small table, and the few numbers that are drawn at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tiltmeter.families.pairs.headline import HEADLINE, averaged_over_targets
 
 
 def brief(answers: Answers) -> tuple[Answers, list[str]]:
-    """Of each model and benchmark the scores that its headline would speak of: only they are drawn."""
+    """For each model and benchmark, the scores of its headline, which are the only ones drawn."""
     frame, kept = answers.table, []
-    for (_, benchmark), ours in frame.groupby(["model", "benchmark"], sort=False):
-        there = sorted(ours["scorer"].unique())
+    for (_, benchmark), part in frame.groupby(["model", "benchmark"], sort=False):
+        there = sorted(part["scorer"].unique())
         wanted = (*HEADLINE["ss" if averaged_over_targets(str(benchmark)) else "bias_score"], *there)
-        kept.append(ours.index[ours["scorer"] == next(name for name in wanted if name in there)])
+        kept.append(part.index[part["scorer"] == next(name for name in wanted if name in there)])
     scores = frame.loc[sorted(at for index in kept for at in index)]
     # ss averages over targets, which not every benchmark has
     measures = [name for name in HEADLINE if name != "ss" or frame["target"].notna().any()]
@@ -25,13 +25,13 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
 def described(answers: Answers) -> Described:
     """How many sentences have a score, and why others have none."""
     frame, rows = answers.table, []
-    for key, ours in frame.groupby(["benchmark", "model", "scorer"], sort=False):
-        missing = ours[ours["score"].isna()]
+    for key, part in frame.groupby(["benchmark", "model", "scorer"], sort=False):
+        missing = part[part["score"].isna()]
         why = "; ".join(f"{reason} ({n:,})" for reason, n in missing["reason"].value_counts().items())
-        rows.append([*key, ours["item"].nunique(), len(ours) - len(missing), len(missing), float(ours["score"].mean()), why])
-    said = (
+        rows.append([*key, part["item"].nunique(), len(part) - len(missing), len(missing), float(part["score"].mean()), why])
+    sentence = (
         f"{len(frame):,} sentence scores ({int(frame['score'].isna().sum()):,} missing): {counted(frame, 'model')}, "
         f"{counted(frame, 'benchmark')}, {counted(frame, 'scorer')}."
     )
     heads = ("benchmark", "model", "scorer", "items", "scores", "missing", "mean score", "why missing")
-    return Described("Scores", said, heads, rows)
+    return Described("Scores", sentence, heads, rows)

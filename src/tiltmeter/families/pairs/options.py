@@ -1,4 +1,4 @@
-"""How pairs are asked."""
+"""Options of pairs."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ class Options:
     """Which scores of a sentence are computed, and how the words that differ are found."""
 
     scorers: Sequence[str] = option((), "Scorer; repeatable. Default: all that apply.", "-s", "--scorer", chooses=True)
-    alignment: str = option("auto", "auto, or difflib also where a context marks the fill.")
+    alignment: str = option("auto", "auto, or difflib: compare the sentences even where a context marks the fill.")

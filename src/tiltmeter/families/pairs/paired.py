@@ -1,4 +1,4 @@
-"""Scores laid side by side: for one model, benchmark and scorer, an array per role, aligned by item."""
+"""Scores side by side: for one model, benchmark and scorer, an array per role, aligned by item."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Paired:
         return [name for name in measure.parameters if name in ROLES]
 
     def supports(self, measure: Entry) -> bool:
-        """Whether every column that the measure reads is there at all."""
+        """Whether there is a column for everything that the measure reads."""
         if not set(measure.parameters) <= READS:
             return False
         has_target = "target" not in measure.parameters or bool(self.groups["target"].notna().any())
@@ -90,15 +90,15 @@ class Paired:
         return self.take(~missing) if missing.any() else self, reasons
 
     def _reason(self, roles: Sequence[str], item: int) -> str:
-        said = (self.reasons[role][item] for role in roles)
-        return next((str(reason) for reason in said if isinstance(reason, str)), "no score")
+        reasons = (self.reasons[role][item] for role in roles)
+        return next((str(reason) for reason in reasons if isinstance(reason, str)), "no score")
 
 
 _known: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
 
 
 def pair_up(answers: Answers, extra_columns: Sequence[str] = ()) -> list[Paired]:
-    """Every (model, benchmark, scorer) of the scores, paired by item. Done once for the same answers."""
+    """Every (model, benchmark, scorer) of the scores, paired by item. Computed once for the same answers."""
     kept = _known.setdefault(answers, {})
     key = tuple(column for column in extra_columns if column not in (*GROUP_COLUMNS, "all"))
     if key not in kept:
@@ -129,18 +129,18 @@ def _pairs(answers: Answers, extra_columns: Sequence[str]) -> Iterator[Paired]:
 
 
 def choose_measures(paired: Paired, names: Sequence[str] | str | None) -> list[Entry]:
-    """Of the measures asked for, or of all, those that this table has the columns for."""
+    """The requested measures (or all) for which this table has the columns."""
     names = [names] if isinstance(names, str) else names
     chosen = catalog.entries("measures") if names is None else [catalog.find("measures", name) for name in names]
     return [measure for measure in chosen if paired.supports(measure)]
 
 
 def check_measures(pairs: Sequence[Paired], names: Sequence[str] | str | None) -> None:
-    """Refuses a measure that was asked for by name and that none of the tables has the columns for."""
+    """Raises an error for a requested measure for which no table has the columns."""
     for name in [names] if isinstance(names, str) else names or ():
         measure = catalog.find("measures", name)
         if not any(paired.supports(measure) for paired in pairs):
             benchmarks = ", ".join(dict.fromkeys(paired.benchmark for paired in pairs))
             raise TiltmeterError(
-                f"{name} reads {', '.join(measure.parameters)}, and {benchmarks} has no such scores or labels."
+                f"{name} needs {', '.join(measure.parameters)}, and {benchmarks} has no such scores or labels."
             )

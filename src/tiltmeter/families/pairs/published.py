@@ -1,4 +1,4 @@
-"""Scores that others published, taken in as if we had computed them: per-pair CrowS tables, StereoSet predictions."""
+"""Imports scores that others published: per-pair CrowS tables, StereoSet predictions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def published(
     data_dir: str | Path | None = None,
     encoding: str | None = None,
 ) -> Answers:
-    """Scores from a published file.
+    """Reads scores from a published file.
 
     A table with sent_more, sent_less and a score column for each (what nyu-mll's metric.py writes), columns mapped as
     for `pairs` plus `stereo_score` and `anti_score`; or StereoSet's predictions JSON, joined with the benchmark's items.
@@ -68,7 +68,7 @@ def _answers(bench: Benchmark, scores: Scores, model: str, scorer: str, imported
 
 
 def _score_table(file: Path, columns: dict[str, str], encoding: str | None) -> tuple[Benchmark, Scores]:
-    """Items and scores, aligned by row: two rows of the same id are two different items, never mixed up."""
+    """Items and scores, aligned by row: two rows with the same id are two different items."""
     score_columns = {role: columns.pop(f"{role}_score", name) for role, name in SCORE_COLUMN_OF_ROLE.items()}
     check_fields(columns)
     rows = read_table(file, encoding)
@@ -100,7 +100,7 @@ def _number(value: Any) -> float | None:
 def _stereoset_predictions(
     file: Path, benchmark: Benchmark | str | Path | None, data_dir: str | Path | None
 ) -> list[tuple[Benchmark, Scores]]:
-    """Both parts, each under a name of its own: the authors evaluate them apart."""
+    """Both parts, each under its own name, because the authors evaluate them separately."""
     if not isinstance(benchmark, Benchmark):
         benchmark = load_benchmark(benchmark or "stereoset", data_dir=data_dir)
     try:
@@ -126,6 +126,6 @@ def _stereoset_predictions(
 
 
 def _scored_part(benchmark: Benchmark, part: str, scores: Scores) -> tuple[Item, ...]:
-    """The items of a part that have scores: intersentence items too, although we compute none of our own for them."""
+    """The items of a part that have scores, also intersentence items, which tiltmeter itself does not score."""
     items = (item for item in benchmark.items if item.extra.get("part", "intrasentence") == part)
     return tuple(replace(item, scored=True) for item in items if any((item.id, role) in scores for role in item.texts))

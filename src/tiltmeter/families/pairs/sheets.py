@@ -1,4 +1,4 @@
-"""The estimates of pairs as tables: every measure by every scorer, then the headline taken apart by group."""
+"""The estimates of pairs as tables: every measure by every scorer, then the headline by group."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tiltmeter.families.pairs.headline import MEASURES, SCORERS, averaged_over_t
 if TYPE_CHECKING:
     import pandas as pd
 
-FEW = "Few pairs give wide intervals: p is corrected by Holm's method over the groups of one table."
+FEW = "Few pairs give wide intervals. p is corrected by Holm's method over the groups of one table."
 ABOUT = {
-    "bias_type": f"Where the lean comes from. {FEW}",
-    "direction": "Disadvantaged: the stereotype is about the group it puts down. Advantaged: about the other one. "
-    "|difference| is neutral at 0.",
+    "bias_type": f"Which bias types the lean comes from. {FEW}",
+    "direction": "Disadvantaged: the stereotype is about the disadvantaged group. Advantaged: it is about the other group. "
+    "The neutral value of |difference| is 0.",
 }
 
 
@@ -39,12 +39,12 @@ def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:
 
 
 def by_text(by: str) -> str:
-    """The title of what is taken apart by a column."""
+    """The title of a table by a column."""
     return {"bias_type": "By bias type", "direction": "By direction"}.get(by, f"By {by}")
 
 
 def _ordered(rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
-    """Measures and scorers in the order in which readers look for them."""
+    """The rows with the most important measures and scorers first."""
     leaning = [name for name in dict.fromkeys(rows["measure"]) if _leans(name)]
     first = leaning[::-1] if averaged_over_targets(benchmark) else leaning
     measure = _places(rows["measure"], in_order(list(dict.fromkeys(rows["measure"])), (*first, *MEASURES)))
@@ -62,9 +62,10 @@ def _places(column: pd.Series, order: list[str]) -> list[int]:
 
 
 def _headlines(part: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The headline measure and scorer of every model; its first where nothing was computed that says which way."""
-    heads = [headline(ours) for _, ours in rows.groupby("model", sort=False)]
-    firsts = [head for head in heads if head is not None] or [ours.iloc[0] for _, ours in rows.groupby("model", sort=False)]
+    """The rows of every model's headline measure and scorer; of its first ones if it has no headline."""
+    per_model = [of_model for _, of_model in rows.groupby("model", sort=False)]
+    heads = [headline(of_model) for of_model in per_model]
+    firsts = [head for head in heads if head is not None] or [of_model.iloc[0] for of_model in per_model]
     chosen = {(head["model"], head["scorer"], head["measure"]) for head in firsts}
     keys = zip(part["model"], part["scorer"], part["measure"], strict=True)
     return part[[key in chosen for key in keys]]

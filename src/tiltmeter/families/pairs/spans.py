@@ -1,4 +1,4 @@
-"""Where the model's tokens stand in the sentence: observations keep tokens, readers want words."""
+"""Where a model's tokens are in the sentence: observations store tokens, and readers see words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import cache
 
 Span = tuple[int, int]
 FAR = 40
-"""Characters within which a token after an unknown one is looked for."""
+"""Characters within which a token after an unknown one is searched for."""
 
 
 def spans_of(text: str, tokens: Sequence[str], byte_level: bool) -> list[Span] | None:
-    """Start and end of every token in the text, in characters; nothing where they cannot be laid on it."""
+    """Start and end of every token in the text, in characters; None if the tokens do not match the text."""
     return _of_bytes(text, tokens) if byte_level else _of_pieces(text, tokens)
 
 
@@ -67,7 +67,7 @@ def _bytes(token: str) -> bytes | None:
 
 
 def _of_pieces(text: str, tokens: Sequence[str]) -> list[Span] | None:
-    """Word pieces, in the order in which they are found; an unknown token takes what lies between its neighbours.
+    """Word pieces, in the order in which they are found; an unknown token gets the text between its neighbours.
 
     >>> spans_of("Ärzte 🙂 heilen.", ["arzt", "##e", "[UNK]", "heilen", "."], byte_level=False)
     [(0, 4), (4, 5), (6, 7), (8, 14), (14, 15)]
@@ -77,20 +77,20 @@ def _of_pieces(text: str, tokens: Sequence[str]) -> list[Span] | None:
     waiting, at = 0, 0
     for token in tokens:
         piece = _piece(token)
-        found = folded.find(piece, at, at + len(piece) + (FAR if waiting else _blank(folded, at))) if piece else -1
-        if found < 0:
+        start = folded.find(piece, at, at + len(piece) + (FAR if waiting else _blank(folded, at))) if piece else -1
+        if start < 0:
             waiting += 1
             continue
-        spans += _between(text, origin[at], origin[found], waiting)
-        waiting, at = 0, found + len(piece)
-        spans.append((origin[found], origin[at - 1] + 1))
+        spans += _between(text, origin[at], origin[start], waiting)
+        waiting, at = 0, start + len(piece)
+        spans.append((origin[start], origin[at - 1] + 1))
     spans += _between(text, origin[at], len(text), waiting)
     known = sum(high > low for low, high in spans)
     return spans if known * 2 > len(tokens) else None
 
 
 def _blank(text: str, at: int) -> int:
-    """How many spaces follow."""
+    """The number of spaces that follow."""
     end = at
     while end < len(text) and text[end].isspace():
         end += 1
@@ -98,7 +98,7 @@ def _blank(text: str, at: int) -> int:
 
 
 def _between(text: str, low: int, high: int, count: int) -> list[Span]:
-    """The first of some unknown tokens takes all that is there, without the space around it."""
+    """Spans of `count` unknown tokens: the first gets all the text, without the space around it, and the others none."""
     if not count:
         return []
     while low < high and text[low].isspace():
@@ -110,21 +110,21 @@ def _between(text: str, low: int, high: int, count: int) -> list[Span]:
 
 @cache
 def _piece(token: str) -> str:
-    """A token without the marks of its tokenizer; an unknown one has no letters."""
+    """A token without its tokenizer's marks; empty for an unknown or special token."""
     if token[:1] in "[<" and token[-1:] in "]>" and len(token) > 2:
         return ""
     return _fold(token.removeprefix("##").replace("▁", "").removesuffix("</w>").replace("Ġ", ""))
 
 
 def _fold(text: str) -> str:
-    """As the most forgetful tokenizer reads it: lower case, no accents."""
+    """The text in lower case without accents, as some tokenizers read it."""
     if text.isascii():
         return text.lower()
     return "".join(sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(sign))
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """The folded text, and for each of its characters (and its end) the place in the original."""
+    """The folded text, and for each of its characters (and its end) the position in the original."""
     if text.isascii():
         return text.lower(), list(range(len(text) + 1))
     signs, origin = [], []

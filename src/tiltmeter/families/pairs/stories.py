@@ -1,4 +1,4 @@
-"""What scores of pairs mean, in plain sentences computed from them."""
+"""Plain sentences about the estimates of pairs, computed from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERDICTS = {
 
 
 def stories(estimates: pd.DataFrame) -> Iterator[Story]:
-    """Per model and benchmark: the lean, then the parts, the directions and the other scorers."""
+    """One story per model and benchmark: the lean, then bias types, directions and other scorers."""
     for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
         yield _story(str(model), str(benchmark), rows)
 
@@ -32,21 +32,21 @@ def stories(estimates: pd.DataFrame) -> Iterator[Story]:
 def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
     head = headline(rows)
     if head is None:
-        only = "Neither bias_score nor ss was computed; the other measures say how far, not which way."
+        only = "Neither bias_score nor ss was computed. The other measures do not say in which direction the model leans."
         return Story(model, benchmark, "No overall lean was computed", (only,))
     alike = rows[rows["measure"] == head["measure"]]
-    said = (_overall(head), _per_type(types_of(rows, head)), _per_direction(rows, head), _by_other_scorers(alike, head))
+    parts = (_overall(head), _per_type(types_of(rows, head)), _per_direction(rows, head), _by_other_scorers(alike, head))
     tone, short = _verdict(rows, head)
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
     label = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
     gauge = Gauge(**{name: float(head[name]) for name in ("value", "low", "high", "neutral")}, label=label)
     unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
-    sentences = tuple(capital(sentence) for sentence in said if sentence)
+    sentences = tuple(capital(sentence) for sentence in parts if sentence)
     return Story(model, benchmark, short, sentences, tone, f"{head['value']:.1f} %", unit, gauge, head)
 
 
 def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, str]:
-    """Tone and words. They follow the test that the sentence reports; where leans of parts cancel, they say so."""
+    """Tone and verdict, from the test that the sentence reports; they say so if leans of parts cancel out."""
     if head["p"] < SIGNIFICANT:
         tone = "towards" if head["value"] > head["neutral"] else "away"
         return tone, capital(VERDICTS[tone])
@@ -72,19 +72,19 @@ def _overall(row: Any) -> str:
 
 
 def _per_type(groups: pd.DataFrame) -> str:
-    """Which bias types lean, and which way: leans of opposite ways cancel in the overall number."""
+    """Which bias types lean in which direction: opposite leans cancel out in the overall number."""
     if len(groups) < 2:
         return ""
     sure = groups[groups["p_holm"] < SIGNIFICANT].sort_values("value", ascending=False)
     after = "after Holm's correction"
     if not len(sure):
-        return f"Taken alone, none of the {len(groups)} bias types is distinguishable from neutral ({after})."
+        return f"Tested one by one, none of the {len(groups)} bias types is distinguishable from neutral ({after})."
     above = sure["value"] > sure["neutral"]
     ways = ((sure[above], "towards the stereotypes"), (sure[~above], "away from the stereotypes"))
     named = [f"{_listed(rows)} {way}" for rows, way in ways if len(rows)]
     are = "is" if len(sure) == 1 else "are"
     return (
-        f"Taken alone, {len(sure)} of {len(groups)} bias types {are} distinguishable from neutral ({after}): "
+        f"Tested one by one, {len(sure)} of {len(groups)} bias types {are} distinguishable from neutral ({after}): "
         f"{'; '.join(named)}."
     )
 
@@ -97,29 +97,29 @@ def _per_direction(rows: pd.DataFrame, head: Any) -> str:
     gap = _direction_gap(rows, head)
     if gap is None:
         return ""
-    ours = directions_of(rows, head)
-    value = dict(zip(ours["group"], ours["value"], strict=True))
+    directions = directions_of(rows, head)
+    value = dict(zip(directions["group"], directions["value"], strict=True))
     return (
         f"Stereotypes about disadvantaged groups are preferred in {value['disadvantaged']:.1f} % of pairs, about advantaged "
-        f"ones in {value['advantaged']:.1f} %: not alike (difference {gap['value']:.1f}, p {p_text(gap['p'])})."
+        f"ones in {value['advantaged']:.1f} %: a difference of {gap['value']:.1f} (p {p_text(gap['p'])})."
     )
 
 
 def _direction_gap(rows: pd.DataFrame, head: Any) -> Any | None:
     """The difference between stereotypes about advantaged and about disadvantaged groups, where it is distinguishable."""
-    ours = directions_of(rows, head)
-    sure = ours[(ours["group"] == DIFFERENCE) & (ours["p"] < SIGNIFICANT)]
+    directions = directions_of(rows, head)
+    sure = directions[(directions["group"] == DIFFERENCE) & (directions["p"] < SIGNIFICANT)]
     return sure.iloc[0] if len(sure) else None
 
 
 def _by_other_scorers(alike: pd.DataFrame, head: Any) -> str:
-    """How many of the other scorers say the same: one scorer is one way to ask."""
+    """How many of the other scorers lean in which direction."""
     others = alike[(alike["by"] == "all") & (alike["scorer"] != head["scorer"]) & alike["p"].notna()]
     sure = others[others["p"] < SIGNIFICANT]
     towards, away = int((sure["value"] > sure["neutral"]).sum()), int((sure["value"] < sure["neutral"]).sum())
     ways = ((towards, "towards the stereotypes"), (away, "away from the stereotypes"))
-    told = [f"{n} lean{'s' * (n == 1)} {way}" for n, way in ways if n]
+    counts = [f"{n} lean{'s' * (n == 1)} {way}" for n, way in ways if n]
     unsure = len(others) - towards - away
-    told += [f"{unsure} {'is' if unsure == 1 else 'are'} not distinguishable from neutral"] if unsure else []
+    counts += [f"{unsure} {'is' if unsure == 1 else 'are'} not distinguishable from neutral"] if unsure else []
     many = f"Of {len(others)} other scorer{'s' * (len(others) > 1)}, "
-    return f"{many}{', '.join(told)} (p < {SIGNIFICANT}, each taken alone)." if len(others) else ""
+    return f"{many}{', '.join(counts)} (p < {SIGNIFICANT}, each tested alone)." if len(others) else ""

@@ -18,18 +18,18 @@ from tiltmeter.families.pairs.spans import spans_of
 from tiltmeter.storage.files import read_table
 
 VIEWS = ("each", "causal", "unmasked_attention", "unmasked", "causal_nobos", "everything")
-"""Of the views that read every token, the one whose sums are the most established scores comes first."""
+"""The views that read every token; the one whose sums are the most established scores comes first."""
 ROLES = ("stereo", "anti")
 SHARED, CHANGED, ALONE = 0, 1, 2
 UNKNOWN = -32768
 STEPS = 100
-"""Log-probabilities are kept in hundredths: enough for a colour and for a number under a word."""
+"""Log-probabilities are stored in hundredths: enough for a colour and for a number under a word."""
 WIDEST = 255
 
 
 @dataclass
 class Columns:
-    """Tokens of all sentences, one after the other; a sentence without any has the count 0."""
+    """Tokens of all sentences, one after the other; a sentence without tokens has the count 0."""
 
     count: list[int] = field(default_factory=list)
     skip: list[int] = field(default_factory=list)
@@ -38,13 +38,13 @@ class Columns:
     logprob: list[int] = field(default_factory=list)
 
     def packed(self, pack: Pack) -> dict[str, Any]:
-        """As the page reads them."""
+        """The arrays in the form that the page reads."""
         kinds = {"count": "uint16", "skip": "uint8", "length": "uint8", "kind": "uint8", "logprob": "int16"}
         return {name: pack.array(getattr(self, name), kind) for name, kind in kinds.items()}
 
 
 def token_columns(answers: Answers, manifest: dict[str, Any], items: Any, pack: Pack) -> dict[str, Any] | None:
-    """The tokens of one model on one benchmark, for these items in this order; nothing where no view was stored."""
+    """The tokens of one model on one benchmark, for these items in this order; None if no view was stored."""
     for view in VIEWS:
         blocks = stored_blocks(answers, manifest, view)
         if blocks:
@@ -56,10 +56,11 @@ def token_columns(answers: Answers, manifest: dict[str, Any], items: Any, pack: 
 
 
 def stored_blocks(answers: Answers, manifest: dict[str, Any], view: str) -> list[Path]:
-    """The token tables of one view that are attached to the answers, and still there."""
+    """The token tables of one view that are attached to the answers; none if a file is missing."""
     wanted = [path for path in manifest.get("attachments", ()) if path.split("/")[-2] == view]
-    places = [answers.attachments[path] for path in sorted(wanted) if path in answers.attachments]
-    return places if all(place.is_file() for place in places) else []
+    places = [answers.attached(path) for path in sorted(wanted)]
+    there = [place for place in places if place is not None]
+    return there if len(there) == len(places) else []
 
 
 class Sentences:
@@ -73,9 +74,9 @@ class Sentences:
         self.token, self.ids = token[order], table["token_id"].to_numpy()[order]
         self.modified, self.logprob = table["modified"].to_numpy()[order], table["logprob"].to_numpy()[order]
         key = item[order].astype(np.int64) * (len(roles) + 1) + role[order]
-        found, first = np.unique(key, return_index=True)
+        keys, first = np.unique(key, return_index=True)
         ends = [*first[1:].tolist(), len(key)]
-        names = [(items[code // (len(roles) + 1)], roles[code % (len(roles) + 1)]) for code in found.tolist()]
+        names = [(items[code // (len(roles) + 1)], roles[code % (len(roles) + 1)]) for code in keys.tolist()]
         self.slices = {name: slice(low, high) for name, low, high in zip(names, first.tolist(), ends, strict=True)}
 
     def tokens(self, at: slice) -> list[str]:
@@ -109,7 +110,7 @@ def _columns(sentences: Sentences, items: Any, byte_level: bool) -> Columns:
 
 
 def _pair(sentences: Sentences, slices: Sequence[Any], texts: Sequence[str], byte_level: bool) -> list[Any] | None:
-    """Spans, kinds and log-probabilities of both sentences, or nothing if either cannot be laid on its text."""
+    """Spans, kinds and log-probabilities of both sentences, or None if the tokens of either do not match its text."""
     laid = [spans_of(text, sentences.tokens(at), byte_level) for text, at in zip(texts, slices, strict=True)]
     if any(spans is None or not _fits(spans) for spans in laid):
         return None
@@ -123,7 +124,7 @@ def _fits(spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def _kinds(one: Sequence[Any], other: Sequence[Any]) -> list[list[int]]:
-    """Shared tokens pair up in order. Where a context decided what is changed, others may differ too: they stand alone."""
+    """Pairs shared tokens in order. Where a context decided what is changed, other tokens may differ too: kind ALONE."""
     kinds = [np.where(modified, CHANGED, ALONE) for _, modified in (one, other)]
     places = [np.flatnonzero(~modified) for _, modified in (one, other)]
     rests = [ids[at].tolist() for (ids, _), at in zip((one, other), places, strict=True)]

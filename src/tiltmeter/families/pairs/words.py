@@ -28,7 +28,7 @@ def words_of(text: str) -> list[str]:
 
 
 def change_of(stereo: str, anti: str) -> Change:
-    """What a longest-matching-block diff of the words leaves.
+    """The words that a longest-matching-block diff finds different.
 
     >>> change_of("Women can't drive.", "Men can't drive.")
     Change(stereo=('women',), anti=('men',), spans=1)

@@ -22,6 +22,6 @@ __all__ = [
 TITLE = "Words that fill a mask"
 KEY = ("model", "benchmark", "item", "group", "term")
 BY_DEFAULT = frozenset({"masked"})
-"""A causal model has to write every term into every sentence, so it is asked only when a user wants it."""
+"""A causal model has to read every sentence with every term, so it is asked only on request."""
 FIGURES = {"slots": _figure}
-"""Figures of estimates that this family draws in its own way: name → function of the table."""
+"""Figures that this family draws itself: name → function of the estimates."""

@@ -29,8 +29,8 @@ SLOT_COLUMNS = (
     "model", "benchmark", "item", "group", "term", "pieces", "probability", "rank", "matched", "top_k", "among", "reason",
     *GROUP_COLUMNS,
 )  # fmt: skip
-"""One row per sentence and term. `matched`: a term of one token within the top k, which is what the paper's pipeline finds.
-`pieces` above 1: exp(mean log-probability) over as many masks, ranked where that would stand. `among`: the vocabulary, or
+"""One row per sentence and term. `matched`: a term of one token within the top k, as in the paper. `pieces` above 1:
+exp(mean log-probability) over that many masks, ranked among the predictions for one mask. `among`: the vocabulary, or
 for causal models the candidates. `rank` 0 and a reason: not measured."""
 PREDICTION_COLUMNS = ("model", "benchmark", "item", "rank", "token", "probability", "group")
 """The ten likeliest tokens of a masked model, listed or not; `group` is the one that lists the token, if any."""
@@ -39,7 +39,7 @@ PREDICTION_COLUMNS = ("model", "benchmark", "item", "rank", "token", "probabilit
 def ask(model: LanguageModel, benchmark: SlotBenchmark, options: Options, how: How) -> Answers:
     """The probability and the rank of every term in every slot; `matched` are those within the top k.
 
-    Finished blocks are kept in the cache, whatever the k.
+    Finished blocks are kept in the cache and serve any k.
     """
     check(benchmark, [Known(model.name, model.kind, model)], options)
     cut = str(BLOCK_ITEMS[model.kind])
@@ -86,7 +86,7 @@ def _slots(table: pa.Table, model: LanguageModel, benchmark: SlotBenchmark, top_
 
 
 def _predictions(table: pa.Table, model: LanguageModel, benchmark: SlotBenchmark) -> pd.DataFrame:
-    """The likeliest tokens, and the group that lists them, if one does."""
+    """The likeliest tokens, and the group that lists each of them, if any."""
     rows = table.to_pandas()
     frame = rows.astype({"item": object, "token": object})
     group = {word.lower(): name for name, words in benchmark.terms.items() for word in words}

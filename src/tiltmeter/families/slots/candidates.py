@@ -27,33 +27,33 @@ Read = Callable[[Plan], NDArray[np.float32]]
 def compared(
     model: LanguageModel, items: Sequence[Item], groups: Mapping[str, Sequence[str]], read: Read
 ) -> Iterator[Asked]:
-    """Every item with all its candidates. What stands before the slot is the same for all of them, so it is not read."""
+    """Every item with all its candidates. The text before the slot is the same for all of them, so it is not read."""
     terms = [_terms(model, item.texts["slot"], groups) for item in items]
     owners: list[tuple[int, int]] = []
     queries: list[Query] = []
     for number, (item, of_item) in enumerate(zip(items, terms, strict=True)):
         written = [item.texts["slot"].replace(MASK, term.word) for term in of_item]
-        ids = [one.ids for one in model.tokens.encode(written, special=False)]
+        ids = [encoded.ids for encoded in model.tokens.encode(written, special=False)]
         longest = 1 + max(map(len, ids))  # with the BOS in front
         if model.tokens.max_length and longest > model.tokens.max_length:
             yield Asked(number, reason=f"longer than the model's maximum of {model.tokens.max_length} tokens")
             continue
         owners += [(number, n) for n in range(len(ids))]
-        queries += [_query(model, len(queries) + n, one, _shared(ids)) for n, one in enumerate(ids)]
+        queries += [_query(model, len(queries) + n, of_term, _shared(ids)) for n, of_term in enumerate(ids)]
     if queries:
         yield from _ranked(terms, owners, _totals(model, queries, read))
 
 
 def _terms(model: LanguageModel, text: str, groups: Mapping[str, Sequence[str]]) -> list[Term]:
-    """The terms in the spelling that fits the place: of "woman" and "Woman", the latter where a sentence begins."""
+    """The terms in the spelling that fits the slot: of "woman" and "Woman", the latter where a sentence begins."""
     begins = bool(BEGINS.search(text[: text.index(MASK)]))
     words = [(group, word) for group, of_group in groups.items() for word in _fitting(of_group, begins)]
     encoded = model.tokens.encode([f" {word}" for _, word in words], special=False)
-    return [Term(group, word, one.ids) for (group, word), one in zip(words, encoded, strict=True)]
+    return [Term(group, word, text.ids) for (group, word), text in zip(words, encoded, strict=True)]
 
 
 def _fitting(words: Sequence[str], begins: bool) -> list[str]:
-    """Without the other spelling of words that are listed in both.
+    """The words that fit; of a word that is listed with and without a capital, only one.
 
     >>> _fitting(["man", "Man", "God"], begins=True), _fitting(["man", "Man", "God"], begins=False)
     (['Man', 'God'], ['man', 'God'])
@@ -64,7 +64,7 @@ def _fitting(words: Sequence[str], begins: bool) -> list[str]:
 
 
 def _shared(ids: Sequence[tuple[int, ...]]) -> int:
-    """How many tokens all candidates begin with; each keeps one to be read."""
+    """How many tokens all candidates begin with; at least one token of each is left to be read."""
     same = len(list(takewhile(lambda column: len(set(column)) == 1, zip(*ids, strict=False))))
     return min(same, min(map(len, ids)) - 1)
 
@@ -90,5 +90,5 @@ def _ranked(
         total = totals[numbers == number]
         share = total - np.logaddexp.reduce(total)
         rank = 1 + (total[None, :] > total[:, None]).sum(1)
-        ours = Rows(tuple(terms[number]), share[None].astype(np.float32), rank[None].astype(np.int64), "candidates")
-        yield Asked(int(number), 0, ours)
+        rows = Rows(tuple(terms[number]), share[None].astype(np.float32), rank[None].astype(np.int64), "candidates")
+        yield Asked(int(number), 0, rows)

@@ -17,7 +17,7 @@ TERMS_SHOWN = 12
 
 
 def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[str, Any]]:
-    """One benchmark at a time; models by their number on the page."""
+    """Data for the explorer, one benchmark at a time; models are given by their number on the page."""
     frame = answers.table
     for benchmark in answers.benchmarks:
         rows = frame[frame["benchmark"] == benchmark]
@@ -39,12 +39,12 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
 
 
 def _fills(rows: pd.DataFrame, items: pd.DataFrame, names: tuple[list[str], list[str]], pack: Pack) -> dict[str, Any]:
-    """The terms that rank highest at each slot, and why there are none where there are none."""
+    """The terms that rank highest at each slot, or the reason why there are none."""
     groups, terms = ({name: n for n, name in enumerate(listed)} for listed in names)
     place = dict(zip(items["item"], range(len(items)), strict=True))
     ranked = rows[rows["rank"] > 0].sort_values(["rank", "probability"], ascending=[True, False], kind="stable")
     best = ranked.groupby("item", sort=False).head(TERMS_SHOWN)
-    first = ranked.drop_duplicates(["item", "group"])  # the best of each group is shown wherever it stands
+    first = ranked.drop_duplicates(["item", "group"])  # the best of each group is always shown
     shown = ranked.loc[best.index.union(first.index)].sort_values(["rank", "probability"], ascending=[True, False])
     shown = shown.assign(_place=shown["item"].map(place)).sort_values("_place", kind="stable")
     lacking = rows[(rows["rank"] <= 0) & rows["reason"].notna()].drop_duplicates("item")
@@ -55,7 +55,7 @@ def _fills(rows: pd.DataFrame, items: pd.DataFrame, names: tuple[list[str], list
         "top_k": int(rows["top_k"].iloc[0]),
         "count": pack.array(np.bincount(shown["_place"], minlength=len(items)), "uint16"),
         "group": pack.array(shown["group"].map(groups), "uint8"),
-        "term": pack.array(shown["term"].map(terms), "uint16"),
+        "term": pack.array(shown["term"].map(terms), "int32"),
         "rank": pack.array(shown["rank"], "int32"),
         "probability": pack.array(shown["probability"], "float32"),
         "reasons": {n: why for n, why in unasked.items() if items["item"].iloc[n] not in asked},
@@ -68,8 +68,9 @@ def _first_predictions(answers: Answers, model: str, items: pd.DataFrame, groups
     known = answers.get("predictions")
     if known is None:
         return list(listed.values())
-    ours = known[(known["model"] == model) & known["benchmark"].isin(items["benchmark"])]
-    for item, token, group, share in zip(ours["item"], ours["token"], ours["group"], ours["probability"], strict=True):
+    predictions = known[(known["model"] == model) & known["benchmark"].isin(items["benchmark"])]
+    columns = (predictions[name] for name in ("item", "token", "group", "probability"))
+    for item, token, group, share in zip(*columns, strict=True):
         place = groups.index(group) if isinstance(group, str) and group in groups else -1
         if item in listed and np.isfinite(share):
             listed[item].append([str(token), place, round(float(share), 5)])

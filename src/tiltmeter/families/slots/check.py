@@ -1,4 +1,4 @@
-"""What can be known to be wrong about filling slots before a model is asked."""
+"""Checks of slots before a model is asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tiltmeter.models import LanguageModel, require
 
 
 def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
-    """Refuses a k that no rank can be normalised by, terms of fewer than two groups, and models that fill nothing."""
+    """Raises an error for a k that is too small or too large, terms of fewer than two groups, and unsuitable models."""
     if options.top_k < 2:
         raise TiltmeterError(f"--top-k must be at least 2, not {options.top_k}.")
     if not benchmark.asked_items or not isinstance(benchmark, SlotBenchmark):
@@ -24,4 +24,6 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
     for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
         require(model, model.kind, "Filling slots")  # a masked model needs a mask, a causal one a beginning
         if model.kind == "masked" and options.top_k > model.vocabulary:
-            raise TiltmeterError(f"--top-k is {options.top_k:,}, and {model.name} predicts {model.vocabulary:,} tokens.")
+            raise TiltmeterError(
+                f"--top-k must be at most {model.vocabulary:,} (the tokens of {model.name}), not {options.top_k:,}."
+            )

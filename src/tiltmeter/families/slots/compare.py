@@ -21,7 +21,7 @@ from tiltmeter.stats.settings import Settings
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """The first model less the second, over the sentences that both could be asked about.
+    """The first model minus the second, over the sentences that both could be asked about.
 
     The same sentences are drawn for both, so what the models share cancels. p is from the bootstrap of the difference;
     Holm-corrected over the groups, or the gaps, of a measure.
@@ -62,9 +62,10 @@ def _difference(
     place = (ours.benchmark, "slots", SCORER, measure.name, *label, ours.model, theirs.model)
     known = Difference(*place, n=n, n_missing=len(ours) - n)
     if ours.k != theirs.k or ours.among != theirs.among:
-        return replace(known, note="not computed: the two were ranked otherwise (another top k, or another kind of model)")
+        note = "not computed: the two models were ranked differently (another top k, or another kind of model)"
+        return replace(known, note=note)
     if not n:
-        return replace(known, note="not computed: no sentence has a match of both models")
+        return replace(known, note="not computed: no sentence has a match by both models")
     samples = [sample_of(each, pair, stratum_of(measure)) for each in fills]
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     draws = bootstrap_alike(measure, samples, stream_of(settings, ours.benchmark, label[0]), settings.resamples)

@@ -1,4 +1,4 @@
-"""Judging slots: which terms fill them, to mps, mnt, gaps and coverage, each with an interval and its counts."""
+"""Estimating slots: mps, mnt, gaps and coverage of the terms that fill them, each with an interval and counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Pair = tuple[str, str | None]
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
-    """Every measure for every model and benchmark: `by` is group (one group of terms) or gap (one less another).
+    """Every measure for every model and benchmark: `by` is group (one group of terms) or gap (one minus another).
 
     Intervals are percentile bootstraps over sentences within bias types. p of a gap: exchanging the two groups in random
     sentences; of a lean: the sign test. Columns in `by` with more than one value are taken apart too ("group × target").
@@ -39,7 +39,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
 
 def parts_of(fills: Fills, columns: Sequence[str]) -> Iterator[tuple[str, str, Fills]]:
-    """All sentences, then those of each value of each column, with what is added to `by` and `group`."""
+    """All sentences, then those of each value of each column, with the texts that are added to `by` and `group`."""
     yield "", "", fills
     for column in columns:
         values = sorted(fills.groups[column].dropna().unique()) if column != "all" else []
@@ -48,14 +48,14 @@ def parts_of(fills: Fills, columns: Sequence[str]) -> Iterator[tuple[str, str, F
 
 
 def pairs_of(fills: Fills, measure: Entry) -> tuple[list[Pair], str]:
-    """The groups, or pairs of groups, that a measure is about, and the sign that stands between a pair."""
+    """The groups, or pairs of groups, that a measure is about, and the sign between the names of a pair."""
     groups = list(fills.rank)
     if not any(parameter.startswith("other") for parameter in measure.parameters):
         return [(group, None) for group in groups], ""
     pairs: list[Pair] = list(combinations(groups, 2))
     if not measure.constant("BOTH_WAYS", False):
         return pairs, GAP
-    return [pair for one, other in pairs for pair in ((one, other), (str(other), one))], AHEAD
+    return [pair for first, second in pairs for pair in ((first, second), (str(second), first))], AHEAD
 
 
 def _all_groups(fills: Fills, measure: Entry, suffix: str, name: str, settings: Settings) -> Iterator[Estimate]:
@@ -91,12 +91,12 @@ def sample_of(fills: Fills, pair: Pair, stratify_by: str) -> Sample:
 
 
 def stream_of(settings: Settings, benchmark: str, by: str) -> np.random.Generator:
-    """The same sentences are drawn for all measures and models, so that what they share cancels."""
+    """The random stream that all measures and models share: they draw the same sentences, so common effects cancel out."""
     return generator(settings.seed, "slots", benchmark, by)
 
 
 def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings) -> Estimate:
-    """One measure of one group, or of one group less another."""
+    """One measure of one group, or of one group minus another."""
     asked = fills.asked()
     columns = asked.columns(*pair)
     there = there_for(measure, columns)
@@ -117,11 +117,11 @@ def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], setti
         missing=json.dumps(dict(reasons)) if reasons else "",
     )
     if not known.n:
-        return replace(known, note="no sentence has a match" if len(there) else "no sentence could be asked")
+        return replace(known, note=f"not computed: no sentence {'has a match' if len(there) else 'could be asked'}")
     sample = sample_of(asked, pair, stratum_of(measure))
     value = float(statistic(measure, sample.columns, sample.parts))
     if np.isnan(value):
-        return replace(known, note="undefined: fewer than two sentences")
+        return replace(known, note="undefined: fewer than 2 sentences")
     draws = bootstrap(measure, sample, stream_of(settings, asked.benchmark, known.by), settings.resamples)
     low, high, note = interval_of(measure, known.n, value, draws, settings)
     notes = [AMONG_CANDIDATES if asked.among == "candidates" else "", note, _about_k(measure, asked)]
@@ -130,7 +130,7 @@ def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], setti
 
 
 def _about_k(measure: Entry, fills: Fills) -> str:
-    """How far down the predictions a word was looked for, where the number depends on it."""
+    """A note with k, for measures that depend on it."""
     depends = "k" in measure.parameters or measure.constant("UNMATCHED") == "counted"
     return f"among the first {fills.k:,} predictions" if depends else ""
 

@@ -1,4 +1,4 @@
-"""What fills the slots, drawn: mean probability and mean normalised rank of each group."""
+"""The figure of slots: mean probability and mean normalised rank of each group."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def slots(table: pd.DataFrame) -> Any:
     shown = [measure for measure in SHOWN if measure in set(rows["measure"])]
     if not shown:
         raise TiltmeterError(
-            "Nothing fills a mask in these runs; a run on plumb-slots or sexism has what this figure draws."
+            "These runs have no results about masked words. Run plumb-slots or sexism first to draw this figure."
         )
     several = rows["benchmark"].nunique() > 1
     rows = rows.assign(row=[_row(row, several) for _, row in rows.iterrows()])
@@ -28,9 +28,9 @@ def slots(table: pd.DataFrame) -> Any:
     figure, axes = figures.grid(len(shown), each=1, height=0.6 + 0.17 * len(names))
     for axis, measure in zip(axes, shown, strict=True):
         for number, group in enumerate(groups):
-            ours = rows[(rows["measure"] == measure) & (rows["group"] == group)]
-            at = [names.index(row) for row in ours["row"]]
-            axis.errorbar(ours["value"], at, xerr=figures.reach(ours), label=group, **figures.dot(number))
+            of_group = rows[(rows["measure"] == measure) & (rows["group"] == group)]
+            at = [names.index(row) for row in of_group["row"]]
+            axis.errorbar(of_group["value"], at, xerr=figures.reach(of_group), label=group, **figures.dot(number))
         figures.name_rows(axis, names)
         counts = rows[rows["measure"] == measure]["n"]
         figures.label_x(axis, f"{SHOWN[measure]}, n = {_range(counts)} matches")

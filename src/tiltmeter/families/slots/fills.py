@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 READS = frozenset({"probability", "rank", "other_probability", "other_rank", "k"})
-"""What measures of slots read: a group's best match per sentence (not a number where there is none), another group's, k."""
+"""What measures of slots read: a group's best match per sentence (NaN where there is none), another group's, and k."""
 
 
 @dataclass(frozen=True)
 class Fills:
-    """The best matches of one model on one benchmark: group → an array over sentences. `reason`: why one was not asked."""
+    """The best matches of one model on one benchmark: group → an array over sentences. `reason`: why not asked, or None."""
 
     model: str
     benchmark: str
@@ -52,11 +52,11 @@ class Fills:
         return self.take(np.array([reason is None for reason in self.reason], dtype=bool))
 
     def columns(self, group: str, other: str | None = None) -> dict[str, Floats]:
-        """What measures read about a group, or about it and another."""
-        ours = {"probability": self.probability[group], "rank": self.rank[group]}
+        """What measures read about one group, or about two."""
+        columns = {"probability": self.probability[group], "rank": self.rank[group]}
         if other is None:
-            return ours
-        return ours | {"other_probability": self.probability[other], "other_rank": self.rank[other]}
+            return columns
+        return columns | {"other_probability": self.probability[other], "other_rank": self.rank[other]}
 
 
 def fills_of(answers: Answers, extra_columns: Sequence[str] = ()) -> Iterator[Fills]:
@@ -69,10 +69,10 @@ def fills_of(answers: Answers, extra_columns: Sequence[str] = ()) -> Iterator[Fi
         best = best_matches(rows)
         probability, rank = {}, {}
         for group in dict.fromkeys(rows["group"]):
-            ours = best[best["group"] == group]
-            at = place.get_indexer(ours["item"])
+            of_group = best[best["group"] == group]
+            at = place.get_indexer(of_group["item"])
             probability[group], rank[group] = (np.full(len(first), np.nan) for _ in range(2))
-            probability[group][at], rank[group][at] = ours["probability"], ours["rank"]
+            probability[group][at], rank[group][at] = of_group["probability"], of_group["rank"]
         ranked = set(rows[rows["rank"] > 0]["item"])
         pairs = zip(first["item"], first["reason"], strict=True)
         reason = np.array([None if item in ranked else str(why) for item, why in pairs], dtype=object)
@@ -91,7 +91,7 @@ def best_matches(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_terms(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same without the limit of the top k: the best-ranked term of one token, wherever it stands."""
+    """The best-ranked term of one token, without the limit of the top k."""
     return _best(frame[(frame["rank"] > 0) & ((frame["pieces"] == 1) | (frame["among"] == "candidates"))])
 
 

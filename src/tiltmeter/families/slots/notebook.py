@@ -1,4 +1,4 @@
-"""What a notebook shows of slots: a line, a small table, and the few numbers that are worth drawing on the spot."""
+"""How a notebook shows slots: a line, a small table, and the few numbers that are drawn at once."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from tiltmeter.families.slots.fills import best_matches
 
 
 def brief(answers: Answers) -> tuple[Answers, list[str]]:
-    """What is drawn of answers that were not estimated yet."""
+    """The answers and measures that are drawn before anything is estimated."""
     return answers, ["mps", "mnt"]
 
 
 def described(answers: Answers) -> Described:
-    """How many sentences have a match of which group."""
+    """How many sentences have a match, per group."""
     frame = answers.table
     best = best_matches(frame).groupby(["benchmark", "model", "group"], sort=False)
-    medians = {key: (len(ours), float(ours["probability"].median()), float(ours["rank"].median())) for key, ours in best}
+    medians = {key: (len(part), float(part["probability"].median()), float(part["rank"].median())) for key, part in best}
     rows = [
-        [*key, ours["item"].nunique(), *medians.get(key, (0, float("nan"), float("nan")))]
-        for key, ours in frame.groupby(["benchmark", "model", "group"], sort=False)
+        [*key, part["item"].nunique(), *medians.get(key, (0, float("nan"), float("nan")))]
+        for key, part in frame.groupby(["benchmark", "model", "group"], sort=False)
     ]
     names = ", ".join(counted(frame, column) for column in ("model", "benchmark", "group"))
-    said = f"{len(answers):,} terms in slots: {names}."
+    sentence = f"{len(answers):,} terms in slots: {names}."
     heads = ("benchmark", "model", "group", "sentences", "with a match", "median probability", "median rank")
-    return Described("Slots", said, heads, rows)
+    return Described("Slots", sentence, heads, rows)

@@ -1,4 +1,4 @@
-"""How slots are asked."""
+"""Options of slots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOP_K = 100
 
 @dataclass(frozen=True)
 class Options:
-    """Which words may fill a mask, and how far down the predictions a word counts as found."""
+    """Which words may fill a mask, and among how many predictions a word counts as a match."""
 
     terms: Path | None = option(None, "Words of each group that fill slots (JSONL, CSV, JSON).")
     top_k: int = option(TOP_K, "Predictions among which a term counts as a match.")

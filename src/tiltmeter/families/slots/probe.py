@@ -1,8 +1,8 @@
-"""The slots probe: which words of which group fill a mask, how likely, and at which rank (Doughman et al., 2023).
+"""The slots probe: which words of which group fill a mask, with which probability and rank (Doughman et al., 2023).
 
-A masked model is asked once per sentence; all terms of one piece are read of the same prediction, and their ranks found
-by counting. Terms of n pieces are read of the sentence with n masks: the probability is exp(mean log-probability), the
-rank is where that would stand among the vocabulary's predictions for one mask. Causal models: see `candidates`.
+A masked model is asked once per sentence; all terms of one piece are read from the same prediction, and ranked by
+counting. Terms of n pieces are read from the sentence with n masks: the probability is exp(mean log-probability), and the
+rank is that of this value among the vocabulary's predictions for one mask. Causal models: see `candidates`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 MASK = "[MASK]"
 BLOCK_ITEMS = {"masked": 256, "causal": 16}
-"""Sentences stored at a time: what an interruption can cost. A causal model reads each sentence once per term."""
+"""Sentences stored at a time: the most that an interruption can lose. Causal models read each sentence once per term."""
 
 PREDICTIONS_KEPT = 10
 
 
 class Observed(NamedTuple):
-    """What was found: every listed term, and the likeliest predictions whatever they are."""
+    """The answers: every listed term, and the likeliest predictions."""
 
     slots: pa.Table
     predictions: pa.Table
@@ -45,7 +45,7 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """A sentence as the model sees it: its ids, where the mask is, and what stands before it."""
+    """A sentence as the model sees it: its ids, where the mask is, and the character before it."""
 
     number: int
     ids: tuple[int, ...]
@@ -73,7 +73,7 @@ class SlotsProbe:
         self._lists: dict[str, TermList] = {}
 
     def observe(self, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
-        """Every term and the likeliest predictions of every sentence; block by block, from the cache where it is there."""
+        """Every term and the likeliest predictions of every sentence; block by block, from the cache or else the model."""
         size = BLOCK_ITEMS[self.model.kind]
         firsts = range(0, len(items), size)
         blocks = [self._block(number, items[first : first + size], groups) for number, first in enumerate(firsts)]
@@ -82,19 +82,19 @@ class SlotsProbe:
     def _block(self, number: int, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
         known = [self.cache.load_block(name, number) for name in Observed._fields]
         if all(table is not None for table in known):
-            found = Observed(*known)
-            self.work.reused.update(batches_of(found.slots))
+            observed = Observed(*known)
+            self.work.reused.update(batches_of(observed.slots))
         else:
             before = set(self.work.computed)
             asked = list(self._ask_masked(items, groups) if self.model.kind == "masked" else self._ask_causal(items, groups))
-            found = Observed(rows_table(items, list(groups), asked), predictions_table(items, asked, self._spelled))
-            for name, table in found._asdict().items():
+            observed = Observed(rows_table(items, list(groups), asked), predictions_table(items, asked, self._spelled))
+            for name, table in observed._asdict().items():
                 self.cache.save_block(name, number, table, self.work.computed - before)
         self.advance(len(items))
-        return found
+        return observed
 
     def _spelled(self, token: int) -> str:
-        """A token as it would stand in the sentence, without the space in front."""
+        """A token as it is written in the sentence, without the space in front."""
         return self.model.tokens.decode([token]).strip()
 
     def _terms(self, groups: Mapping[str, Sequence[str]], before: str) -> TermList:
@@ -110,32 +110,32 @@ class SlotsProbe:
         for slot in slots:
             if isinstance(slot, Slot):
                 kinds.setdefault(slot.before, []).append(slot)
-        together: dict[TermList, list[Slot]] = {}  # most tokenizers write a term alike wherever it stands
+        together: dict[TermList, list[Slot]] = {}  # most tokenizers write a term alike in every position
         for before, alike in kinds.items():
             together.setdefault(self._terms(groups, before), []).extend(alike)
         for terms, alike in together.items():
             yield from self._read(alike, terms)
 
     def _slots(self, items: Sequence[Item]) -> Iterator[Slot | Asked]:
-        """Each sentence with the model's own mask, or why it cannot be asked."""
+        """Each sentence with the model's own mask, or the reason why it cannot be asked."""
         texts = [item.texts["slot"] for item in items]
         mask = self.model.tokens.tokenizer.mask_token
-        for number, (text, one) in enumerate(
+        for number, (text, encoded) in enumerate(
             zip(texts, self.model.tokens.encode([text.replace(MASK, mask) for text in texts]), strict=True)
         ):
-            at = [place for place, token in enumerate(one.ids) if token == self.model.tokens.mask_id]
+            at = [place for place, token in enumerate(encoded.ids) if token == self.model.tokens.mask_id]
             if len(at) != 1:
                 yield Asked(number, reason=f"{len(at)} masks after tokenising")
-            elif self._too_long(len(one.ids)):
+            elif self._too_long(len(encoded.ids)):
                 yield Asked(number, reason=f"longer than the model's maximum of {self.model.tokens.max_length} tokens")
             else:
-                yield Slot(number, one.ids, at[0], _before(text))
+                yield Slot(number, encoded.ids, at[0], _before(text))
 
     def _too_long(self, length: int) -> bool:
         return length > (self.model.tokens.max_length or length)
 
     def _read(self, slots: Sequence[Slot], terms: TermList) -> Iterator[Asked]:
-        """Longer terms first: their log-probabilities are ranked in the pass with one mask."""
+        """Reads all terms, longer ones first: their log-probabilities are ranked in the pass with one mask."""
         logprob = np.full((len(slots), len(terms.terms)), np.nan, dtype=np.float32)
         rank = np.zeros(logprob.shape, dtype=np.int64)
         several = np.concatenate([np.empty(0, dtype=np.int64), *(at for n, at in terms.by_length.items() if n > 1)])
@@ -143,18 +143,18 @@ class SlotsProbe:
             fitting = np.array([n for n, slot in enumerate(slots) if not self._too_long(len(slot.ids) + length - 1)])
             if length > 1 and len(fitting):
                 plan = self._plan([slots[n] for n in fitting], length)
-                found = self._run(plan, terms.ids(length), None)
-                logprob[np.ix_(fitting, at)] = found.logprob[_sequence_of(plan)]
-        one = terms.by_length.get(1, np.empty(0, dtype=np.int64))
+                filled = self._run(plan, terms.ids(length), None)
+                logprob[np.ix_(fitting, at)] = filled.logprob[_sequence_of(plan)]
+        single = terms.by_length.get(1, np.empty(0, dtype=np.int64))
         plan = self._plan(slots, 1)
         sequence = _sequence_of(plan)
         values = np.empty((len(plan), len(several)), dtype=np.float32)
         values[sequence] = logprob[:, several]
-        tokens = terms.ids(1) if len(one) else np.empty((1, 0), dtype=np.int64)
-        found = self._run(plan, tokens, values, top=min(PREDICTIONS_KEPT, self.model.vocabulary))
-        logprob[:, one], rank[:, one] = found.logprob[sequence], found.rank[sequence]
-        rank[:, several] = found.value_rank[sequence]
-        top = found.top_token[sequence], found.top_logprob[sequence]
+        tokens = terms.ids(1) if len(single) else np.empty((1, 0), dtype=np.int64)
+        filled = self._run(plan, tokens, values, top=min(PREDICTIONS_KEPT, self.model.vocabulary))
+        logprob[:, single], rank[:, single] = filled.logprob[sequence], filled.rank[sequence]
+        rank[:, several] = filled.value_rank[sequence]
+        top = filled.top_token[sequence], filled.top_logprob[sequence]
         rows = Rows(terms.terms, logprob, np.where(np.isnan(logprob), 0, rank), "vocabulary", *top)
         yield from (Asked(slot.number, n, rows) for n, slot in enumerate(slots))
 
@@ -179,14 +179,14 @@ class SlotsProbe:
         """All sequences of a plan, in batches, in the plan's order."""
 
         def ask(batch: Batch, span: Span) -> Filled:
-            ours = None if values is None else values[span.first : span.first + span.size]
-            return self.model.fill(batch, Ask(tokens, ours, top))
+            part = None if values is None else values[span.first : span.first + span.size]
+            return self.model.fill(batch, Ask(tokens, part, top))
 
         parts = [filled for _, filled in in_batches(self.model, plan, self.budget, self.work, ask)]
         return Filled(*(np.concatenate(columns) for columns in zip(*(vars(part).values() for part in parts), strict=True)))
 
     def _ask_causal(self, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
-        self._terms(groups, " ")  # refuses what cannot be expressed, and counts it
+        self._terms(groups, " ")  # collects the terms that cannot be expressed
         words = {group: [w for w in of if (group, w) not in self.refused] for group, of in groups.items()}
 
         def read(plan: Plan) -> Floats:
@@ -197,15 +197,15 @@ class SlotsProbe:
         yield from compared(self.model, items, words, read)
 
     def top(self, items: Sequence[Item], k: int) -> list[tuple[Ints, Floats]]:
-        """The k likeliest tokens of each sentence and their log-probabilities, best first. Sorting is for this alone."""
+        """The k likeliest tokens of each sentence and their log-probabilities, best first. Only this needs sorting."""
         slots = [slot for slot in self._slots(items) if isinstance(slot, Slot)]
         plan = self._plan(slots, 1)
-        found = self._run(plan, np.empty((1, 0), dtype=np.int64), None, top=k)
-        return [(found.top_token[n], found.top_logprob[n]) for n in _sequence_of(plan)]
+        filled = self._run(plan, np.empty((1, 0), dtype=np.int64), None, top=k)
+        return [(filled.top_token[n], filled.top_logprob[n]) for n in _sequence_of(plan)]
 
 
 def _before(text: str) -> str:
-    """The character in front of the mask: nothing, a space for any space, or what it is glued to."""
+    """The character in front of the mask: empty at the start, one space for any white space, or another character."""
     last = text[: text.index(MASK)][-1:]
     return " " if last.isspace() else last
 
@@ -213,6 +213,6 @@ def _before(text: str) -> str:
 def _sequence_of(plan: Plan) -> Ints:
     """Which of the plan's sequences each sentence became: equal ones are forwarded once."""
     first = plan.reads.position == 0
-    found = np.empty(int(first.sum()), dtype=np.int64)
-    found[plan.reads.sentence[first]] = plan.reads.sequence[first]
-    return found
+    sequences = np.empty(int(first.sum()), dtype=np.int64)
+    sequences[plan.reads.sentence[first]] = plan.reads.sequence[first]
+    return sequences

@@ -15,12 +15,12 @@ FIRST = ("lean", "mnt_gap", "mps_gap", "coverage", "mps", "mnt")
 
 
 def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:
-    """Per benchmark one of gaps and one of groups; what is taken apart by a column has sheets of their first measure."""
+    """One table of gaps and one of groups per benchmark; for each further column, tables of the first measure."""
     import pandas as pd
 
-    for benchmark, ours in estimates.groupby("benchmark", sort=False):
-        order = {name: n for n, name in enumerate(in_order(list(dict.fromkeys(ours["measure"])), FIRST))}
-        rows = ours.iloc[pd.Series(ours["measure"].map(order)).argsort(kind="stable")]
+    for benchmark, of_benchmark in estimates.groupby("benchmark", sort=False):
+        order = {name: n for n, name in enumerate(in_order(list(dict.fromkeys(of_benchmark["measure"])), FIRST))}
+        rows = of_benchmark.iloc[pd.Series(of_benchmark["measure"].map(order)).argsort(kind="stable")]
         for by in in_order(list(dict.fromkeys(rows["by"])), ("gap", "group")):
             part = rows[rows["by"] == by]
             if by in TITLES:

@@ -1,4 +1,4 @@
-"""What fills the slots, in words: how often a group is found, how likely, how high, and which way the model leans."""
+"""Sentences about slots: how often a group's terms are found, with which probability and rank, and the model's lean."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ K = re.compile(r"among the first ([\d,]+) predictions")
 
 
 def stories(estimates: pd.DataFrame) -> Iterator[Story]:
-    """Per model and benchmark; of two groups the share of sentences in which each is ahead, of more only sentences."""
+    """One story per model and benchmark. With exactly two groups, its number is the share of sentences with one ahead."""
     rows = estimates[estimates["by"].isin(["group", "gap"])]
-    for (model, benchmark), ours in rows.groupby(["model", "benchmark"], sort=False):
-        of = {(row["measure"], row["group"]): row for _, row in ours.iterrows()}
-        groups = list(dict.fromkeys(ours[ours["by"] == "group"]["group"]))
-        said = [_group(group, of) for group in groups if ("coverage", group) in of]
-        said += [_gap(row, of) for (measure, _), row in of.items() if measure == "mnt_gap"]
-        if ours["note"].str.contains(AMONG_CANDIDATES, regex=False).any():
-            said.append("As a causal model predicts no mask, terms are ranked among the listed terms only.")
-        yield _story(str(model), str(benchmark), ours, tuple(map(capital, said)))
+    for (model, benchmark), part in rows.groupby(["model", "benchmark"], sort=False):
+        of = {(row["measure"], row["group"]): row for _, row in part.iterrows()}
+        groups = list(dict.fromkeys(part[part["by"] == "group"]["group"]))
+        sentences = [_group(group, of) for group in groups if ("coverage", group) in of]
+        sentences += [_gap(row, of) for (measure, _), row in of.items() if measure == "mnt_gap"]
+        if part["note"].str.contains(AMONG_CANDIDATES, regex=False).any():
+            sentences.append("A causal model does not predict masks, so terms are ranked only among the listed terms.")
+        yield _story(str(model), str(benchmark), part, tuple(map(capital, sentences)))
 
 
-def _story(model: str, benchmark: str, rows: pd.DataFrame, said: tuple[str, ...]) -> Story:
+def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str, ...]) -> Story:
     gaps, leans = (rows[(rows["by"] == "gap") & (rows["measure"] == name)] for name in ("mnt_gap", "lean"))
     if len(gaps) != 1 or not len(leans) or not np.isfinite(leans["value"].iloc[0]):
-        return Story(model, benchmark, "What fills the slots", said)
+        return Story(model, benchmark, "What fills the slots", sentences)
     gap, lean = gaps.iloc[0], leans.iloc[0]
     first, second = str(gap["group"]).split(GAP, 1)
     if certain(lean):
@@ -51,7 +51,7 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame, said: tuple[str, ...]
         model,
         benchmark,
         capital(short),
-        said,
+        sentences,
         tone="sure" if certain(lean) else "unsure",  # neither group is the stereotyped one
         number=f"{percent['value']:.1f} %",
         unit=f"{first} ranks higher",
@@ -75,20 +75,20 @@ def _group(group: str, of: Rows) -> str:
 
 
 def _gap(row: Any, of: Rows) -> str:
-    """The mean gap, and the shares of sentences: a few wide gaps can hide what most sentences show."""
+    """The mean gap and the shares of sentences: a few large gaps can hide what most sentences show."""
     if not np.isfinite(row["value"]):
-        return f"{row['group']}: no sentence has a match of both."
+        return f"{row['group']}: no sentence has a match of both groups."
     first, second = row["group"].split(GAP, 1)
     if certain(row):
         verdict = f"{first if row['value'] > 0 else second} terms rank higher on average, distinguishable from no gap"
     else:
         verdict = "neither ranks distinguishably higher on average"
-    said = f"Where both are found (n = {row['n']:,}), {verdict} (gap of normalised ranks {value_text(row)}, {_p(row)})"
-    ours, theirs = (of.get(("lean", f"{one}{AHEAD}{other}")) for one, other in ((first, second), (second, first)))
-    if ours is None or theirs is None or not np.isfinite(ours["value"]):
-        return f"{said}."
-    shares = f"{first} terms are ahead in {ours['value']:.0%} of these sentences, {second} terms in {theirs['value']:.0%}"
-    return f"{said}; {shares}, {'' if certain(ours) else 'not '}distinguishable ({_p(ours)})."
+    sentence = f"Where both are found (n = {row['n']:,}), {verdict} (gap of normalised ranks {value_text(row)}, {_p(row)})"
+    lean, opposite = of.get(("lean", f"{first}{AHEAD}{second}")), of.get(("lean", f"{second}{AHEAD}{first}"))
+    if lean is None or opposite is None or not np.isfinite(lean["value"]):
+        return f"{sentence}."
+    shares = f"{first} terms are ahead in {lean['value']:.0%} of these sentences, {second} terms in {opposite['value']:.0%}"
+    return f"{sentence}; {shares}, {'' if certain(lean) else 'not '}distinguishable ({_p(lean)})."
 
 
 def _p(row: Any) -> str:

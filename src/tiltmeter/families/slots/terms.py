@@ -34,7 +34,7 @@ class TermList:
 
     @cached_property
     def by_length(self) -> dict[int, Ints]:
-        """Number of pieces → where those terms stand in the list."""
+        """Number of pieces → positions of those terms in the list."""
         lengths = np.array([len(term.ids) for term in self.terms])
         return {int(n): np.flatnonzero(lengths == n) for n in np.unique(lengths)}
 
@@ -44,34 +44,33 @@ class TermList:
 
 
 def term_list(tokens: Tokenization, groups: Mapping[str, Sequence[str]], before: str) -> TermList:
-    """The terms as they would stand after the character `before` ("" where the slot begins the text).
+    """The terms as they are written after the character `before` ("" where the slot begins the text).
 
-    Spellings that a tokenizer does not tell apart ("Woman" and "woman" in lower case) count once, as the first of them.
+    Spellings that a tokenizer does not distinguish ("Woman" and "woman" in lower case) count once, as the first of them.
     """
     words = [(group, word) for group, of_group in groups.items() for word in of_group]
-    found: dict[tuple[str, tuple[int, ...]], Term] = {}
+    terms: dict[tuple[str, tuple[int, ...]], Term] = {}
     refused = []
     for (group, word), ids in zip(words, _written(tokens, [word for _, word in words], before), strict=True):
         if not ids or tokens.tokenizer.unk_token_id in ids:
             refused.append((group, word))
         else:
-            found.setdefault((group, ids), Term(group, word, ids))
-    lacking = [group for group in groups if not any(term.group == group for term in found.values())]
+            terms.setdefault((group, ids), Term(group, word, ids))
+    lacking = [group for group in groups if not any(term.group == group for term in terms.values())]
     if lacking:
         raise TiltmeterError(f"None of the terms of '{lacking[0]}' can be expressed by this model's tokenizer.")
-    return TermList(tuple(found.values()), tuple(refused))
+    return TermList(tuple(terms.values()), tuple(refused))
 
 
 def _written(tokens: Tokenization, words: Sequence[str], before: str) -> list[tuple[int, ...]]:
     """A word's ids: a byte-level tokenizer writes the space in front of it into its first token."""
-    plain = [one.ids for one in tokens.encode(words, special=False)]
+    plain = [encoded.ids for encoded in tokens.encode(words, special=False)]
     if not before:
         return plain
     if before == " ":
-        return (
-            [one.ids for one in tokens.encode([f" {word}" for word in words], special=False)] if tokens.byte_level else plain
-        )
+        spaced = [f" {word}" for word in words]
+        return [encoded.ids for encoded in tokens.encode(spaced, special=False)] if tokens.byte_level else plain
     head = tokens.encode([before], special=False)[0].ids
-    glued = [one.ids for one in tokens.encode([before + word for word in words], special=False)]
-    # Where the character melts into the word, the word's own tokens are the best guess.
+    glued = [encoded.ids for encoded in tokens.encode([before + word for word in words], special=False)]
+    # If the character and the word share a token, the word's own tokens are the best guess.
     return [ids[len(head) :] if ids[: len(head)] == head else alone for ids, alone in zip(glued, plain, strict=True)]

@@ -1,4 +1,4 @@
-"""The HTML report: one page with the story, the figures and every pair, in one file that needs no network."""
+"""The HTML report: one page with sentences, figures and every pair, in one file that needs no network."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Given", "gather", "page", "write_report"]
 
 
 def write_report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Writes the report of one or several runs (folders, finished runs, or answers in memory) and says where it is."""
+    """Writes the report of one or several runs (folders, finished runs, or answers in memory); returns its path."""
     path = Path(output)
     if path.is_dir():
-        raise TiltmeterError(f"{path} is a folder; the report is a file, such as {path / 'report.html'}.")
+        raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'report.html'}.")
     write_text(path, page(gather(runs)))
     return path

@@ -1,4 +1,4 @@
-"""Interval bars as inline SVG: coloured by the style sheet, so that they can be read in light, in dark and on paper."""
+"""Interval bars as inline SVG, coloured by the style sheet so that they are readable in light, dark and print."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Scale:
 
     @classmethod
     def around(cls, values: Iterable[float], neutral: float, bounds: tuple[float, float] | None = None) -> Scale:
-        """Wide enough for all values and the neutral point, with a little room, within what the measure can be."""
+        """A scale for all values and the neutral point, with a margin, within the range of the measure."""
         known = [value for value in (*values, neutral) if math.isfinite(value)] or [0.0]
         low, high = min(known), max(known)
         room = 0.04 * (high - low) or 0.05 * abs(high) or 1.0
@@ -34,7 +34,7 @@ class Scale:
         return cls(low, high, neutral)
 
     def at(self, value: float) -> float:
-        """Where a value stands, in percent of the width.
+        """The position of a value, in percent of the width.
 
         >>> Scale(0, 50).at(10)
         20.0
@@ -43,28 +43,28 @@ class Scale:
 
     @property
     def decimals(self) -> int:
-        """As many as the width of the axis makes sensible; one at least, as in the headlines."""
+        """How many decimals suit the width of the axis; at least one, as in the headlines."""
         return max(1, min(4, 2 - math.floor(math.log10((self.high - self.low) or 1))))
 
     def text(self, value: float) -> str:
-        """A value as it is written beside this axis."""
+        """A value as text, with the decimals of this axis."""
         return f"{value:.{self.decimals}f}".replace("-", "−") if math.isfinite(value) else "missing"
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Round numbers along the axis, with their labels; the neutral point has a line of its own."""
+        """Positions and labels of round numbers along the axis; the neutral point has its own line."""
         rough = (self.high - self.low) / MOST_TICKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(step * power for step in STEPS if step * power >= rough)
         first = math.ceil(self.low / step)
-        found = [(first + n) * step for n in range(MOST_TICKS + 2) if (first + n) * step <= self.high]
-        return [(self.at(value), f"{value:.10g}".replace("-", "−")) for value in found]
+        values = [(first + n) * step for n in range(MOST_TICKS + 2) if (first + n) * step <= self.high]
+        return [(self.at(value), f"{value:.10g}".replace("-", "−")) for value in values]
 
 
 def tone(row: Any, leaning: bool) -> str:
-    """Which way a value leans if that can be told: towards (above neutral), away (below), or unsure.
+    """The direction of a value's lean: towards (above neutral), away (below), or unsure if not distinguishable.
 
-    The test decides, corrected where several groups were tested; where there is none, the interval.
+    The test decides, corrected where several groups were tested; without a test, the interval decides.
     """
     value, low, high, neutral = (float(row[name]) for name in ("value", "low", "high", "neutral"))
     if not leaning or not math.isfinite(neutral):
@@ -77,7 +77,7 @@ def tone(row: Any, leaning: bool) -> str:
 
 
 def bar(row: Any, scale: Scale, colour: str = "plain") -> Markup:
-    """A value as a dot on its interval, with the neutral point as a line. The numbers beside it say the same."""
+    """A value as a dot on its interval, with the neutral point as a line. It repeats the numbers beside it."""
     value, low, high = (float(row[name]) for name in ("value", "low", "high"))
     parts = []
     if math.isfinite(scale.neutral):
@@ -93,7 +93,7 @@ def bar(row: Any, scale: Scale, colour: str = "plain") -> Markup:
 
 
 def axis(scale: Scale, parts: int = 0) -> Markup:
-    """The numbers above a column of bars: round ones, or so many equal parts with the neutral point in the middle."""
+    """The numbers above a column of bars: round ones, or `parts` equal parts with the neutral point in the middle."""
     step = (scale.high - scale.low) / parts if parts else 0.0
     even = [scale.low + step * n for n in range(parts + 1)] if parts else []
     ticks = [(scale.at(value), f"{value:g}") for value in even] or scale.ticks

@@ -1,4 +1,4 @@
-"""Caveats: what is missing, what is doubtful about the items, and which leans would have gone unnoticed."""
+"""Caveats: missing items, doubtful items, and the smallest leans that can be detected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tiltmeter.stats.significance import smallest_difference
 
 @dataclass(frozen=True)
 class Missing:
-    """Why items have no estimate by some scores."""
+    """Why items are missing from the estimates by some scorers."""
 
     model: str
     benchmark: str
@@ -29,12 +29,12 @@ class Missing:
 
 
 def missing(material: Material) -> list[Missing]:
-    """Per model and benchmark: how many items are missing from the overall rows of which scores, and why."""
+    """How many items are missing from the overall rows, per model, benchmark and scorers, and why."""
     rows = overall_rows(material.estimates)
     rows = rows[rows["n_missing"] > 0]
     scorers: dict[tuple[Any, ...], list[str]] = {}
-    for (model, benchmark, scorer), ours in rows.groupby(["model", "benchmark", "scorer"], sort=False):
-        row = ours.loc[ours["n_missing"].idxmax()]
+    for (model, benchmark, scorer), of_scorer in rows.groupby(["model", "benchmark", "scorer"], sort=False):
+        row = of_scorer.loc[of_scorer["n_missing"].idxmax()]
         reasons = Counter(json.loads(row["missing"])) if isinstance(row["missing"], str) and row["missing"] else {}
         why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons.items()) or "no reason given"
         n = int(row["n_missing"])
@@ -45,26 +45,26 @@ def missing(material: Material) -> list[Missing]:
 
 
 def benchmark_remarks(material: Material) -> list[str]:
-    """What was noted when a benchmark was read, and items that are not asked at all."""
-    said = []
+    """Notes from reading the benchmarks, and counts of items that are not scored."""
+    remarks = []
     for source in material.sources:
         for evaluation in source.evaluations():
             facts = evaluation["benchmark"]
             name = source.benchmarks.get(facts["name"], facts["name"])
-            said += [f"{name}: {what} ({count:,})" for what, count in facts.get("notes", {}).items()]
+            remarks += [f"{name}: {what} ({count:,})" for what, count in facts.get("notes", {}).items()]
             items, scored = facts.get("items"), facts.get("scored_items")
             if items and scored and scored < items:
-                said.append(f"{name}: {items - scored:,} of {items:,} items are not scored")
-    return list(dict.fromkeys(said))
+                remarks.append(f"{name}: {items - scored:,} of {items:,} items are not scored")
+    return list(dict.fromkeys(remarks))
 
 
 def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, str, str, str, str]]:
-    """Model, benchmark, measure, items, and the smallest lean that they show with 80 % power, from the interval's width."""
+    """Model, benchmark, measure, items, and the smallest lean detected with 80 % power, from the interval's width."""
     for story in stories:
         head = story.head
         if head is None or not np.isfinite(head["low"]):
             continue
-        # An interval reaches as far as a lean that is noticed half of the time.
+        # An interval reaches as far as a lean that is detected half of the time.
         error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
         least = smallest_difference(error, confidence)
         shown = f"{least:.1f}" if least < head["neutral"] else "none: too few pairs"
@@ -72,7 +72,7 @@ def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, st
 
 
 def flag_remarks(cards: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
-    """Benchmark, flag in words, how many items have it, share."""
+    """Benchmark, meaning of a flag, how many items have it, and their share."""
     for card in cards:
         items = card.get("items", {})
         names = list(items.get("flag_names", {}).values())

@@ -1,4 +1,4 @@
-"""Models side by side: the paired differences of what says which way a model leans."""
+"""Models side by side: paired differences of the measures that give a direction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Difference:
 
     @property
     def known(self) -> bool:
-        """Whether there is a difference at all."""
+        """Whether the difference is not missing."""
         return self.difference != MISSING
 
 
@@ -59,24 +59,24 @@ class Differences:
 
     @property
     def where_json(self) -> str:
-        """For the button that downloads."""
+        """Conditions for the download button."""
         return json.dumps({"benchmark": self.benchmark, "measure": self.measure}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What can be said about every other model against the first; or why nothing can."""
+    """The comparison of every other model with the first; or the reason why there is none."""
 
     baseline: str
     tables: tuple[Differences, ...]
     warnings: tuple[str, ...]
     refusal: str = ""
     alone: tuple[str, ...] = ()
-    """What several models were asked about, and none shares with the first."""
+    """Benchmarks with several models of which none shares a scorer with the first."""
 
 
 def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
-    """The measures that say which way, overall, for everything that two models share."""
+    """The comparison of all models by the measures that give a direction."""
     measures = _measures(material)
     try:
         table = compare(material.answers, measures=measures, **vars(material.settings))
@@ -95,14 +95,14 @@ def _alone(material: Material, table: pd.DataFrame) -> Iterator[str]:
 
 
 def _first_unfolded(tables: Iterator[Differences]) -> tuple[Differences, ...]:
-    """The first table that has a difference is the one to see at once."""
+    """The tables; the first one that has a difference is unfolded."""
     listed = list(tables)
-    number = next((n for n, one in enumerate(listed) if any(row.known for row in one.rows)), 0)
-    return tuple(replace(one, unfolded=n == number) for n, one in enumerate(listed))
+    number = next((n for n, table in enumerate(listed) if any(row.known for row in table.rows)), 0)
+    return tuple(replace(table, unfolded=n == number) for n, table in enumerate(listed))
 
 
 def _measures(material: Material) -> list[str]:
-    """Of each family those that say which way, else those with a neutral point, else what it has."""
+    """For each family the measures that give a direction, else those with a neutral point, else all it has."""
     chosen: list[str] = []
     for _, rows in material.estimates.groupby("family", sort=False):
         several = rows.groupby(["benchmark", "scorer", "measure"])["model"].nunique() > 1
@@ -122,11 +122,11 @@ def _tables(table: pd.DataFrame) -> Iterator[Differences]:
 
 
 def _meaning(measure: str) -> str:
-    """What lies right of zero. A measure whose neutral point is an end of what is possible cannot say which way."""
+    """What values right of zero mean. A measure whose neutral point is an end of its range gives no direction."""
     if leans(measure):
-        return "Right of zero: it leans further towards the stereotypes than the baseline."
+        return "Right of zero: the model leans more towards the stereotypes than the baseline."
     if constant(measure, "BOUNDED", False) or constant(measure, "NEUTRAL") is None:
-        return "Right of zero: a higher value than the baseline's. It says how far, not which way the model leans."
+        return "Right of zero: a higher value than the baseline's. This measure does not give the direction of a lean."
     return "Right of zero: a higher value than the baseline's."
 
 

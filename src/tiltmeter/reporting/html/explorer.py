@@ -1,4 +1,4 @@
-"""What the explorer reads: the cards of every family, packed into one word."""
+"""The data of the explorer: the cards of every family, packed into one text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CARDS_SCRIPT = "cards.js"
 
 
 def explorer_data(material: Material) -> tuple[str, list[dict[str, Any]]]:
-    """Everything, as one packed word; and the cards themselves, whose flags the caveats count."""
+    """All cards as one packed text, and as they are, because the caveats count their flags."""
     pack = Pack()
     shown = [
         {"family": name, **card}
@@ -25,11 +25,11 @@ def explorer_data(material: Material) -> tuple[str, list[dict[str, Any]]]:
 
 
 def scripts(material: Material) -> list[str]:
-    """What draws the cards of these families: a script beside the family's module, where it has one."""
+    """The scripts that draw the cards of these families: a file beside the family's module, if it has one."""
     texts = []
     for name in material.answers:
-        package = vars(find_family(name))["__package__"]  # of a module on its own there is none
+        package = vars(find_family(name))["__package__"]  # empty for a module that is not a package
         script = files(package) / CARDS_SCRIPT if package else None
         if script is not None and script.is_file():
-            texts.append(f"{{\n{script.read_text(encoding='utf-8')}}}")  # in braces: no family's names are another's
+            texts.append(f"{{\n{script.read_text(encoding='utf-8')}}}")  # in braces: each family has its own scope
     return texts

@@ -1,4 +1,4 @@
-"""What a report is made of: one or several runs, put together so that nothing is mixed up and nothing is hidden."""
+"""The data of a report: one or several runs, combined without mixing up models or data of the same name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Given = str | Path | Run | Answers
 
 @dataclass(frozen=True)
 class Source:
-    """One run, and under which names its models and benchmarks stand on the page."""
+    """One run, and the names of its models and benchmarks on the page."""
 
     label: str
     folder: Path | None
@@ -34,26 +34,26 @@ class Source:
     benchmarks: dict[str, str] = field(default_factory=dict)
 
     def evaluations(self) -> list[dict[str, Any]]:
-        """What the manifest says of every model on every benchmark."""
-        return [one for one in self.manifest.get("evaluations", ()) if "model" in one and "benchmark" in one]
+        """The manifest's entries, one per model and benchmark."""
+        return [entry for entry in self.manifest.get("evaluations", ()) if "model" in entry and "benchmark" in entry]
 
     def weights(self, model: str) -> str:
         """The hash of a model's weights; empty for imported scores."""
-        ours = (one["model"] for one in self.evaluations() if one["model"].get("shown_as") == model)
-        return next((str(facts.get("weights_sha256", "")) for facts in ours), "")
+        of_model = (evaluation["model"] for evaluation in self.evaluations() if evaluation["model"].get("shown_as") == model)
+        return next((str(facts.get("weights_sha256", "")) for facts in of_model), "")
 
     def data(self, benchmark: str) -> str:
-        """What names the data of a benchmark."""
+        """An identifier of the data of a benchmark."""
         return " ".join(data_of(part, benchmark) for part in self.answers.values() if benchmark in part.benchmarks)
 
     def settings(self) -> Settings:
-        """How this run was resampled, as far as is known."""
+        """The resampling settings of this run, with defaults for those that are not known."""
         asked = self.manifest.get("asked", {})
         known = {name: asked[name] for name in ("resamples", "confidence", "seed") if name in asked}
         return Settings(**known)
 
     def renamed(self, models: dict[str, str], benchmarks: dict[str, str]) -> Source:
-        """The same under the names of the page."""
+        """A copy with the names of the page."""
 
         def named(frame: pd.DataFrame) -> pd.DataFrame:
             names = {"model": models, "benchmark": benchmarks}
@@ -64,7 +64,7 @@ class Source:
 
 
 def _renamed(answers: Answers, models: dict[str, str], benchmarks: dict[str, str]) -> Answers:
-    """With manifests that use the names of the page."""
+    """A copy with the names of the page in its manifests."""
     manifests = []
     for manifest in answers.manifests:
         model, benchmark = manifest.get("model", {}), manifest.get("benchmark", {})
@@ -76,7 +76,7 @@ def _renamed(answers: Answers, models: dict[str, str], benchmarks: dict[str, str
 
 @dataclass(frozen=True)
 class Material:
-    """All runs of a report together, with what a reader must be told before anything else."""
+    """All runs of a report together, with the notices for the top of the page."""
 
     sources: tuple[Source, ...]
     answers: Mapping[str, Answers]
@@ -85,28 +85,28 @@ class Material:
 
     @property
     def settings(self) -> Settings:
-        """Those of the first run; runs that differ are noticed."""
+        """The settings of the first run; a notice says if other runs differ."""
         return self.sources[0].settings()
 
     @property
     def models(self) -> list[str]:
-        """In the order in which they were run."""
+        """The models, in the order in which they were run."""
         return list(dict.fromkeys(self.estimates["model"]))
 
     @property
     def benchmarks(self) -> list[str]:
-        """In the order in which they were run."""
+        """The benchmarks, in the order in which they were run."""
         return list(dict.fromkeys(self.estimates["benchmark"]))
 
 
 def gather(runs: Given | Sequence[Given]) -> Material:
-    """Loads what is not loaded yet, gives namesakes names of their own, and notes what a reader should know."""
+    """Loads the runs, gives different models or data of the same name distinct names, and collects notices."""
     import pandas as pd
 
     given = [runs] if isinstance(runs, str | Path | Run | Answers) else list(runs)
     if not given:
         raise TiltmeterError("A report needs at least one run.")
-    loaded = _tell_apart([_source(one, number) for number, one in enumerate(given, 1)])
+    loaded = _tell_apart([_source(run, number) for number, run in enumerate(given, 1)])
     answers = by_family([part for source in loaded for part in source.answers.values()])
     estimates = pd.concat([source.estimates for source in loaded], ignore_index=True)
     return Material(tuple(loaded), answers, estimates, tuple(_notices(loaded)))
@@ -118,43 +118,42 @@ def _source(given: Given, number: int) -> Source:
     if isinstance(given, Run):
         return Source(given.folder.absolute().name, given.folder, given.answers, given.estimates, given.manifest)
     if not len(given):
-        raise TiltmeterError("These answers are empty; there is nothing to report.")
+        raise TiltmeterError("These answers are empty, so there is nothing to report.")
     table = estimate_all({given.family: given}, None, DEFAULT_BY, Settings())
     return Source(f"{given.family} {number}", None, {given.family: given}, table, {"evaluations": list(given.manifests)})
 
 
 def _load(folder: Path) -> Run:
-    """A run folder with all its files; else which of them are missing. Answers saved from Python have no estimates yet."""
+    """Loads a run folder. Answers saved from Python have no estimates yet, so these are computed."""
     run = load_run(folder)
     if "asked" in run.manifest and not (folder / "estimates.csv").is_file():
-        raise TiltmeterError(f"{folder} lacks estimates.csv; run the same command again, which reuses the cache.")
+        raise TiltmeterError(f"{folder} has no estimates.csv. Run the same command again; it reuses the cache.")
     if len(run.estimates):
         return run
     return replace(run, estimates=estimate_all(run.answers, None, DEFAULT_BY, Settings()))
 
 
 def _tell_apart(sources: Sequence[Source]) -> list[Source]:
-    labels = _distinct([one.label for one in sources])
-    sources = [replace(one, label=label) for one, label in zip(sources, labels, strict=True)]
-    return [one.renamed(_model_names(one, sources), _benchmark_names(one, sources)) for one in sources]
+    labels = _distinct([source.label for source in sources])
+    sources = [replace(source, label=label) for source, label in zip(sources, labels, strict=True)]
+    return [source.renamed(_model_names(source, sources), _benchmark_names(source, sources)) for source in sources]
 
 
 def _distinct(labels: Sequence[str]) -> list[str]:
-    """Two folders of one name are numbered."""
+    """The labels; equal ones are numbered."""
     return [
         label if labels.count(label) == 1 else f"{label} {labels[: n + 1].count(label)}" for n, label in enumerate(labels)
     ]
 
 
-def _model_names(ours: Source, sources: Sequence[Source]) -> dict[str, str]:
-    """A name that stands for other weights in another run, or for the same numbers twice, is followed by the run's."""
+def _model_names(source: Source, sources: Sequence[Source]) -> dict[str, str]:
+    """Names for the page: the run's label is added if another run has other weights or the same scores under a name."""
     names = {}
-    for model in dict.fromkeys(ours.estimates["model"]):
-        others = [one for one in sources if one is not ours and model in set(one.estimates["model"])]
-        clash = any(
-            one.weights(model) != ours.weights(model) or _measured(one, model) & _measured(ours, model) for one in others
-        )
-        names[model] = f"{model} ({ours.label})" if clash else model
+    for model in dict.fromkeys(source.estimates["model"]):
+        others = [other for other in sources if other is not source and model in set(other.estimates["model"])]
+        weights, measured = source.weights(model), _measured(source, model)
+        clash = any(other.weights(model) != weights or _measured(other, model) & measured for other in others)
+        names[model] = f"{model} ({source.label})" if clash else model
     return names
 
 
@@ -163,34 +162,38 @@ def _measured(source: Source, model: str) -> set[tuple[str, str]]:
     return set(zip(rows["benchmark"], rows["scorer"], strict=True))
 
 
-def _benchmark_names(ours: Source, sources: Sequence[Source]) -> dict[str, str]:
-    """Other data under the same name are another benchmark."""
+def _benchmark_names(source: Source, sources: Sequence[Source]) -> dict[str, str]:
+    """Names for the page: the run's label is added if another run has other data under the same name."""
     names = {}
-    for benchmark in dict.fromkeys([*(name for part in ours.answers.values() for name in part.items["benchmark"]),
-                                    *ours.estimates["benchmark"]]):  # fmt: skip
-        having = [one for one in sources if benchmark in set(one.estimates["benchmark"]) or one is ours]
-        names[benchmark] = f"{benchmark} ({ours.label})" if len({one.data(benchmark) for one in having}) > 1 else benchmark
+    for benchmark in dict.fromkeys([*(name for part in source.answers.values() for name in part.items["benchmark"]),
+                                    *source.estimates["benchmark"]]):  # fmt: skip
+        having = [other for other in sources if benchmark in set(other.estimates["benchmark"]) or other is source]
+        several = len({other.data(benchmark) for other in having}) > 1
+        names[benchmark] = f"{benchmark} ({source.label})" if several else benchmark
     return names
 
 
 def _notices(sources: Sequence[Source]) -> Iterator[str]:
-    """What stands on top of the page."""
-    for one in sources:
-        if one.manifest.get("status", "finished") != "finished":
-            yield f"The run {one.label} is unfinished: models or benchmarks may be lacking. The same command finishes it."
-        limit = one.manifest.get("asked", {}).get("limit")
+    """The notices at the top of the page."""
+    for source in sources:
+        if source.manifest.get("status", "finished") != "finished":
+            yield (
+                f"The run {source.label} is unfinished: models or benchmarks may be missing. Run the same command again to "
+                "finish it."
+            )
+        limit = source.manifest.get("asked", {}).get("limit")
         if limit:
-            yield f"The run {one.label} used only the first {limit:,} items of each benchmark."
-    versions = {one.label: str(one.manifest["tiltmeter"]) for one in sources if "tiltmeter" in one.manifest}
+            yield f"The run {source.label} used only the first {limit:,} items of each benchmark."
+    versions = {source.label: str(source.manifest["tiltmeter"]) for source in sources if "tiltmeter" in source.manifest}
     if len(set(versions.values())) > 1:
-        said = ", ".join(f"{label}: {version}" for label, version in versions.items())
-        yield f"These runs come from different versions of tiltmeter ({said}). Numbers may differ for that reason alone."
-    if len({tuple(vars(one.settings()).values()) for one in sources}) > 1:
-        yield "These runs were resampled with different settings (seed, resamples or confidence); see where it came from."
-    for name in dict.fromkeys(name for one in sources for name, shown in one.benchmarks.items() if name != shown):
+        listed = ", ".join(f"{label}: {version}" for label, version in versions.items())
+        yield f"These runs come from different versions of tiltmeter ({listed}). Numbers may differ because of that."
+    if len({tuple(vars(source.settings()).values()) for source in sources}) > 1:
+        yield "These runs were resampled with different settings (seed, resamples or confidence); see the section Origin."
+    for name in dict.fromkeys(name for source in sources for name, shown in source.benchmarks.items() if name != shown):
         yield (
-            f"Different data are called {name} in these runs. They are shown under names of their own; compare their "
+            f"Different data are called {name} in these runs. They are shown under different names; compare their "
             "numbers with care."
         )
-    for name in dict.fromkeys(name for one in sources for name, shown in one.models.items() if name != shown):
-        yield f"More than one run has a model called {name}; the name of the run stands behind it."
+    for name in dict.fromkeys(name for source in sources for name, shown in source.models.items() if name != shown):
+        yield f"More than one run has a model called {name}; the name of the run follows in parentheses."

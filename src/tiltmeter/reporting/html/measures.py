@@ -1,4 +1,4 @@
-"""Estimates as tables with bars: the sheets of every family, one table per measure, overall and taken apart."""
+"""Estimates as tables with bars: the sheets of every family, one table per measure, overall and by group."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DIFFERENCE = "|difference|"
 
 @dataclass(frozen=True)
 class Line:
-    """One estimate in words, with its bar."""
+    """One estimate as text, with its bar."""
 
     model: str
     scorer: str
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Block:
-    """A table of lines on one axis. `where` finds its rows again among the embedded estimates, for download."""
+    """A table of lines on one axis. `where` selects its rows among the embedded estimates, for download."""
 
     title: str
     about: str
@@ -58,13 +58,13 @@ class Block:
 
     @property
     def where_json(self) -> str:
-        """For the button that downloads."""
+        """Conditions for the download button."""
         return json.dumps(self.where, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class Overall:
-    """What is about everything: a table per measure. The first ones are unfolded."""
+    """Overall estimates: a table per measure. The first ones are unfolded."""
 
     title: str
     about: str
@@ -73,7 +73,7 @@ class Overall:
 
 @dataclass(frozen=True)
 class Part:
-    """What is taken apart by a column: of each model its headline first, and any other on request."""
+    """Estimates by a column: first the headline of each model, and any other on request."""
 
     title: str
     about: str
@@ -83,13 +83,13 @@ class Part:
 
     @property
     def where_json(self) -> str:
-        """For the button that downloads the rows of all scorers and measures."""
+        """Conditions for the button that downloads the rows of all scorers and measures."""
         return json.dumps({"benchmark": self.block.where["benchmark"], "by": self.by}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class Place:
-    """One benchmark: what is about everything, and what is taken apart."""
+    """One benchmark: overall estimates, and estimates by group."""
 
     benchmark: str
     overall: tuple[Overall, ...]
@@ -97,13 +97,13 @@ class Place:
 
     @property
     def unfolded(self) -> int:
-        """How many tables of what is about everything can be seen at once."""
+        """How many tables of overall estimates are unfolded."""
         return 1 if self.parts else 2
 
 
 @dataclass(frozen=True)
 class Section:
-    """One family."""
+    """The section of one family."""
 
     name: str
     title: str
@@ -112,7 +112,7 @@ class Section:
 
     @property
     def short(self) -> str:
-        """Its name in the list of sections, which has little room."""
+        """A short name for the list of sections."""
         return self.name.replace("_", " ").capitalize()
 
 
@@ -128,31 +128,31 @@ def sections(material: Material) -> list[Section]:
 
 
 def _lead(text: str) -> str:
-    """What a family says of itself, without its name.
+    """The docstring of a family, without its name.
 
     >>> _lead("Pairs: two sentences. Which of them?\\n\\nA scorer turns them into numbers.\\n")
     'Two sentences. Which of them? A scorer turns them into numbers.'
     """
-    said = " ".join(text.split())
-    return capital(said.partition(": ")[2] or said)
+    words = " ".join(text.split())
+    return capital(words.partition(": ")[2] or words)
 
 
 def _place(benchmark: str, sheets: Sequence[Sheet]) -> Place:
-    ours = [sheet for sheet in sheets if sheet.benchmark == benchmark]
-    whole = [sheet for sheet in ours if sheet.overall and len(sheet.rows)]
+    of_benchmark = [sheet for sheet in sheets if sheet.benchmark == benchmark]
+    whole = [sheet for sheet in of_benchmark if sheet.overall and len(sheet.rows)]
     overall = tuple(Overall(sheet.title if sheet.pivot else "", sheet.about, tuple(_blocks(sheet))) for sheet in whole)
-    return Place(benchmark, overall, tuple(_part(sheet) for sheet in ours if not sheet.overall and len(sheet.rows)))
+    return Place(benchmark, overall, tuple(_part(sheet) for sheet in of_benchmark if not sheet.overall and len(sheet.rows)))
 
 
 def _part(sheet: Sheet) -> Part:
-    """One table, whatever measure is the headline of a model."""
+    """One table with the headline measure of each model."""
     shown = sheet.rows[["measure", "scorer"]].drop_duplicates().to_numpy()
     first = f"first shown: {' by '.join(shown[0])}" if len(shown) == 1 else "the headline of each model"
     return Part(sheet.title, sheet.about, sheet.by, _block(sheet, _by_mean(sheet.rows), str(shown[0][0])), first)
 
 
 def _blocks(sheet: Sheet) -> Iterator[Block]:
-    """One per measure; and per scorer, where rows are about groups and would not say whose they are."""
+    """One table per measure; also per scorer where rows are groups, because these rows do not name the scorer."""
     keys = ["measure"] if sheet.rows_are == "scorer" else ["measure", "scorer"]
     several = sheet.rows["scorer"].nunique() > 1 and "scorer" in keys
     for (measure, *scorer), rows in sheet.rows.groupby(keys, sort=False, dropna=False):
@@ -164,7 +164,7 @@ def _block(sheet: Sheet, rows: pd.DataFrame, title: str) -> Block:
     measure, columns = str(rows["measure"].iloc[0]), (sheet.rows_are, "model")
     where = {"benchmark": sheet.benchmark, "measure": measure}
     where |= {name: str(rows[name].iloc[0]) for name in ("by", "scorer") if rows[name].nunique() == 1}
-    rows = rows.iloc[np.argsort(rows[columns[0]].factorize()[0], kind="stable")]  # what is compared stands together
+    rows = rows.iloc[np.argsort(rows[columns[0]].factorize()[0], kind="stable")]  # rows to compare become neighbours
     scale = scale_of(rows, measure)
     lines = [line(row, scale, leaning=leans(measure)) for _, row in rows.iterrows()]
     neutral = f"neutral {scale.neutral:g}" if math.isfinite(scale.neutral) else neutral_text(measure) or "no neutral point"
@@ -193,24 +193,24 @@ def remarks(notes: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def constant(measure: str, name: str, default: Any = None) -> Any:
-    """What a measure's file says of it; the default for one that this version does not know."""
+    """A constant of a measure's file; the default for a measure that this version does not know."""
     if measure not in catalog.names("measures"):
         return default
     return catalog.find("measures", measure).constant(name, default)
 
 
 def leans(measure: str) -> bool:
-    """Whether a measure says which way: above the neutral point towards the stereotypes."""
+    """Whether a measure gives a direction: above the neutral point is towards the stereotypes."""
     return bool(constant(measure, "LEANS", False))
 
 
 def bounds_of(measure: str) -> tuple[float, float] | None:
-    """The ends of a percentage: those of other measures would only waste the axis."""
+    """The limits of the axis for a percentage; None for other measures."""
     return (0.0, 100.0) if is_percentage(measure) else None
 
 
 def scale_of(rows: pd.DataFrame, measure: str) -> Scale:
-    """One axis for all rows; a gap of groups has a neutral point of its own and is left out of it."""
+    """One axis for all rows except the difference of groups, which has its own neutral point."""
     own = rows[rows["group"] != DIFFERENCE] if (rows["group"] != DIFFERENCE).any() else rows
     neutral = own["neutral"].dropna()
     values = own[["value", "low", "high"]].to_numpy(dtype=np.float64).ravel()
@@ -218,7 +218,7 @@ def scale_of(rows: pd.DataFrame, measure: str) -> Scale:
 
 
 def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
-    """An estimate in words."""
+    """An estimate as text."""
     gap = row["group"] == DIFFERENCE
     colour = "plain" if gap else tone(row, leaning)
     p = row["p"] if not np.isfinite(row["p_holm"]) else row["p_holm"]
@@ -248,14 +248,14 @@ def p_cell(p: float) -> str:
 
 
 def about(measure: str) -> str:
-    """What a measure is, in a line; nothing for one that this version does not know."""
+    """One line about a measure; empty for a measure that this version does not know."""
     if measure not in catalog.names("measures"):
         return ""
     return without_name(catalog.find("measures", measure).summary, measure)
 
 
 def without_name(summary: str, name: str) -> str:
-    """A summary that starts with the name which already stands before it.
+    """A summary without the name at its start, because the page shows the name already.
 
     >>> without_name("Bias score: the percentage of pairs", "bias_score")
     'The percentage of pairs'

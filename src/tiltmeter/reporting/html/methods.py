@@ -1,4 +1,4 @@
-"""Method notes: for each number on the page its formula and its citation, as they stand beside the code."""
+"""Method notes: the formula and citation of each number on the page, from the code's docstrings."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def measure_notes(material: Material) -> list[Note]:
 
 
 def scorer_notes(material: Material) -> list[Note]:
-    """The scores on the page: what says something about all items."""
+    """The scorers on the page that have estimates over all items."""
     rows = material.estimates
     return [_note("scorers", str(name)) for name in sorted(rows[rows["by"] == "all"]["scorer"].unique()) if name]
 
 
 def _note(kind: str, name: str) -> Note:
     if name not in catalog.names(kind):
-        return Note(name, "Not a part of this version of tiltmeter: imported, or added by another package.", "", "", "", "")
+        return Note(name, "Not part of this version of tiltmeter: imported, or added by another package.", "", "", "", "")
     entry = catalog.find(kind, name)
     neutral = entry.constant("NEUTRAL")
     weighted = " Overall: the mean of the bias types, weighted by their pairs." if entry.constant("WEIGHTED", False) else ""
@@ -57,7 +57,7 @@ def _note(kind: str, name: str) -> Note:
 
 
 def _before_examples(text: str) -> str:
-    """The words of a docstring, without its doctest.
+    """The text of a docstring, without its doctest.
 
     >>> _before_examples("Mean of x.\\n\\n>>> 1\\n1")
     'Mean of x.'
@@ -66,12 +66,12 @@ def _before_examples(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the marks of Markdown, which a page would show as they are."""
+    """The text without Markdown marks, which the page would show as they are."""
     return re.sub(r"[`*](\S(?:.*?\S)?)[`*]", r"\1", text)
 
 
 def resampling_notes(material: Material) -> list[tuple[str, str]]:
-    """How intervals and p-values were made, and of what: as the functions that made them say of themselves."""
+    """How intervals and p-values were computed, from the docstrings of the functions that did it."""
     families = [find_family(name) for name, answers in material.answers.items() if len(answers)]
     notes = [(family.TITLE, _paragraph(family.estimate, 1)) for family in families]
     if any(constant(name, "BOUNDED", False) for name in set(material.estimates["measure"])):

@@ -1,7 +1,7 @@
-"""Where the numbers came from: the manifests, as tables that can be read and whole.
+"""Where the numbers came from: the manifests, as readable tables and in full.
 
-A page is made to be handed on, so it does not tell where things lie on the machine that made it: of an absolute path only
-the name at its end is shown. The run folder keeps the manifest as it was written; hashes say which files they were.
+Pages are shared, so they do not show folders of the machine that made them: absolute paths are cut to the name at their
+end. The run folder keeps the manifest as it was written; hashes identify the files.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tiltmeter.reporting.html.material import Material, Source
 FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:~|[A-Za-z]:)?(?:[/\\]+[^/\\\s"']+)+[/\\]+(?=[^/\\\s"'])""")
 """The folders of an absolute path, in POSIX or Windows spelling; not those of a relative path or of a web address."""
 WHOLE = re.compile(r"(?:~|[A-Za-z]:)?[/\\].*[/\\](?=[^/\\]+$)")
-"""The same of a text that is nothing but a path: its names may have spaces."""
+"""The same for a text that is only a path: its names may have spaces."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """One run."""
+    """The origin of one run."""
 
     label: str
     facts: tuple[tuple[str, str], ...]
@@ -31,7 +31,7 @@ class Origin:
 
 
 def origins(material: Material) -> list[Origin]:
-    """One per run."""
+    """The origins of all runs."""
     return [_origin(source) for source in material.sources]
 
 
@@ -52,18 +52,18 @@ def _origin(source: Source) -> Origin:
         "platform": manifest.get("platform"),
         "command": " ".join(["tiltmeter", *map(str, manifest["command"][1:])]) if manifest.get("command") else None,
     }
-    ours = [without_folders(one) for one in source.evaluations()]
+    evaluations = [without_folders(evaluation) for evaluation in source.evaluations()]
     return Origin(
         source.label,
         tuple((name, str(value)) for name, value in facts.items() if value not in (None, "")),
-        _once(_model(one["model"], source) for one in ours),
-        _once(_benchmark(one["benchmark"], source) for one in ours),
+        _once(_model(evaluation["model"], source) for evaluation in evaluations),
+        _once(_benchmark(evaluation["benchmark"], source) for evaluation in evaluations),
         json.dumps(manifest, indent=2, ensure_ascii=False, default=str),
     )
 
 
 def without_folders(value: Any) -> Any:
-    """The same with every absolute path cut to its name.
+    """The value with every absolute path cut to its last name.
 
     >>> without_folders({"model": "/home/ann/models/bert", "relative": "runs/mine", "web": "https://a.org/b/c"})
     {'model': '…/bert', 'relative': 'runs/mine', 'web': 'https://a.org/b/c'}
@@ -71,9 +71,9 @@ def without_folders(value: Any) -> Any:
     ['-m', '…/bert', '--data-dir=…/data', 'and/or']
     """
     if isinstance(value, dict):
-        return {name: without_folders(one) for name, one in value.items()}
+        return {name: without_folders(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [without_folders(one) for one in value]
+        return [without_folders(part) for part in value]
     return FOLDERS.sub("…/", WHOLE.sub("…/", value) if WHOLE.match(value) else value) if isinstance(value, str) else value
 
 

@@ -28,7 +28,7 @@ def page(material: Material) -> str:
 
 
 def _sections(material: Material) -> dict[str, Any]:
-    """What the templates read."""
+    """The variables of the templates."""
     files: dict[str, str] = {}
     differences, compared = comparison.compared(material)
     stories = stories_of(material.estimates)
@@ -64,7 +64,7 @@ def _sections(material: Material) -> dict[str, Any]:
 
 
 def _measures(material: Material) -> dict[str, Any]:
-    """What the tables that are drawn in the browser must know of each measure."""
+    """Facts about each measure for the tables that are drawn in the browser."""
     return {
         name: {"leans": measures.leans(name), "bounds": measures.bounds_of(name)}
         for name in dict.fromkeys(map(str, material.estimates["measure"]))
@@ -81,12 +81,12 @@ def _title(material: Material) -> str:
 
 
 def _facts(material: Material) -> list[str]:
-    """One line under the title."""
+    """The line under the title."""
     tables = [answers.table for answers in material.answers.values() if "item" in answers.table]
     sizes = {name: n for frame in tables for name, n in frame.groupby("benchmark")["item"].nunique().items()}
     names = [f"{name} ({sizes[name]:,} items)" if name in sizes else name for name in material.benchmarks]
     settings = material.settings
-    versions = dict.fromkeys(str(one.manifest.get("tiltmeter", __version__)) for one in material.sources)
+    versions = dict.fromkeys(str(source.manifest.get("tiltmeter", __version__)) for source in material.sources)
     started = [str(source.manifest["started"])[:10] for source in material.sources if source.manifest.get("started")]
     return [
         f"Measured on {', '.join(names)}",
@@ -115,5 +115,5 @@ def _resource(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """Only the script with this hash may run in the page, whatever a sentence holds."""
+    """The hash of the only script that may run in the page, so that no sentence can inject another."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

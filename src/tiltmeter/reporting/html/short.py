@@ -1,4 +1,4 @@
-"""In short: the headline of each model, what leans, how sure that is, and how it compares. As its families tell it."""
+"""In short: the stories of each model, and how it compares with the baseline."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Card:
-    """One model."""
+    """The card of one model."""
 
     model: str
     facts: str
@@ -40,7 +40,7 @@ class Card:
 
 
 def cards(material: Material, stories: Sequence[Story], comparison: pd.DataFrame | None) -> list[Card]:
-    """One per model, in the order in which they were run."""
+    """One card per model, in the order in which they were run."""
     scale = _shared_scale(stories)
     return [
         Card(
@@ -53,7 +53,7 @@ def cards(material: Material, stories: Sequence[Story], comparison: pd.DataFrame
 
 
 def _shared_scale(stories: Sequence[Story]) -> Scale:
-    """One for all gauges, in percent, with neutral in the middle, as narrow as the intervals allow."""
+    """One scale for all gauges, in percent, with neutral in the middle, as narrow as the intervals allow."""
     gauges = [story.gauge for story in stories if story.gauge is not None]
     far = [
         abs(edge - gauge.neutral) for gauge in gauges for edge in (gauge.value, gauge.low, gauge.high) if math.isfinite(edge)
@@ -74,7 +74,7 @@ def _drawn(gauge: Gauge | None, tone: str, scale: Scale) -> Markup:
 
 
 def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
-    """The paired difference to the baseline, by the same score and measure."""
+    """A sentence with the paired difference to the baseline, by the same scorer and measure."""
     if comparison is None or head is None:
         return ""
     keys = ("model", "benchmark", "scorer", "measure")
@@ -92,7 +92,7 @@ def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
 
 
 def _facts(material: Material, model: str) -> str:
-    """What kind of model it is, as the manifest says."""
+    """The kind, architecture and size of a model, from the manifest."""
     for source in material.sources:
         for evaluation in source.evaluations():
             facts = evaluation["model"]
@@ -100,7 +100,7 @@ def _facts(material: Material, model: str) -> str:
                 size = facts.get("parameters")
                 parts = (facts.get("kind"), facts.get("architecture"), f"{_size(size)} parameters" if size else None)
                 return " · ".join(str(part) for part in parts if part)
-    return "scores from elsewhere"
+    return "imported scores"
 
 
 def _size(parameters: int) -> str:

@@ -1,4 +1,4 @@
-"""The studies that lie in a run's folder: what they say, their figures and their tables."""
+"""The studies in a run's folder: their sentences, figures and tables."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tiltmeter.reporting.html.measures import without_name
 
 MOST_ROWS = 12
 MOST_FIGURE_BYTES = 400_000
-"""A drawing of every point may be larger than its picture; then the picture is shown."""
+"""A larger SVG (every point is drawn) is replaced by the PNG."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture as a data address: nothing in it can run, and its names cannot clash with those of another."""
+    """A picture as a data URL: no script in it can run, and its ids cannot clash with those of another picture."""
 
     name: str
     source: str
@@ -31,7 +31,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """The first rows of a table; the whole of it can be downloaded."""
+    """The first rows of a table; the whole table can be downloaded."""
 
     name: str
     file: str
@@ -43,7 +43,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Study:
-    """One finding."""
+    """One study of a run."""
 
     name: str
     run: str
@@ -57,13 +57,13 @@ class Study:
 
 def studies(material: Material, files: dict[str, str]) -> list[Study]:
     """Every study of every run; the text of its tables is put into `files` for download."""
-    found = []
+    made = []
     for source in material.sources:
         folder = source.folder and source.folder / "studies"
-        for one in sorted(folder.iterdir()) if folder and folder.is_dir() else ():
-            if one.is_dir() and any(one.glob("*.csv")):
-                found.append(_study(one, source.label, files))
-    return found
+        for path in sorted(folder.iterdir()) if folder and folder.is_dir() else ():
+            if path.is_dir() and any(path.glob("*.csv")):
+                made.append(_study(path, source.label, files))
+    return made
 
 
 def _study(folder: Path, run: str, files: dict[str, str]) -> Study:
@@ -81,7 +81,7 @@ def _facts(folder: Path) -> tuple[dict[str, Any], str]:
     try:
         return json.loads((folder / "finding.json").read_text(encoding="utf-8")), ""
     except (OSError, ValueError):
-        return {}, "finding.json is missing or damaged, so what this study said is not shown. The study can be run again."
+        return {}, "finding.json is missing or damaged, so the sentences of this study are not shown. Run the study again."
 
 
 def _summary(name: str) -> str:
@@ -121,7 +121,7 @@ def _is_number(text: str) -> bool:
 
 
 def _cell(text: str) -> str:
-    """A long number shortened for reading; the download has all of it."""
+    """A cell as text, with long numbers shortened; the download has them in full."""
     if _is_number(text) and "." in text:
         return f"{float(text):.4g}".replace("-", "−")
     return text

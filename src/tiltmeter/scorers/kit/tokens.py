@@ -15,14 +15,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Scored:
-    """One score per sentence; where it is missing (not a number), `reason` says why."""
+    """One score per sentence; where it is missing (NaN), `reason` says why."""
 
     value: Floats
     n_tokens: NDArray[np.int64]
     reason: NDArray[np.object_]
 
     def but(self, value: Floats, *, reason: NDArray[np.object_] | None = None) -> Scored:
-        """The same with other values."""
+        """A copy with other values."""
         return Scored(value, self.n_tokens, self.reason if reason is None else reason)
 
 
@@ -39,12 +39,12 @@ class Tokens:
     unasked: NDArray[np.object_]
 
     def total(self, values: Floats, keep: Bools | None = None, empty: str = "no tokens") -> Scored:
-        """Sum per sentence over the tokens kept; missing where none is."""
+        """Sum per sentence over the kept tokens; missing where no token is kept."""
         count, value = self._sums(values, keep)
         return self._scored(np.where(count > 0, value, np.nan), count, empty)
 
     def mean(self, values: Floats, keep: Bools | None = None, empty: str = "no tokens") -> Scored:
-        """Mean per sentence over the tokens kept; missing where none is."""
+        """Mean per sentence over the kept tokens; missing where no token is kept."""
         count, value = self._sums(values, keep)
         return self._scored(np.divide(value, count, out=np.full(len(count), np.nan), where=count > 0), count, empty)
 
@@ -57,10 +57,10 @@ class Tokens:
 
     def _scored(self, value: Floats, count: NDArray[np.int64], empty: str) -> Scored:
         reason = self.unasked.copy()
-        unsaid = np.array([one is None for one in reason], dtype=bool)
-        value = np.where(unsaid & np.isfinite(value), value, np.nan)
-        reason[unsaid & (count == 0)] = empty
-        reason[unsaid & (count > 0) & np.isnan(value)] = "the model's output was not a finite number"
+        asked = np.array([why is None for why in reason], dtype=bool)
+        value = np.where(asked & np.isfinite(value), value, np.nan)
+        reason[asked & (count == 0)] = empty
+        reason[asked & (count > 0) & np.isnan(value)] = "the model's output was not a finite number"
         return Scored(value, count, reason)
 
 
@@ -69,7 +69,7 @@ def tokens_of(table: Any, sentences: Sequence[tuple[str, str]]) -> Tokens:
     number = {key: n for n, key in enumerate(sentences)}
     item, role = _codes(table["item"]), _codes(table["role"])
     lookup = np.array(
-        [[number.get((one, other), -1) for other in role[1]] or [-1] for one in item[1]], dtype=np.int64
+        [[number.get((item_id, role_name), -1) for role_name in role[1]] or [-1] for item_id in item[1]], dtype=np.int64
     ).reshape(len(item[1]), max(1, len(role[1])))
     sentence = lookup[item[0], role[0]] if len(item[0]) else np.empty(0, dtype=np.int64)
     position = table["position"].to_numpy()

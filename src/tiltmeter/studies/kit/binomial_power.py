@@ -1,4 +1,4 @@
-"""What the exact binomial test against one half can notice: its power, the smallest lean it sees, the pairs it needs."""
+"""The power of the exact binomial test against one half: the smallest lean it detects, and the pairs it needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def power_of(n: int, lean: float, alpha: float) -> float:
 
 
 def smallest_lean(n: int, alpha: float, power: float) -> float | None:
-    """The smallest share above one half that n pairs tell from it with this power; none if not even 1 is noticed.
+    """The smallest share above one half that n pairs detect with this power; None if not even a share of 1 is detected.
 
     >>> round(smallest_lean(1508, 0.05, 0.8), 3), smallest_lean(5, 0.05, 0.8)
     (0.536, None)
@@ -36,9 +36,9 @@ def smallest_lean(n: int, alpha: float, power: float) -> float | None:
 
 
 def pairs_needed(lean: float, alpha: float, power: float) -> int:
-    """About how many pairs tell this share from one half with this power; MOST_PAIRS stands for that many or more.
+    """About how many pairs detect this share with this power; MOST_PAIRS means that many or more.
 
-    About, because the power of an exact test goes up and down a little from one n to the next (here from 786 to 820).
+    About, because the power of an exact test varies a little from one n to the next (here from 786 to 820).
 
     >>> pairs_needed(0.55, 0.05, 0.8), pairs_needed(0.5, 0.05, 0.8)
     (807, 1000000)

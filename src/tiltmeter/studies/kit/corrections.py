@@ -1,4 +1,4 @@
-"""Small helpers on the rows of a table: Holm's correction within families, and what a type must have."""
+"""Holm's correction for the rows of a table, and the check of bias types."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def corrected(rows: Rows, *family: str) -> Rows:
 
 
 def check_types(study: str, pairs: Sequence[Paired], *, spread: bool = True) -> None:
-    """Refuses a bias type with too few complete pairs, or one whose scores do not vary."""
-    for one in pairs:
-        complete = ~(np.isnan(one.scores["stereo"]) | np.isnan(one.scores["anti"]))
-        types = one.groups["bias_type"].astype(str).to_numpy()
+    """Raises an error for a bias type with too few complete pairs, or whose scores do not vary."""
+    for paired in pairs:
+        complete = ~(np.isnan(paired.scores["stereo"]) | np.isnan(paired.scores["anti"]))
+        types = paired.groups["bias_type"].astype(str).to_numpy()
         for name in dict.fromkeys(types):
             at = complete & (types == name)
-            where = f"{one.model} on {one.benchmark} by {one.scorer}"
+            where = f"{paired.model} on {paired.benchmark} by {paired.scorer}"
             if at.sum() < LEAST_ITEMS:
                 raise TiltmeterError(
                     f"{study} needs at least {LEAST_ITEMS} complete pairs of each bias type, and '{name}' has {at.sum()} "
                     f"({where}). Leave it out with --without {name}."
                 )
             for role in ("stereo", "anti") if spread else ():
-                if np.ptp(one.scores[role][at]) == 0:
+                if np.ptp(paired.scores[role][at]) == 0:
                     raise TiltmeterError(
                         f"{study} needs scores that vary, and all {role} scores of the bias type '{name}' are "
-                        f"{one.scores[role][at][0]:g} ({where})."
+                        f"{paired.scores[role][at][0]:g} ({where})."
                     )

@@ -29,7 +29,7 @@ def areas(scores: Floats, label: NDArray[np.bool_]) -> tuple[Floats, Floats]:
 
 
 def area_interval(area: float, variance: float, counts: tuple[int, int], confidence: float) -> tuple[float, float]:
-    """Normal interval inside [0, 1]; a perfect separation has no variance, so there exact, with the smaller class as n."""
+    """Normal interval inside [0, 1]. A perfect separation has no variance: then exact, with the smaller class as n."""
     from scipy.stats import norm
 
     if variance <= 0:

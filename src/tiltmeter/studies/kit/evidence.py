@@ -26,26 +26,26 @@ from tiltmeter.runs.reading import only_scorers
 from tiltmeter.storage.files import read_table
 
 UNMASKED = ("unmasked_attention", "unmasked")
-# One of each idea; variants that follow somebody's code are studied when they are named, or when there is nothing else.
+# One scorer of each idea; variants that follow published code are studied if they are named, or if there are no others.
 HEADLINE = SCORERS
 WANTED = {
-    "pairs": "These runs hold no scores of sentences, which this study reads. What fills slots, and SEAT beside it, is "
-    "compared by `tiltmeter study debiasing`.",
-    "slots": "There are no slots in these runs. Run BASE and DEBIASED models on sentences with a mask first: "
+    "pairs": "This study needs scores of sentences, and these runs have none. For slots and SEAT, use "
+    "`tiltmeter study debiasing`.",
+    "slots": "These runs have no slots. Run BASE and DEBIASED models on sentences with a mask first: "
     "tiltmeter run -m BASE -m DEBIASED -b sexism -o FOLDER.",
 }
 
 
 @contextmanager
 def unwatched(_: str, __: int) -> Iterator[Advance]:
-    """Shows nothing: for calls from Python that did not ask for a progress bar."""
+    """Shows no progress: the default for calls from Python."""
     yield lambda _: None
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Runs, loaded. `reads` is the family that the study is about; `named` are the scorers that the user asked for, if any;
-    `watch` shows how far long work has come.
+    """Loaded runs. `reads` is the family that the study is about; `named` are the scorers that the user asked for, if any;
+    `watch` shows progress.
     """
 
     answers: Mapping[str, Answers]
@@ -61,7 +61,7 @@ class Evidence:
 
     @property
     def slots(self) -> Answers:
-        """What fills the slots."""
+        """The answers about slots."""
         return self.answers["slots"]
 
     @cached_property
@@ -86,14 +86,14 @@ class Evidence:
         return [(str(model), str(benchmark)) for model, benchmark in both.itertuples(index=False)]
 
     def chosen(self, wanted: Sequence[str] = HEADLINE) -> list[Paired]:
-        """The pairs of the scorers that were named, else of those wanted that are here, else of all."""
+        """The pairs of the named scorers, else of the wanted ones that are available, else of all."""
         names = self.named or [name for name in wanted if name in self.scorers] or self.scorers
         known = {(paired.model, paired.benchmark, paired.scorer): paired for paired in self.pairs}
         keys = [(*place, name) for place in self.evaluations for name in names]
         return [known[key] for key in keys if key in known]
 
     def every(self) -> list[Paired]:
-        """The pairs of the scorers that were named, else of all, the headline ones first."""
+        """The pairs of the named scorers, else of all, the headline ones first."""
         return self.chosen([*HEADLINE, *(name for name in self.scorers if name not in HEADLINE)])
 
     def items(self, benchmark: str) -> Any:
@@ -101,22 +101,22 @@ class Evidence:
         return scored_items(self.scores, benchmark)
 
     def manifest(self, model: str, benchmark: str) -> dict[str, Any]:
-        """Where the scores of a model on a benchmark came from; empty for imported ones."""
-        return next((one for one in self.scores.manifests if _place(one) == (model, benchmark)), {})
+        """The manifest of a model's scores on a benchmark; empty for imported scores."""
+        return next((manifest for manifest in self.scores.manifests if _place(manifest) == (model, benchmark)), {})
 
     def tokens(self, model: str, benchmark: str, views: Iterable[str]) -> Any | None:
-        """The stored observations of the first of these views that there is, as a table of tokens; else nothing."""
-        ours = [manifest for manifest in self.scores.manifests if _place(manifest) == (model, benchmark)]
+        """The stored observations of the first available view, as a table of tokens; None if there is none."""
+        manifests = [manifest for manifest in self.scores.manifests if _place(manifest) == (model, benchmark)]
         for view in views:
-            blocks = [path for manifest in ours for path in stored_blocks(self.scores, manifest, view)]
+            blocks = [path for manifest in manifests for path in stored_blocks(self.scores, manifest, view)]
             if blocks:
                 whole = token_frame(pa.concat_tables(read_table(path) for path in blocks))
-                # Two runs may both hold a view, for different scores.
+                # Two runs may both have a view, for different scores.
                 return self._kept(whole.drop_duplicates(["item", "role", "position"]), benchmark)
         return None
 
     def _kept(self, tokens: Any, benchmark: str) -> Any:
-        """Without the items that `without` left out."""
+        """The tokens without the items that `without` leaves out."""
         return tokens[tokens["item"].isin(self.items(benchmark).index)]
 
 
@@ -137,7 +137,7 @@ def load_evidence(
     without: Sequence[str] | str = (),
     reads: str = "pairs",
 ) -> Evidence:
-    """Run folders (or answers in memory), all scorers or those named, less the bias types in `without`."""
+    """Loads run folders (or takes answers in memory): all scorers or those named, without some bias types."""
     names = (scorers,) if isinstance(scorers, str) else tuple(scorers or ())
     folders: tuple[Path, ...] = ()
     if isinstance(runs, Answers):
@@ -147,12 +147,12 @@ def load_evidence(
         answers = load_answers(folders)
     if reads not in answers or not len(answers[reads]):
         where = f" ({', '.join(map(str, folders))})" if folders else ""
-        raise TiltmeterError(f"{WANTED.get(reads, f'These runs hold no answers of the family {reads}.')}{where}")
+        raise TiltmeterError(f"{WANTED.get(reads, f'These runs have no answers of the family {reads}.')}{where}")
     if names:
         answers = {**answers, reads: only_scorers({reads: answers[reads]}, names)[reads]}
         lacking = [name for name in names if name not in set(answers[reads].table["scorer"])]
         if lacking:
-            raise TiltmeterError(f"No scores by {', '.join(lacking)} in these runs.")
+            raise TiltmeterError(f"These runs have no scores by {', '.join(lacking)}.")
     types = (without,) if isinstance(without, str) else tuple(without)
     return Evidence({**answers, reads: _leave_out(answers[reads], types)}, reads, folders, names)
 
@@ -168,21 +168,21 @@ def _leave_out(answers: Answers, types: Sequence[str]) -> Answers:
         lambda frame: frame[~frame["bias_type"].isin(types)].reset_index(drop=True) if "bias_type" in frame else frame
     )
     if not len(kept):
-        raise TiltmeterError("Nothing is left when all bias types are left out.")
+        raise TiltmeterError("All bias types are left out, so nothing remains.")
     return kept
 
 
 def align(pairs: Sequence[Paired], roles: Sequence[str] = ("stereo", "anti")) -> list[Paired]:
-    """The items on which all have all these scores, in the same order."""
+    """The items for which all of `pairs` have all these scores, in the same order."""
     complete = []
-    for one in pairs:
-        there = ~np.any([np.isnan(one.scores[role]) for role in roles], axis=0)
-        complete.append(set(one.groups["item"].to_numpy()[there]))
+    for paired in pairs:
+        there = ~np.any([np.isnan(paired.scores[role]) for role in roles], axis=0)
+        complete.append(set(paired.groups["item"].to_numpy()[there]))
     shared = set.intersection(*complete)
     order = [item for item in pairs[0].groups["item"] if item in shared]
-    return [one.take(_places(one, order)) for one in pairs]
+    return [paired.take(_places(paired, order)) for paired in pairs]
 
 
-def _places(one: Paired, items: Sequence[str]) -> Any:
-    position = {item: n for n, item in enumerate(one.groups["item"])}
+def _places(paired: Paired, items: Sequence[str]) -> Any:
+    position = {item: n for n, item in enumerate(paired.groups["item"])}
     return np.array([position[item] for item in items], dtype=np.int64)

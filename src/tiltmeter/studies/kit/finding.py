@@ -1,4 +1,4 @@
-"""What a study gives back: tidy tables, figures that can be drawn, and sentences computed from the numbers."""
+"""The result of a study: tidy tables, figures that can be drawn, and sentences computed from the numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Draw = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Finding(Shown):
-    """The result of one study. The first table is the main one; figures are drawn when they are asked for."""
+    """The result of one study. The first table is the main one; figures are drawn on request."""
 
     study: str
     tables: Mapping[str, pd.DataFrame]
@@ -38,15 +38,15 @@ class Finding(Shown):
         return next(iter(self.tables.values()))
 
     def draw(self, name: str | None = None, width: str | float = "one") -> Any:
-        """A figure by name (the first unless named), as a matplotlib Figure, one or two columns (or so many inches) wide."""
+        """A figure by name (default: the first) as a matplotlib Figure, one or two columns, or a number of inches, wide."""
         if not name and not self.figures:
-            raise TiltmeterError(f"{self.study} has no figure of these runs; it has the tables {', '.join(self.tables)}.")
+            raise TiltmeterError(f"{self.study} has no figure for these runs, only the tables {', '.join(self.tables)}.")
         name = name or next(iter(self.figures))
         if name not in self.figures:
             raise TiltmeterError(f"{self.study} has no figure '{name}'. Figures: {', '.join(self.figures)}.")
         with figures.house_style(width):
             figure = self.figures[name]()
-            figure.draw_without_rendering()  # ticks are made late, and would look otherwise outside
+            figure.draw_without_rendering()  # ticks are made late, and would look different outside this style
         return figure
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -68,9 +68,9 @@ class Finding(Shown):
 
 
 def refuse_gaps(study: str, name: str, table: pd.DataFrame) -> None:
-    """A table with holes would be read as if nothing were wrong; what is lacking is said instead."""
+    """Raises an error for a table with missing values, which readers could overlook."""
     if not len(table):
-        raise TiltmeterError(f"{study}: the table '{name}' would be empty; nothing in these runs can be studied.")
+        raise TiltmeterError(f"{study}: the table '{name}' would be empty, because these runs have nothing to study.")
     holes = table.isna()
     if holes.to_numpy().any():
         column = str(holes.any().idxmax())

@@ -1,4 +1,4 @@
-"""How frequent words are: by the `wordfreq` package, by a list of counts, or counted in a text of the user's."""
+"""Word frequencies: from the `wordfreq` package, from a list of counts, or counted in the user's text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".
 
 
 def look_up(words: Iterable[str], listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
-    """Word → frequency (those that are known), and where that is from."""
+    """Word → frequency for the words that are known, and the name of the source."""
     wanted = set(words)
     if listed and corpus:
         raise TiltmeterError("Give a frequency list or a corpus, not both.")
@@ -37,31 +37,31 @@ def _wordfreq(wanted: set[str], language: str) -> dict[str, float]:
             "--frequencies or a text with --corpus."
         ) from None
     try:
-        found = {word: float(word_frequency(word, language)) for word in wanted}
+        frequencies = {word: float(word_frequency(word, language)) for word in wanted}
     except LookupError as error:
         raise TiltmeterError(f"wordfreq has no list for the language '{language}': {error}.") from None
-    return {word: frequency for word, frequency in found.items() if frequency > 0}
+    return {word: frequency for word, frequency in frequencies.items() if frequency > 0}
 
 
 def _listed(path: Path, wanted: set[str]) -> dict[str, float]:
-    """Lines of a word and a number, separated by a tab, a comma, a semicolon or spaces."""
-    found: dict[str, float] = {}
+    """Frequencies from lines of a word and a number, separated by a tab, a comma, a semicolon or spaces."""
+    counts: dict[str, float] = {}
     for line in _lines(path):
         cells = line.replace("\t", " ").replace(",", " ").replace(";", " ").split()
         if len(cells) == 2 and (word := cells[0].lower()) in wanted and (count := _number(cells[1])):
-            found[word] = found.get(word, 0.0) + count
-    if not found:
-        raise TiltmeterError(f"{path} is no frequency list: no line has a word of the benchmark and a number.")
-    return {word: count for word, count in found.items() if count > 0}
+            counts[word] = counts.get(word, 0.0) + count
+    if not counts:
+        raise TiltmeterError(f"{path} is not a frequency list: no line has a word of the benchmark and a number.")
+    return {word: count for word, count in counts.items() if count > 0}
 
 
 def _counted(path: Path, wanted: set[str]) -> dict[str, float]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in _lines(path):
-        found.update(word for word in WORD.findall(line.lower()) if word in wanted)
-    if not found:
+        counts.update(word for word in WORD.findall(line.lower()) if word in wanted)
+    if not counts:
         raise TiltmeterError(f"None of the benchmark's words is in {path}.")
-    return {word: float(count) for word, count in found.items()}
+    return {word: float(count) for word, count in counts.items()}
 
 
 def _lines(path: Path) -> Iterable[str]:

@@ -18,10 +18,10 @@ def gap_figures(gaps: Any, table: Any) -> dict[str, Draw]:
     several = gaps[["benchmark", "gap"]].drop_duplicates()
     drawn: dict[str, Draw] = {}
     for benchmark, gap in several.itertuples(index=False):
-        ours = gaps[(gaps["benchmark"] == benchmark) & (gaps["gap"] == gap)]
+        part = gaps[(gaps["benchmark"] == benchmark) & (gaps["gap"] == gap)]
         suffix = f"-{benchmark}-{gap.replace(' − ', '-')}" if len(several) > 1 else ""
-        drawn[f"mps_gaps{suffix}"] = partial(_draw_gaps, ours, ("mps_gap",))
-        drawn[f"mps_and_mnt_gaps{suffix}"] = partial(_draw_gaps, ours, ("mps_gap", "mnt_gap"))
+        drawn[f"mps_gaps{suffix}"] = partial(_draw_gaps, part, ("mps_gap",))
+        drawn[f"mps_and_mnt_gaps{suffix}"] = partial(_draw_gaps, part, ("mps_gap", "mnt_gap"))
     return drawn
 
 
@@ -32,11 +32,11 @@ def _draw_gaps(gaps: Any, columns: tuple[str, ...]) -> Any:
     figure, axes = figures.canvas(height=0.75 + 0.5 * len(models) * len(columns) ** 0.5)
     axis = axes[0, 0]
     for row, model in enumerate(models):
-        ours = gaps[gaps["model"] == model]
+        of_model = gaps[gaps["model"] == model]
         for number, column in enumerate(columns):
             at = row + figures.beside(number, len(columns), 0.46)
             label = names[column] if row == 0 and len(columns) > 1 else None
-            figures.violin(axis, ours[column], at, number, half=0.4 / len(columns), label=label)
+            figures.violin(axis, of_model[column], at, number, half=0.4 / len(columns), label=label)
     figures.neutral_line(axis, 0.0)
     counts = gaps.groupby("model", sort=False).size()
     figures.name_rows(axis, [f"{figures.short(model, 22)}, n = {counts[model]:,}" for model in models])

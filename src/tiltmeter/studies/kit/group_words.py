@@ -10,9 +10,9 @@ from typing import Any
 from tiltmeter.families.pairs.words import change_of
 
 ADVANTAGED, DISADVANTAGED = "advantaged", "disadvantaged"
-# Words with an everyday sense that has nothing to do with groups; the paper leaves such words out, naming black and white.
+# Words with an everyday meaning that has nothing to do with groups; the paper leaves such words out (black, white).
 AMBIGUOUS = ("black", "white", "brown", "yellow", "red", "dark", "light", "straight")
-# Words that hold a sentence together change along with the group word and say nothing about it. Pronouns stay: they do.
+# Function words change along with the group word but do not name a group. Pronouns do, so they stay.
 FUNCTION_WORDS = frozenset(
     """a an the of in on at by for from with without to into onto over under about after before and or but nor so as than
     that this these those it its they them their theirs there here who whom whose which what when where why how is are was
@@ -33,7 +33,7 @@ class GroupWords:
 
 
 def group_words(items: Any, ambiguous: Sequence[str], least: int) -> GroupWords:
-    """Of the rows about a disadvantaged group, the stereotypical sentence names it; of the others, the other one does."""
+    """Words by group: in rows about a disadvantaged group the stereotypical sentence names it, in others the other one."""
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in items[items["direction"].isin((ADVANTAGED, DISADVANTAGED))].to_dict("records"):
         change = change_of(row["stereo"], row["anti"])
@@ -49,10 +49,10 @@ def group_words(items: Any, ambiguous: Sequence[str], least: int) -> GroupWords:
 def _sorted_out(
     name: str, of_type: dict[str, Counter[str]], ambiguous: Sequence[str], least: int, left_out: list[dict[str, Any]]
 ) -> dict[str, Counter[str]]:
-    """A word of both groups goes where it is in more pairs (a tie: to the disadvantaged, whom the pair is about)."""
+    """Assigns a word of both groups to the one with more pairs (a tie: to the disadvantaged, which the pair is about)."""
     kept: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
     for word in sorted(set(of_type[ADVANTAGED]) | set(of_type[DISADVANTAGED])):
-        side = max((DISADVANTAGED, ADVANTAGED), key=lambda one: of_type[one][word])
+        side = max((DISADVANTAGED, ADVANTAGED), key=lambda group: of_type[group][word])
         pairs = of_type[side][word]
         why = (
             "ambiguous" if word in ambiguous else "function word" if word in FUNCTION_WORDS

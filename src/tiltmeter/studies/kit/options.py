@@ -1,4 +1,4 @@
-"""Options that several studies share: their help for the command line, and what is refused."""
+"""Options that several studies share: their help texts, and checks of their values."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ MeasureNames = Annotated[list[str] | None, "Measure; repeatable. Default: all th
 
 
 def check_settings(seed: int = 0, resamples: int = 1000, confidence: float = 0.95) -> Settings:
-    """Settings that give intervals worth the name."""
+    """The settings; raises an error if they cannot give meaningful intervals."""
     settings = Settings(resamples, confidence, seed)
     settings.check()
     return settings
 
 
 def check_sampling(repeats: int, rates: Sequence[float] | None) -> tuple[float, ...]:
-    """The rates to sample at; refuses those that are none."""
+    """The rates to sample at; raises an error for invalid ones."""
     chosen = tuple(sorted(set(rates or RATES)))
     wrong = [rate for rate in chosen if not 0 < rate < 1]
     if wrong:
-        raise TiltmeterError(f"A rate is a share between 0 and 1, such as 0.3, not {wrong[0]:g}.")
+        raise TiltmeterError(f"A rate must be between 0 and 1, such as 0.3, not {wrong[0]:g}.")
     if repeats < 2:
-        raise TiltmeterError(f"{repeats} repeats show no variation; use 100 or more.")
+        raise TiltmeterError(f"--repeats must be at least 2, not {repeats}; use 100 or more.")
     return chosen
 
 
@@ -53,7 +53,7 @@ def subsamples(stratum: Ints, rate: float, repeats: int, rng: np.random.Generato
 
 
 def draw_within(stratum: Ints, sizes: Ints, repeats: int, rng: np.random.Generator) -> Ints:
-    """repeats × sum(sizes) positions: so many of each stratum, without replacement."""
+    """repeats × sum(sizes) positions: `sizes` items of each stratum, without replacement."""
     parts = []
     for code, size in enumerate(sizes):
         here = np.flatnonzero(stratum == code)

@@ -1,4 +1,4 @@
-"""What robustness says and draws: is one measure's ranking kept more often than another's, and how do values scatter?"""
+"""Sentences and figures of robustness: whose ranking is kept more often, and how much values vary."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PAPER = (("cps", BASE), ("aul", BASE), ("aul", "kls"), ("aul", "jss"))
 
 
 def sentences(table: Any, values: Any, kept: Kept) -> Iterator[str]:
-    """Per benchmark: KLS and JSS against the bias score of the same score, on the same subsamples."""
+    """Sentences per benchmark: KLS and JSS against the bias score by the same scorer, on the same subsamples."""
     for benchmark, rows in table.groupby("benchmark", sort=False):
         best = rows.groupby(["scorer", "measure"], sort=False)["kept"].mean()
         (top_scorer, top), (low_scorer, low) = best.idxmax(), best.idxmin()
         yield (
             f"{benchmark}, {rows['models'].iloc[0]} models, {rows['repeats'].iloc[0]} subsamples at each of "
-            f"{rows['rate'].nunique()} rates: the ranking is kept most often by {top} of {top_scorer} ({best.max():.0f} %), "
-            f"least by {low} of {low_scorer} ({best.min():.0f} %); by chance: {chance(rows['models'].max()):.1f} %."
+            f"{rows['rate'].nunique()} rates: the ranking is kept most often by {top} of {top_scorer} ({best.max():.0f} %) "
+            f"and least often by {low} of {low_scorer} ({best.min():.0f} %); chance is {chance(rows['models'].max()):.1f} %."
         )
         for rival in RIVALS:
             yield from _against(str(benchmark), rival, kept)
@@ -37,11 +37,11 @@ def _against(benchmark: str, rival: str, kept: Kept) -> Iterator[str]:
     shared = [scorer for scorer in scorers if (benchmark, scorer, BASE) in kept]
     if not shared:
         return
-    found = {scorer: gain(kept[benchmark, scorer, rival], kept[benchmark, scorer, BASE]) for scorer in shared}
-    more = [scorer for scorer, (_, low, _) in found.items() if low > 0]
-    less = [scorer for scorer, (_, _, high) in found.items() if high < 0]
-    shown = "aul" if "aul" in found else shared[0]
-    difference, low, high = found[shown]
+    gains = {scorer: gain(kept[benchmark, scorer, rival], kept[benchmark, scorer, BASE]) for scorer in shared}
+    more = [scorer for scorer, (_, low, _) in gains.items() if low > 0]
+    less = [scorer for scorer, (_, _, high) in gains.items() if high < 0]
+    shown = "aul" if "aul" in gains else shared[0]
+    difference, low, high = gains[shown]
     verdict = "more robust" if low > 0 else "less robust" if high < 0 else "neither more nor less robust"
     yield (
         f"{benchmark}, {shown}: compared with {BASE}, {rival} keeps the ranking in {difference:+.1f} % of the subsamples "
@@ -51,7 +51,7 @@ def _against(benchmark: str, rival: str, kept: Kept) -> Iterator[str]:
 
 
 def _drift(benchmark: str, values: Any) -> str:
-    """A measure whose mean moves with n compares benchmarks (or bias types) of different sizes unfairly."""
+    """How far means on subsamples differ from the full value: if they depend on n, sizes cannot be compared fairly."""
     least = values[values["rate"] == values["rate"].min()]
     moved = (least["mean"] - least["full"]).groupby(least["measure"], sort=False).median()
     parts = ", ".join(f"{name} {round(value, 1) + 0.0:+.1f}" for name, value in moved.items())
@@ -73,10 +73,10 @@ def chance(models: int) -> float:
 
 def drawings(table: Any, values: Any) -> dict[str, Callable[[], Any]]:
     """Shares over rates, and for each benchmark the values behind them."""
-    found: dict[str, Callable[[], Any]] = {"robustness": partial(_draw_shares, table)}
+    drawn: dict[str, Callable[[], Any]] = {"robustness": partial(_draw_shares, table)}
     for benchmark in dict.fromkeys(values["benchmark"]):
-        found[f"values-{benchmark}"] = partial(_draw_values, values[values["benchmark"] == benchmark])
-    return found
+        drawn[f"values-{benchmark}"] = partial(_draw_values, values[values["benchmark"] == benchmark])
+    return drawn
 
 
 def _draw_shares(table: Any) -> Any:
@@ -85,9 +85,9 @@ def _draw_shares(table: Any) -> Any:
     for axis, benchmark in zip(axes, benchmarks, strict=True):
         rows = table[table["benchmark"] == benchmark]
         for n, (scorer, measure) in enumerate(_shown(rows)):
-            ours = rows[(rows["scorer"] == scorer) & (rows["measure"] == measure)]
-            axis.plot(100 * ours["rate"], ours["kept"], label=f"{measure}, {scorer}", **figures.look(n))
-            figures.band(axis, 100 * ours["rate"], ours["low"], ours["high"], n)
+            line = rows[(rows["scorer"] == scorer) & (rows["measure"] == measure)]
+            axis.plot(100 * line["rate"], line["kept"], label=f"{measure}, {scorer}", **figures.look(n))
+            figures.band(axis, 100 * line["rate"], line["low"], line["high"], n)
         figures.neutral_line(axis, chance(rows["models"].max()), across=True, label="chance")
         axis.set_ylim(0, 102)
         facts = f"{rows['models'].max()} models, {rows['repeats'].max()} repeats"
@@ -102,7 +102,7 @@ def _draw_shares(table: Any) -> Any:
 
 
 def _shown(rows: Any) -> list[tuple[str, str]]:
-    """The paper's four where they are there, else the first four."""
+    """The paper's four if available, else the first four."""
     there = list(dict.fromkeys(zip(rows["scorer"], rows["measure"], strict=True)))
     return [pair for pair in (*PAPER, ("sss", BASE)) if pair in there] or there[:4]
 
@@ -112,9 +112,9 @@ def _draw_values(rows: Any) -> Any:
     models = list(dict.fromkeys(rows["model"]))
     figure, axes = figures.grid(len(shown), height=1.6, sharex=True)
     for axis, (scorer, measure) in zip(axes, shown, strict=True):
-        ours = rows[(rows["scorer"] == scorer) & (rows["measure"] == measure)]
+        part = rows[(rows["scorer"] == scorer) & (rows["measure"] == measure)]
         for n, model in enumerate(models):
-            _curve(axis, ours[ours["model"] == model], model, n)
+            _curve(axis, part[part["model"] == model], model, n)
         neutral = catalog.find("measures", measure).constant("NEUTRAL")
         if neutral is not None:
             figures.neutral_line(axis, neutral, across=True, label="neutral")

@@ -1,4 +1,4 @@
-"""What a measure notices, by simulation: the scores of each pair are dealt out anew with a given lean, and tested."""
+"""The power of a measure, by simulation: the scores of each pair are reassigned with a given lean, and tested."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.pairs.paired import Floats
 from tiltmeter.stats.resampling import Sample, statistic
 
-# Every one is tried, from neutral on: kls does not grow with the lean alone (a pure shift of the mean leaves it at 50).
+# All are tried, starting from neutral: kls does not always grow with the lean (a pure shift of the mean leaves it at 50).
 LEANS = (0.525, 0.55, 0.575, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the data."""
+    """The wanted power, the level, and how to simulate."""
 
     wanted: float
     alpha: float
@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Deal:
-    """The pairs of one bias type, to be dealt out anew: which sentence gets the higher score."""
+    """The pairs of one bias type, with random numbers that decide which sentence gets the higher score."""
 
     bias_type: str
     sample: Sample
@@ -38,7 +38,7 @@ class Deal:
         return {}
 
     def sides(self, lean: float) -> dict[str, Floats]:
-        """Scores of both sentences in every draw. One set of chances serves all leans and, kept, all measures."""
+        """Scores of both sentences in every draw. All leans and measures share the same random numbers."""
         if lean not in self._dealt:
             stereo, anti = self.sample.columns["stereo"], self.sample.columns["anti"]
             high, low, stereotypical = np.maximum(stereo, anti), np.minimum(stereo, anti), self.chance < lean
@@ -47,7 +47,7 @@ class Deal:
 
 
 def simulated(entry: Entry, deal: Deal, question: Question) -> tuple[float | None, float, float]:
-    """The smallest lean noticed, the power there, and the measure's median there or next to it."""
+    """The smallest lean that is detected, the power there, and the measure's median there (interpolated)."""
 
     def dealt(lean: float) -> Floats:
         return statistic(entry, {**deal.sample.columns, **deal.sides(lean)}, deal.sample.parts)

@@ -1,4 +1,4 @@
-"""Right or wrong, token by token: accuracies with intervals over items, and McNemar's test on paired tokens."""
+"""Accuracy of token predictions: intervals over items, and McNemar's test on paired tokens."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ KEY = ["item", "role", "position"]
 
 @dataclass(frozen=True)
 class Hits:
-    """Right predictions and predictions, per item: tokens of one sentence are not independent, items are."""
+    """Correct predictions and all predictions, per item: items are independent, tokens of one sentence are not."""
 
     right: Floats
     total: Floats
 
     @classmethod
     def of(cls, tokens: Any, items: Any) -> Hits:
-        """Counts per item of a table of tokens, over the items given (none read is 0 of 0)."""
+        """Counts per item from a table of tokens; an item without tokens counts as 0 of 0."""
         grouped = (tokens["rank"] == 1).groupby(tokens["item"])
         right, total = (counts.reindex(items, fill_value=0) for counts in (grouped.sum(), grouped.count()))
         return cls(right.to_numpy(dtype=np.float64), total.to_numpy(dtype=np.float64))
 
     @property
     def accuracy(self) -> float:
-        """Percentage of right predictions."""
+        """Percentage of correct predictions."""
         return float(100 * self.right.sum() / self.total.sum())
 
     def draws(self, index: NDArray[np.int64]) -> Floats:
@@ -45,13 +45,13 @@ def item_draws(n: int, resamples: int, rng: np.random.Generator) -> NDArray[np.i
 
 
 def interval(draws: Floats, confidence: float) -> dict[str, float]:
-    """As columns of a table."""
+    """The percentile interval as columns of a table."""
     low, high = percentile_interval(draws, confidence)
     return {"low": low, "high": high}
 
 
 def accuracy_interval(hits: Hits, draws: Floats, confidence: float) -> dict[str, float]:
-    """From resampled items; all right or all wrong gives no width, so then exact, with an item as one observation."""
+    """The interval from resampled items; if all are right or all are wrong, the exact one with one observation per item."""
     if np.ptp(draws) > 0:
         return interval(draws, confidence)
     n = int((hits.total > 0).sum())
@@ -59,19 +59,19 @@ def accuracy_interval(hits: Hits, draws: Floats, confidence: float) -> dict[str,
     return {"low": low, "high": high}
 
 
-def mcnemar(one: Any, other: Any) -> dict[str, Any] | None:
-    """The 2 × 2 table over the tokens that both read, and the exact test of its disagreements; nothing if none is shared.
+def mcnemar(first: Any, second: Any) -> dict[str, Any] | None:
+    """The 2 × 2 table over the tokens that both read, and the exact test of its disagreements; None if none is shared.
 
     With 5 tokens that only the first gets right and 1 that only the second does, p = 2·(C(6,0) + C(6,1))/2⁶ = 0.21875.
     """
-    both = one[[*KEY, "rank"]].merge(other[[*KEY, "rank"]], on=KEY, suffixes=("_a", "_b"))
+    both = first[[*KEY, "rank"]].merge(second[[*KEY, "rank"]], on=KEY, suffixes=("_a", "_b"))
     if not len(both):
         return None
     return mcnemar_table((both["rank_a"] == 1).to_numpy(), (both["rank_b"] == 1).to_numpy())
 
 
 def mcnemar_table(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> dict[str, Any]:
-    """Counts of right and wrong, paired, with the exact p.
+    """Paired counts of right and wrong predictions, with the exact p.
 
     >>> a, b = np.array([1] * 8 + [0] * 2, bool), np.array([1] * 3 + [0] * 5 + [1] + [0], bool)
     >>> mcnemar_table(a, b)

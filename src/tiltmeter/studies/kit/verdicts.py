@@ -1,4 +1,4 @@
-"""What debiasing did, in a sentence computed from the numbers."""
+"""The effect of debiasing as a sentence, computed from the numbers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tiltmeter.stats.settings import Settings
 from tiltmeter.studies.kit.changes import Draws, Floats, with_interval
 
 NEAR_TOP = 0.5
-"""MNT from which on a word is called near the top: the upper half of the top k."""
+"""The least MNT of a word that is called near the top: the upper half of the top k."""
 
 
 STILL_FOUND = 0.8
-"""Share of the matches that must be left for that: what drops out of the top k has moved, whatever the mean of the rest."""
+"""The least share of matches that must remain for that: words that leave the top k have moved down."""
 
 
 def verdict(
     names: tuple[str, str, str], groups: Sequence[str], sides: tuple[Draws, Draws], moved: Draws, k: int, settings: Settings
 ) -> str:
-    """Did probability fall, and did rank follow? Over the groups' mean change, then group by group.
+    """A sentence on whether probability and rank fell: the groups' mean change, then each group.
 
     `names`: base, model, benchmark. `sides`: values of the base and of the model. `moved`: percent changes.
     """
@@ -28,15 +28,16 @@ def verdict(
     probability, rank = (_mean(moved, measure, groups) for measure in ("mps", "mnt"))
     each = ", ".join(f"{group} {_text(moved['mps', group])} and {_text(moved['mnt', group])}" for group in groups)
     after = float(np.mean([sides[1]["mnt", group][0] for group in groups]))
-    found = [float(np.mean([side["coverage", group][0] for group in groups])) for side in sides]
-    stay = after >= NEAR_TOP and found[1] >= STILL_FOUND * found[0]
-    said = _judged(probability, rank, stay, settings)
+    coverage = [float(np.mean([side["coverage", group][0] for group in groups])) for side in sides]
+    stay = after >= NEAR_TOP and coverage[1] >= STILL_FOUND * coverage[0]
+    judged = _judged(probability, rank, stay, settings)
     where = f"the mean normalised rank is {after:.2f}, about rank {1 + (1 - after) * (k - 1):.0f} of {k}"
-    warning = " What left the top k drops out of both means: see median_rank." if found[1] < found[0] - 0.05 else ""
+    lost = coverage[1] < coverage[0] - 0.05
+    warning = " Terms outside the top k are excluded from both means: see median_rank." if lost else ""
     return (
-        f"{model} after {base} on {benchmark}: {said} ({each}: change of MPS and of MNT in percent). "
-        f"Of the terms found, {where}. A match in the top {k} is left in {found[1]:.0%} of sentences, before {found[0]:.0%}."
-        f"{warning}"
+        f"{model} compared with {base} on {benchmark}: {judged} ({each}: change of MPS and of MNT in percent). "
+        f"For the terms found, {where}. {coverage[1]:.0%} of sentences have a match in the top {k}, "
+        f"before {coverage[0]:.0%}.{warning}"
     )
 
 
@@ -56,7 +57,7 @@ def _judged(probability: Floats, rank: Floats, stay: bool, settings: Settings) -
         return (
             f"probability fell {p_text}, {how}: the words moved down too"
             if followed or not stay
-            else (f"probability fell {p_text}, {how}: too little to tell whether the words moved")
+            else (f"probability fell {p_text}, {how}: too little to say whether the words moved")
         )
     if p["x_low"] > 0:
         return f"probability rose {p_text}, rank changed by {r['x']:+.0f} %"
@@ -64,7 +65,7 @@ def _judged(probability: Floats, rank: Floats, stay: bool, settings: Settings) -
 
 
 def _with_ends(row: dict[str, float]) -> str:
-    """A change without its sign, ends in order.
+    """A change without its sign, with its interval.
 
     >>> _with_ends({"x": -92.0, "x_low": -94.0, "x_high": -90.0})
     '92 % [90, 94]'
