@@ -574,7 +574,7 @@ def test_infinite_logits(bert: Path, pairs: Path) -> None:
     [
         ("tiny-bert-cased", "causal", "needs a causal language model, but tiny-bert-cased is masked"),
         ("tiny-gpt2", "cps", "needs a masked language model, but tiny-gpt2 is causal"),
-        ("tiny-bert-cased", "stereoset_masked", "BLANK of a context, and pairs has none"),
+        ("tiny-bert-cased", "stereoset_masked", "needs a context with a BLANK, and pairs has none"),
         ("tiny-bert-cased", "cqs", "no scorer called 'cqs'"),
     ],
 )

@@ -248,7 +248,7 @@ def test_a_model_without_a_table_of_words_says_so(browser: Any, mixed: Path) -> 
     assert "favours the stereotypical sentence" in legend.text and numbers.is_displayed()
     assert _texts(browser, "#list .token")
     _choose(browser, "model", "1")
-    assert "Words are not coloured" in legend.text and "A run by pll, cps, aul or causal keeps one" in legend.text
+    assert "Words are not coloured" in legend.text and "Runs by pll, cps, aul or causal keep one" in legend.text
     assert not _texts(browser, "#list .token") and _texts(browser, "#list mark") and not numbers.is_displayed()
 
 
