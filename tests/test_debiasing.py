@@ -26,11 +26,11 @@ from tiltmeter.stats.settings import Settings
 SOURCE = EMBEDDED["plumb-mlm"]
 
 
-def changed(folder: Path, scale: float, lowered: float) -> Path:
+def changed(folder: Path, scale: float, lowered: float, groups: tuple[str, ...] = ("male", "female")) -> Path:
     """plumb-mlm with all its logits scaled, and those of its gendered words lowered."""
     model = AutoModelForMaskedLM.from_pretrained(SOURCE, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(SOURCE)
-    words = [word for of in tiltmeter.load_benchmark("plumb-slots").terms.values() for word in of]
+    words = [word for group in groups for word in tiltmeter.load_benchmark("plumb-slots").terms[group]]
     ids = [found[0] for word in words if len(found := tokenizer.encode(word, add_special_tokens=False)) == 1]
     head = model.cls.predictions
     with torch.no_grad():
@@ -52,6 +52,16 @@ def runs() -> tuple[Path, Path]:
     run(["plumb-mlm"], ["plumb-slots"], output=folder / "base", options=options)
     run(models, ["plumb-slots"], output=folder / "after", options=options)
     return folder / "base", folder / "after"
+
+
+@cache
+def lost() -> Path:
+    """A run of two models: one without any female word among its predictions, one without any listed word."""
+    folder = Path(mkdtemp(prefix="tiltmeter-debiasing-"))
+    models = [changed(folder / "gone", 1.0, 500.0, ("female",)), changed(folder / "none", 1.0, 500.0)]
+    options = Options(settings=Settings(100), limit=60, cache=False)
+    run(models, ["plumb-slots"], output=folder / "run", options=options)
+    return folder / "run"
 
 
 @cache
@@ -77,6 +87,31 @@ def test_words_that_left_the_top_are_not_called_near_it() -> None:
     assert (table.loc["lowered", "median_rank"] > 5 * table.loc["plumb-mlm", "median_rank"]).all()
     said = next(sentence for sentence in finding().sentences if sentence.startswith("lowered compared with plumb-mlm"))
     assert "the words moved down too" in said and "median_rank" in said
+
+
+def test_a_group_without_a_match_left_keeps_its_row_and_is_said_first() -> None:
+    found = tiltmeter.study("debiasing", [runs()[0], lost()], resamples=200)
+    table = found.table.set_index(["model", "group"])
+    row = table.loc[("gone", "female")]
+    assert row["coverage"] == 0 and np.isnan(row["mps"]) and np.isnan(row["mnt_change"])
+    assert row["median_rank"] > 1000 and "no term of the top 100 matches by gone" in row["note"]
+    assert table.loc[("gone", "male"), "mps_change"] > 0 and table.loc[("gone", "male"), "note"] == ""
+    said = next(sentence for sentence in found.sentences if sentence.startswith("gone compared with plumb-mlm"))
+    assert "no match in the top 100 is left for female (before: " in said and "For the others, probability rose" in said
+    assert "no group can be compared" in found.sentences[1].lower() and "male (before" in found.sentences[1]
+    assert not found.tables["intervals"]["value"].isna().any()
+    coverage = found.tables["intervals"].query("model == 'gone' and group == 'female' and quantity == 'coverage'").iloc[0]
+    assert coverage["low"] == 0 < coverage["high"] < 0.1
+    for name in found.figures:
+        check_figure(found.draw(name))
+
+
+def test_only_lost_groups_are_drawn_too() -> None:
+    found = tiltmeter.study("debiasing", [lost()], base="gone", resamples=100)
+    assert set(found.figures) == {"mps_and_mnt"} and "neither model has a match for female" in found.sentences[0]
+    check_figure(found.draw("mps_and_mnt"))
+    with pytest.raises(TiltmeterError, match="No sentence has a match by none"):
+        tiltmeter.study("debiasing", [lost()], base="none", resamples=100)
 
 
 def test_percent_changes_are_of_the_table_and_lie_in_their_intervals() -> None:

@@ -136,6 +136,8 @@ def plain_table(frame: pd.DataFrame, title: str, most: int = 40) -> Table:
 
 def cell_text(value: Any) -> str:
     """A cell as text."""
+    if isinstance(value, float) and np.isnan(value):
+        return "missing"
     if isinstance(value, float):
         return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -6,6 +6,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.slots.compare import aligned
 from tiltmeter.families.slots.fills import Fills, best_matches, best_terms, fills_of
@@ -35,7 +37,8 @@ def debiasing(
     """MPS and MNT of each group, their percent change from the base, and what changed: probability, rank, or both (Table 3).
 
     Changes compare the same sentences, and intervals draw the same sentences for both models. `median_rank` is that of
-    each sentence's best term at any rank, so that terms that left the top k are counted too.
+    each sentence's best term at any rank, so that terms that left the top k are counted too. A group without a match keeps
+    its row, with coverage 0.
     """
     settings = check_settings(seed, resamples, confidence)
     if rows < 1:
@@ -74,24 +77,25 @@ def _compared(evidence: Evidence, filled: list[Fills], base: str, settings: Sett
             raise TiltmeterError(f"{fills.model} and {base} share no sentence of {fills.benchmark}.")
         if before.k != after.k or before.among != after.among:
             raise TiltmeterError(f"{fills.model} and {base} were ranked differently on {fills.benchmark} (top k, or kind).")
-        of_group = {group: float(medians[fills.model, fills.benchmark, group]) for group in fills.rank}
+        of_group = {group: float(medians.get((fills.model, fills.benchmark, group), np.nan)) for group in fills.rank}
         new = list(change_rows(before, after, of_group, settings))
         table += [row | ({"seat": seat[fills.model]} if fills.model in seat else {}) for row in new]
-        if fills.model != base and new:
+        if fills.model != base:
             sides = draws_of(before, settings), draws_of(after, settings)
             groups = [row["group"] for row in new]
             sentences.append(
                 verdict((base, fills.model, fills.benchmark), groups, sides, changes(*sides), after.k, settings)
             )
-    if not table:
-        raise TiltmeterError(f"No sentence has a match by {base} and by another model. Try a larger --top-k.")
+    if not any(row["coverage"] for row in table if row["model"] == base):
+        raise TiltmeterError(f"No sentence has a match by {base}, so there is nothing to compare. Try a larger --top-k.")
     frame = pd.DataFrame(table)
+    frame = frame if frame["note"].any() else frame.drop(columns="note")
     frame = frame.drop(columns="seat") if "seat" in frame and frame["seat"].isna().any() else frame
     return frame, sentences or [f"{base} is the only model here, so there is nothing to compare it with."]
 
 
 def _intervals(table: Any) -> Any:
-    """One row per value, with its interval."""
+    """One row per value that is defined, with its interval."""
     import pandas as pd
 
     place = ["benchmark", "model", "group", "n"]
@@ -100,7 +104,7 @@ def _intervals(table: Any) -> Any:
         table[place].assign(quantity=name, value=table[name], low=table[f"{name}_low"], high=table[f"{name}_high"])
         for name in names
     ]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True).dropna(subset="value").reset_index(drop=True)
 
 
 def _seat(evidence: Evidence) -> dict[str, float]:

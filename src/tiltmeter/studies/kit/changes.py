@@ -14,6 +14,7 @@ from tiltmeter.measures.mnt import mnt
 from tiltmeter.measures.mps import mps
 from tiltmeter.stats.resampling import generator, percentile_interval
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import exact_proportion_interval
 
 Floats = NDArray[np.float64]
 Draws = dict[tuple[str, str], Floats]
@@ -38,21 +39,43 @@ def changes(base: Draws, other: Draws) -> Draws:
 
 
 def with_interval(name: str, draws: Floats, settings: Settings) -> dict[str, float]:
-    """Columns with the value and its interval."""
+    """Columns with the value and its interval; NaN where the value is undefined, whatever the resamples are."""
     defined = draws[1:][np.isfinite(draws[1:])]
-    low, high = percentile_interval(defined, settings.confidence) if len(defined) else (draws[0], draws[0])
+    known = bool(len(defined)) and bool(np.isfinite(draws[0]))
+    low, high = percentile_interval(defined, settings.confidence) if known else (draws[0], draws[0])
     return {name: float(draws[0]), f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
+def found(draws: Draws, group: str) -> bool:
+    """Whether any sentence has a match of the group."""
+    return bool(draws["coverage", group][0] > 0)
+
+
 def change_rows(base: Fills, other: Fills, medians: dict[str, float], settings: Settings) -> Iterator[dict[str, Any]]:
-    """One row per group that both models have a match for."""
+    """One row per group. A group without a match keeps its row: coverage 0, and a note that says what is missing."""
     after, before = draws_of(other, settings), draws_of(base, settings)
     moved = changes(before, after)
     for group in other.rank:
-        if not all(np.isfinite(side["mps", group][0]) for side in (after, before)):
-            continue
         row: dict[str, Any] = {"benchmark": other.benchmark, "model": other.model, "group": group, "n": len(other.reason)}
         for measure in ("mps", "mnt"):
             row |= with_interval(measure, after[measure, group], settings)
             row |= with_interval(f"{measure}_change", moved[measure, group], settings)
-        yield row | with_interval("coverage", after["coverage", group], settings) | {"median_rank": medians[group]}
+        row |= _coverage(after["coverage", group], len(other.reason), settings) | {"median_rank": medians[group]}
+        yield row | {"note": _note(group, before, after, base.model, other.model, other.k, medians[group])}
+
+
+def _coverage(draws: Floats, n: int, settings: Settings) -> dict[str, float]:
+    """Coverage with its interval; the exact one where all resamples agree, since no width would claim certainty."""
+    row = with_interval("coverage", draws, settings)
+    if np.ptp(draws) > 0:
+        return row
+    low, high = exact_proportion_interval(round(draws[0] * n), n, settings.confidence)
+    return row | {"coverage_low": low / 100, "coverage_high": high / 100}
+
+
+def _note(group: str, before: Draws, after: Draws, base: str, model: str, k: int, median: float) -> str:
+    """Why values of a row are missing; empty if none is."""
+    sides = {base: before, model: after}
+    lacking = [name for name, draws in sides.items() if not found(draws, group)]
+    notes = [f"no term of the top {k} matches by {' and by '.join(lacking)}"] if lacking else []
+    return "; ".join([*notes, *(["no term is one token"] if np.isnan(median) else [])])

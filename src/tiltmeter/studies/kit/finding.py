@@ -68,12 +68,12 @@ class Finding(Shown):
 
 
 def refuse_gaps(study: str, name: str, table: pd.DataFrame) -> None:
-    """Raises an error for a table with missing values, which readers could overlook."""
+    """Raises an error for a table with missing values, which readers could overlook, unless the row's `note` says why."""
     if not len(table):
         raise TiltmeterError(f"{study}: the table '{name}' would be empty, because these runs have nothing to study.")
-    holes = table.isna()
+    holes = table[table["note"] == ""].isna() if "note" in table else table.isna()
     if holes.to_numpy().any():
         column = str(holes.any().idxmax())
-        row = table[holes[column]].iloc[0]
+        row = table.loc[holes.index[holes[column]][0]]
         where = ", ".join(str(value) for key, value in row.items() if isinstance(value, str) and key != column)
         raise TiltmeterError(f"{study}: '{column}' cannot be computed for {where}: the scores are constant or too few.")

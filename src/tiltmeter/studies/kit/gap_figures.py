@@ -52,7 +52,10 @@ def _draw_gaps(gaps: Any, columns: tuple[str, ...]) -> Any:
 def _draw_measures(table: Any) -> Any:
     """MPS and MNT of each model and group, where no sentence has a match of two groups."""
     figure, axes = figures.canvas(height=0.6 + 0.3 * len(table))
-    rows = [f"{figures.short(row['model'], 20)}, {row['group']}" for _, row in table.iterrows()]
+    rows = [
+        f"{figures.short(row['model'], 20)}, {row['group']}{'' if row['coverage'] else ' (no match)'}"
+        for _, row in table.iterrows()
+    ]
     for number, measure in enumerate(("mps", "mnt")):
         at = np.arange(len(table)) + figures.beside(number, 2)
         spread = [table[measure] - table[f"{measure}_low"], table[f"{measure}_high"] - table[measure]]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tiltmeter.stats.settings import Settings
-from tiltmeter.studies.kit.changes import Draws, Floats, with_interval
+from tiltmeter.studies.kit.changes import Draws, Floats, found, with_interval
 
 NEAR_TOP = 0.5
 """The least MNT of a word that is called near the top: the upper half of the top k."""
@@ -22,9 +22,14 @@ def verdict(
 ) -> str:
     """A sentence on whether probability and rank fell: the groups' mean change, then each group.
 
-    `names`: base, model, benchmark. `sides`: values of the base and of the model. `moved`: percent changes.
+    `names`: base, model, benchmark. `sides`: values of the base and of the model. `moved`: percent changes. Groups without
+    a match on one side come first, since no mean can count them: words that left the top k altogether moved furthest.
     """
     base, model, benchmark = names
+    gone = _unmatched(groups, sides, k)
+    groups = [group for group in groups if all(found(side, group) for side in sides)]
+    if not groups:
+        return f"{model} compared with {base} on {benchmark}: {gone} No group can be compared by MPS and MNT."
     probability, rank = (_mean(moved, measure, groups) for measure in ("mps", "mnt"))
     each = ", ".join(f"{group} {_text(moved['mps', group])} and {_text(moved['mnt', group])}" for group in groups)
     after = float(np.mean([sides[1]["mnt", group][0] for group in groups]))
@@ -35,10 +40,23 @@ def verdict(
     lost = coverage[1] < coverage[0] - 0.05
     warning = " Terms outside the top k are excluded from both means: see median_rank." if lost else ""
     return (
-        f"{model} compared with {base} on {benchmark}: {judged} ({each}: change of MPS and of MNT in percent). "
+        f"{model} compared with {base} on {benchmark}: {gone}{' For the others, ' if gone else ''}"
+        f"{judged} ({each}: change of MPS and of MNT in percent). "
         f"For the terms found, {where}. {coverage[1]:.0%} of sentences have a match in the top {k}, "
         f"before {coverage[0]:.0%}.{warning}"
     )
+
+
+def _unmatched(groups: Sequence[str], sides: tuple[Draws, Draws], k: int) -> str:
+    """What is said of the groups without a match before, after, or both; empty if there is none."""
+    share = {group: [float(side["coverage", group][0]) for side in sides] for group in groups}
+    lost = [f"{group} (before: {old:.0%} of sentences)" for group, (old, new) in share.items() if old and not new]
+    new = [f"{group} (after: {new:.0%} of sentences)" for group, (old, new) in share.items() if new and not old]
+    never = [group for group, (old, new) in share.items() if not old and not new]
+    parts = [f"no match in the top {k} is left for {', '.join(lost)}"] if lost else []
+    parts += [f"only after debiasing is there a match for {', '.join(new)}"] if new else []
+    parts += [f"neither model has a match for {', '.join(never)}"] if never else []
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _mean(draws: Draws, measure: str, groups: Sequence[str]) -> Floats:
