@@ -28,6 +28,8 @@ from safetensors.torch import load_file
 import tiltmeter
 from tiltmeter import TiltmeterError
 from tiltmeter.corpora.sentences import split_sentences
+from tiltmeter.finetune.muon import Muon, orthogonalise
+from tiltmeter.finetune.optimizers import learning_rate, make_optimizers
 from training import curve, encoded, train
 from training.__main__ import main
 from training.architectures import DROPOUTS, body_and_head, make_model
@@ -35,7 +37,6 @@ from training.batches import Batches
 from training.encoded import encode_text
 from training.evaluate import evaluate
 from training.export import export
-from training.optimizers import Muon, learning_rate, make_optimizers, orthogonalise
 from training.recipe import ARCHITECTURES, Recipe, read_recipe
 from training.rows import pack
 from training.text import is_held_out, read_lines

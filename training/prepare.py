@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.checkpoint import refuse_others
 from tiltmeter.storage.files import read_json, write_json
 from training.encoded import Encoded, encode_text
 from training.recipe import MOST_TOKENS, Recipe
@@ -41,14 +42,6 @@ def prepare(folder: Path, text: Sequence[Path], recipe: Recipe, tokenizer: Path 
         write_json(seal, made_from)
     held_out = [line for line in (folder / "held-out.txt").read_bytes().decode().split("\n") if line]
     return Prepared(_load(folder / "tokenizer"), Encoded.load(folder / "encoded.npz"), held_out, made_from)
-
-
-def refuse_others(found: dict[str, Any], wanted: dict[str, Any], place: Path) -> None:
-    """Half a training with one recipe and half with another is neither."""
-    if others := [name for name in wanted if found.get(name) != wanted[name]]:
-        raise TiltmeterError(
-            f"{place} was made with another {' and another '.join(others)}: give another --out, or delete it."
-        )
 
 
 def _make(folder: Path, text: Sequence[Path], recipe: Recipe, given: Path | None, show: Show) -> None:

@@ -12,16 +12,17 @@ from typing import Any
 import torch
 
 from tiltmeter.errors import TiltmeterError
-from training import checkpoint
+from tiltmeter.finetune import checkpoint
+from tiltmeter.finetune.optimizers import learning_rate, make_optimizers, set_rate
+from tiltmeter.finetune.stopping import stopping
 from training.architectures import loss_function, make_model
 from training.batches import Batches
 from training.evaluate import evaluate
-from training.optimizers import learning_rate, make_optimizers
 from training.prepare import Show, prepare
 from training.recipe import Recipe
-from training.stopping import stopping
 
 LOG_EVERY = 50
+PARTS = ("made_from", "step", "steps", "seconds", "model", "optimizers")  # of a checkpoint
 WARM_STEPS, TIMED_STEPS = 10, 50  # a budget in minutes is turned into steps after these
 Advance = Callable[[int, int, float], None]
 LossOf = Callable[[dict[str, torch.Tensor]], torch.Tensor]
@@ -52,7 +53,7 @@ class Trainer:
         self._resume()
 
     def _resume(self) -> None:
-        state = checkpoint.load(self.folder, self.device, self.made_from)
+        state = checkpoint.load(self.folder, self.device, self.made_from, PARTS)
         if state is None:
             return
         self.model.load_state_dict(state["model"])
@@ -96,9 +97,7 @@ class Trainer:
         return torch.compile(loss_of)
 
     def _step(self, loss_of: LossOf) -> torch.Tensor:
-        for optimizer in self.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(self.recipe, self.step, self.steps)
+        set_rate(self.optimizers, learning_rate(self.recipe, self.step, self.steps))
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             loss = loss_of(self.batches(self.step))
         torch.autograd.backward(loss)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -42,7 +43,17 @@ def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
     return loading
 
 
-@_without_collecting
+@dataclass(frozen=True)
+class Parts:
+    """A module and its tokenizer as transformers gives them, and what is known of where they came from."""
+
+    module: Any
+    tokenizer: Any
+    kind: str
+    facts: dict[str, Any]
+    folder: Path
+
+
 def load_model(
     name_or_folder: str | Path,
     *,
@@ -56,6 +67,31 @@ def load_model(
 
     Missing or newly initialised weights are an error: a head that was never trained has no opinion to measure.
     """
+    parts = load_parts(
+        name_or_folder,
+        kind=kind,
+        precision=precision,
+        device=device,
+        revision=revision,
+        trust_remote_code=trust_remote_code,
+    )
+    name = display_name(str(name_or_folder))
+    model = wrap_model(parts.module, parts.tokenizer, name=name, kind=parts.kind, facts=parts.facts)
+    pack_linears(parts.module)
+    return model
+
+
+@_without_collecting
+def load_parts(
+    name_or_folder: str | Path,
+    *,
+    kind: str | None = None,
+    precision: str = "auto",
+    device: str = "auto",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+) -> Parts:
+    """The same, as it is: not yet made ready to be asked, so that it may be trained."""
     if kind not in (None, *KINDS):
         raise TiltmeterError(f"A model's kind is {' or '.join(KINDS)}, not '{kind}'.")
     if precision not in PRECISIONS:
@@ -80,9 +116,7 @@ def load_model(
         "weights_sha256": hash_weights(digests, config),
         "precision": precision,
     }
-    model = wrap_model(module.to(place), tokenizer, name=display_name(name), kind=kind, facts=facts)
-    pack_linears(module)
-    return model
+    return Parts(module.to(place), tokenizer, kind, facts, folder)
 
 
 def wrap_model(

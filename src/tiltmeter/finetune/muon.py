@@ -1,4 +1,4 @@
-"""AdamW for vectors and embeddings, and Muon for the matrices inside the layers."""
+"""Muon: momentum for the matrices inside the layers. Imported where it is used, since it cannot be defined without torch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-
-from training.recipe import Recipe
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
@@ -62,36 +60,3 @@ def orthogonalise(matrices: Tensor, steps: int = 5) -> Tensor:
         x = a * x + (b * gram + c * gram @ gram) @ x
     straight: Tensor = x.mT if tall else x
     return straight
-
-
-def make_optimizers(model: Any, recipe: Recipe) -> list[torch.optim.Optimizer]:
-    """Every parameter in exactly one optimizer; vectors (biases, norms) are not decayed."""
-    matrices = _matrices(model) if recipe.optimizer == "muon" else {}
-    rest = [parameter for name, parameter in model.named_parameters() if name not in matrices]
-    groups = [
-        {"params": [parameter for parameter in rest if parameter.ndim > 1], "weight_decay": recipe.weight_decay},
-        {"params": [parameter for parameter in rest if parameter.ndim < 2], "weight_decay": 0.0},
-    ]
-    fused = next(model.parameters()).is_cuda
-    adam = torch.optim.AdamW(groups, lr=recipe.peak_rate, betas=(0.9, 0.98), eps=1e-8, fused=fused)
-    return [adam, Muon(_by_pieces(matrices), recipe.peak_rate, recipe.weight_decay)] if matrices else [adam]
-
-
-def _matrices(model: Any) -> dict[str, Tensor]:
-    """Those inside the layers, `….layer.3.…` or, in GPT-2, `….h.3.…`: neither embeddings nor the head."""
-    named = model.named_parameters()
-    return {name: one for name, one in named if one.ndim == 2 and (".layer." in name or ".h." in name)}
-
-
-def _by_pieces(matrices: dict[str, Tensor]) -> list[dict[str, Any]]:
-    pieces = {name: 3 if "c_attn" in name else 1 for name in matrices}
-    return [
-        {"params": [matrices[name] for name in pieces if pieces[name] == n], "pieces": n} for n in sorted({*pieces.values()})
-    ]
-
-
-def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
-    """Up linearly during the warm-up, then down linearly to zero."""
-    steps = steps or 100_000  # a budget in minutes is known only after some steps, all of them in the warm-up
-    warm = max(1.0, recipe.warmup * steps)
-    return recipe.peak_rate * min((step + 1) / warm, max(0.0, (steps - step) / max(1.0, steps - warm)))

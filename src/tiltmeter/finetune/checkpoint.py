@@ -3,49 +3,66 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from tiltmeter.errors import TiltmeterError
-from training.prepare import refuse_others
 
-LOG = "log.jsonl"
-PARTS = {"made_from", "step", "steps", "seconds", "model", "optimizers"}
+LOG, CHECKPOINT = "log.jsonl", "checkpoint.pt"
 
 
-def save(folder: Path, state: dict[str, Any]) -> None:
+def save(folder: Path, state: Mapping[str, Any], name: str = CHECKPOINT) -> None:
     """Written whole or not at all: a killed training keeps its last checkpoint."""
-    part = folder / "checkpoint.part"
-    torch.save(state, part)
-    part.replace(folder / "checkpoint.pt")
+    import torch
+
+    part = folder / f"{name}.part"
+    torch.save(dict(state), part)
+    part.replace(folder / name)
 
 
-def load(folder: Path, device: str, made_from: dict[str, Any]) -> dict[str, Any] | None:
+def load(
+    folder: Path, device: str, made_from: Mapping[str, Any], parts: Iterable[str], name: str = CHECKPOINT
+) -> dict[str, Any] | None:
     """The last one, if there is one. The log forgets the steps after it, which will be done again."""
-    path = folder / "checkpoint.pt"
-    state = _read(path, device) if path.is_file() else None
+    path = folder / name
+    state = _read(path, device, {*parts}) if path.is_file() else None
     if state is not None:
         refuse_others(state["made_from"], made_from, path)
     _forget_after(state["step"] if state else 0, folder / LOG)
     return state
 
 
-def _read(path: Path, device: str) -> dict[str, Any]:
+def refuse_others(found: Mapping[str, Any], wanted: Mapping[str, Any], place: Path) -> None:
+    """Half a training with one recipe and half with another is neither."""
+    if others := [name for name in wanted if found.get(name) != wanted[name]]:
+        raise TiltmeterError(
+            f"{place} was made with another {' and another '.join(others)}: give another output folder, or delete it."
+        )
+
+
+def _read(path: Path, device: str, parts: set[str]) -> dict[str, Any]:
+    import torch
+
     try:
         state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-        if state.keys() != PARTS:
+        if state.keys() != parts:
             raise KeyError
     except Exception as error:  # a damaged file fails in many ways
         raise TiltmeterError(f"{path} is damaged ({type(error).__name__}): delete it to begin again.") from None
     return state
 
 
-def log(folder: Path, row: dict[str, Any]) -> None:
-    """One more line."""
+def log(folder: Path, *rows: Mapping[str, Any]) -> None:
+    """One more line for each."""
     with (folder / LOG).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+        file.write("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """Every line."""
+    path = folder / LOG
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
 
 
 def _forget_after(step: int, path: Path) -> None:

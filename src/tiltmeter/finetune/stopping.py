@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,9 @@ def stopping() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked = True
 
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's alone
+        yield lambda: False
+        return
     before = {which: signal.signal(which, remember) for which in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield lambda: asked

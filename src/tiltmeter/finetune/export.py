@@ -1,0 +1,66 @@
+"""A trained model as a folder that transformers and tiltmeter load, with a manifest that says how to make it again."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import Parts
+from tiltmeter.storage.files import file_sha256, write_json
+from tiltmeter.storage.provenance import software
+
+SCHEMA = 1
+"""The layout of manifest.json in a model folder."""
+MANIFEST = "manifest.json"
+
+
+def check_output(output: str | Path) -> Path:
+    """Refuses a folder that exists: a model is never written over."""
+    path = Path(output).expanduser()
+    if path.exists() or path.is_symlink():
+        raise TiltmeterError(f"{path} exists already. Give a new folder (-o), or delete it.")
+    if path.parent.exists() and not path.parent.is_dir():
+        raise TiltmeterError(f"{path.parent} is a file, so {path} cannot be a folder in it.")
+    return path
+
+
+@contextmanager
+def making(output: Path) -> Iterator[Path]:
+    """A folder beside the one wanted, which takes its name when all is well, and is deleted when not."""
+    check_output(output)
+    part = output.with_name(f".{output.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        part.mkdir(parents=True)
+        yield part
+        part.rename(output)
+    except OSError as error:
+        raise TiltmeterError(f"Cannot write {output}: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def save_model(parts: Parts, output: Path, manifest: Mapping[str, Any]) -> Path:
+    """Model, tokenizer and manifest. The weights have the precision that they were trained in."""
+    with making(output) as folder:
+        parts.module.save_pretrained(folder)
+        parts.tokenizer.save_pretrained(folder)
+        dtype = str(next(parts.module.parameters()).dtype).removeprefix("torch.")
+        weights = {path.name: file_sha256(path) for path in sorted(folder.glob("*.safetensors"))}
+        write_json(folder / MANIFEST, {"schema": SCHEMA, **manifest, "dtype": dtype, "weights": weights} | _made_with())
+    return output
+
+
+def parent_facts(parts: Parts) -> dict[str, Any]:
+    """Which model it was made from."""
+    known = {name: parts.facts.get(name) for name in ("name", "revision", "weights_sha256")}
+    return known | {"kind": parts.kind, "architecture": type(parts.module).__name__}
+
+
+def _made_with() -> dict[str, Any]:
+    found = software()
+    return {name: found[name] for name in ("tiltmeter", "versions", "platform")}

@@ -1,0 +1,58 @@
+"""A model that is to be trained: its module, its tokenizer, and whether the method is for models of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.lora import check_lora
+from tiltmeter.finetune.recipe import Recipe
+from tiltmeter.models import Parts, load_parts
+from tiltmeter.models.any import kind_of
+
+
+def load_trainable(
+    name: str | Path, recipe: Recipe, *, method: str, kinds: Collection[str] = ("masked", "causal"), device: str = "auto"
+) -> Parts:
+    """The parent model. Weights are float32; beside LoRA on a GPU they stay as they were saved, since they do not learn."""
+    check_lora(recipe)
+    _check_kind(name, kind_of(name), method, kinds)
+    half = recipe.lora_rank and device_of(device) != "cpu"
+    parts = load_parts(name, precision="auto" if half else "fp32", device=device_of(device))
+    _check_kind(name, parts.kind, method, kinds)
+    return parts
+
+
+def _check_kind(name: str | Path, kind: str | None, method: str, kinds: Collection[str]) -> None:
+    if kind is not None and kind not in kinds:
+        others = {"encoder": "gives sentence vectors only", "static": "is a file of static vectors"}
+        what = others.get(kind, f"is a {kind} one")
+        raise TiltmeterError(f"{method} is for {' and '.join(sorted(kinds))} language models, and {name} {what}.")
+
+
+def device_of(wanted: str) -> str:
+    """`auto` is the GPU where there is one."""
+    import torch
+
+    return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
+
+
+def load_classifier(name: str | Path, labels: int, *, device: str = "auto", seed: int = 0) -> tuple[Any, Any]:
+    """A model's body with a new head that tells labels apart, and its tokenizer."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    from tiltmeter.models.places import folder_of
+
+    folder, gguf = folder_of(str(name), None)
+    if gguf:
+        raise TiltmeterError(f"{name}: a .gguf file cannot be trained; give a Hugging Face folder.")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)  # the head begins at random
+        module = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=labels, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    if module.config.pad_token_id is None:
+        module.config.pad_token_id = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+    return module.to(device_of(device)), tokenizer

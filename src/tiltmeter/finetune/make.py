@@ -1,0 +1,93 @@
+"""From a parent model and a task to a finished folder, and what is left when that fails."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.export import check_output, parent_facts, save_model
+from tiltmeter.finetune.loop import Loop
+from tiltmeter.finetune.lora import merged, with_lora
+from tiltmeter.finetune.outcome import DivergedError, Trained, Watch
+from tiltmeter.finetune.recipe import Recipe
+from tiltmeter.finetune.tasks import Task
+from tiltmeter.models import Parts
+
+LAST_GOOD = "last-good"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What made a model, for its manifest: the method, its options, its data."""
+
+    method: str
+    citation: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Anything that is told and does not decide what is made."""
+
+    def manifest(self, parts: Parts, recipe: Recipe | None = None, trained: Trained | None = None) -> dict[str, Any]:
+        """Everything needed to make it again."""
+        told: dict[str, Any] = {"method": self.method, "citation": self.citation, "parent": parent_facts(parts)}
+        told |= {"data": dict(self.data), "options": dict(self.options)}
+        if recipe is not None:
+            told |= {"seed": recipe.seed, "recipe": recipe.facts()}
+        return told | ({"training": trained.facts()} if trained else {}) | dict(self.more)
+
+    def made_from(self, parts: Parts, recipe: Recipe) -> dict[str, Any]:
+        """What a checkpoint must share to be gone on with."""
+        parent = parts.facts.get("weights_sha256")
+        options = {name: str(value) for name, value in self.options.items()}
+        return {"method": self.method, "model": parent, "text": self.data.get("sha256"), "recipe": recipe.digest()} | {
+            "options": options
+        }
+
+
+def unfinished(output: Path) -> Path:
+    """Where a training is kept until it is finished; the same command goes on from there."""
+    return output.with_name(f"{output.name}.unfinished")
+
+
+def train_and_save(
+    parts: Parts,
+    task: Task,
+    recipe: Recipe,
+    output: Path,
+    made: Made,
+    *,
+    held_out: Task | None = None,
+    watch: Watch | None = None,
+    checkpoint_seconds: float = 60.0,
+) -> Path:
+    """Trains the parent's module on the task and writes the folder; a task holds the module, into which adapters are put."""
+    check_output(output)
+    work = unfinished(output)
+    adapters = with_lora(parts.module, recipe)
+    made_from = made.made_from(parts, recipe)
+    loop = Loop(parts.module, task, recipe, work, held_out, made_from, checkpoint_seconds, made.method)
+    try:
+        trained = loop.run(watch)
+    except DivergedError as error:
+        raise TiltmeterError(f"{error} {_kept(error, parts, adapters, work, made, recipe)}") from None
+    module = merged(parts.module, adapters)
+    save_model(replace(parts, module=module), output, made.manifest(parts, recipe, trained))
+    shutil.rmtree(work, ignore_errors=True)
+    return output
+
+
+def _kept(error: DivergedError, parts: Parts, adapters: Any, work: Path, made: Made, recipe: Recipe) -> str:
+    """The last good checkpoint as a model that can be used, and a sentence that says where it is."""
+    if error.last_good is None:
+        shutil.rmtree(work, ignore_errors=True)
+        return "No checkpoint had been made, so nothing is left behind."
+    place = work / LAST_GOOD
+    shutil.rmtree(place, ignore_errors=True)
+    more = {"unfinished": {"step": error.last_good, "reason": str(error)}}
+    module = merged(parts.module, adapters)
+    save_model(replace(parts, module=module), place, made.manifest(parts, recipe) | more)
+    return f"The model as it was at step {error.last_good}, the last good checkpoint, is in {place}."

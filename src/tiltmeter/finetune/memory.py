@@ -1,0 +1,54 @@
+"""Too little memory: the same step in smaller pieces, until there is nothing left to cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.passing import OutOfMemoryError
+
+CPU_TOKENS, GPU_TOKENS = 4096, 16_384
+"""Tokens in a piece: enough to keep a device busy, and little enough for most."""
+ADVICE = "Train fewer weights (--lora 8), or take a smaller model or a larger machine."
+
+
+def first_budget(wanted: int, device: str) -> int:
+    """Tokens in a piece to begin with."""
+    return wanted or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
+
+
+@contextmanager
+def running_out() -> Iterator[None]:
+    """Tells running out of memory from other faults, whatever the device calls it."""
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise OutOfMemoryError(str(error)) from None
+    except RuntimeError as error:
+        if "can't allocate memory" in str(error) or "not enough memory" in str(error):  # how the CPU allocator puts it
+            raise OutOfMemoryError(str(error)) from None
+        raise
+
+
+@contextmanager
+def no_room_is_the_end(what: str) -> Iterator[None]:
+    """Where smaller pieces are no help."""
+    try:
+        with running_out():
+            yield
+    except OutOfMemoryError:
+        raise TiltmeterError(f"There is too little memory for {what}. {ADVICE}") from None
+
+
+def smaller(budget: int, longest: int) -> int:
+    """Half of the tokens in a piece, with the GPU's memory swept. Refuses where a piece is a single row already."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    if budget < 2 * longest:
+        raise TiltmeterError(f"There is too little memory for one row of {longest} tokens. Give shorter rows. {ADVICE}")
+    return budget // 2

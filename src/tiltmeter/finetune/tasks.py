@@ -1,0 +1,144 @@
+"""What is learned: a task has rows, and gives the loss of some of them. Masked, causal and labelled text are three; a
+method of debiasing writes its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.order import Ints
+from tiltmeter.models.body_and_head import BodyAndHead
+
+if TYPE_CHECKING:
+    import torch
+
+Drawn = Mapping[str, NDArray[Any]]
+IGNORED = -100  # the label that torch's cross-entropy leaves out
+
+
+class Task:
+    """Rows and their loss. Only `lengths` and `loss` must be there."""
+
+    lengths: Ints
+    """How many tokens each row has: rows of like length go together, and decide how many fit."""
+
+    def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
+        """What of a step is random, masks say: arrays whose first axis is that of the rows. Drawn once for a whole step, so
+        that it is the same however the step is cut.
+        """
+        return {}
+
+    def weight(self, rows: Ints, drawn: Drawn) -> float:
+        """What these rows weigh in the mean that `loss` gives: rows, unless it is a mean over something else."""
+        return float(len(rows))
+
+    def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
+        """The mean loss of these rows, with gradients."""
+        raise NotImplementedError
+
+
+class _Text(Task):
+    """Rows of token ids, and a loss at some of their positions. The head is asked nowhere else."""
+
+    def __init__(self, module: Any, rows: Sequence[Sequence[int]], tokenizer: Any, *, causal: bool) -> None:
+        self.rows = [np.asarray(row, dtype=np.int64) for row in rows]
+        self.lengths = np.array([len(row) for row in self.rows], dtype=np.int64)
+        self.parts = BodyAndHead(module.eval(), causal=causal)
+        self.pad = tokenizer.pad_token_id or 0
+
+    def ids(self, rows: Ints) -> Ints:
+        """Padded at the right."""
+        found = np.full((len(rows), int(self.lengths[rows].max())), self.pad, dtype=np.int64)
+        for n, row in enumerate(rows):
+            found[n, : self.lengths[row]] = self.rows[row]
+        return found
+
+    def weight(self, rows: Ints, drawn: Drawn) -> float:
+        """The positions that are asked."""
+        return float((drawn["labels"] != IGNORED).sum())
+
+    def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
+        """Mean cross-entropy over the positions that are asked."""
+        import torch
+
+        lengths = self.lengths[rows]
+        width = int(lengths.max())
+        ids, labels = drawn["ids"][:, :width], drawn["labels"][:, :width]
+        row, column = np.nonzero(labels != IGNORED)
+        sites = self.parts.send_all(row, column, labels[row, column])
+        hidden, _ = self.parts.body(ids, lengths, (sites[0], sites[1]), attention=False)
+        return torch.nn.functional.cross_entropy(self.parts.head(hidden), sites[2])
+
+
+class Masked(_Text):
+    """A share of the tokens is asked: 80 % of them become the mask, 10 % any word, 10 % stay (Devlin et al., 2019).
+
+    Every row has at least one, so that none is read in vain.
+    """
+
+    def __init__(self, module: Any, rows: Sequence[Sequence[int]], tokenizer: Any, *, share: float = 0.15) -> None:
+        super().__init__(module, rows, tokenizer, causal=False)
+        self.share, self.mask = share, tokenizer.mask_token_id
+        self.special = np.array(sorted(tokenizer.all_special_ids))
+        words = np.setdiff1d(np.array(sorted(set(tokenizer.get_vocab().values()))), self.special)
+        self.words = words[words < module.config.vocab_size]
+        if self.mask is None:
+            raise TiltmeterError("The tokenizer has no mask token, so this is no masked language model.")
+
+    def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
+        """Which tokens are asked, and what stands in their place."""
+        ids = self.ids(rows)
+        chance, how = random.random(ids.shape), random.random(ids.shape)
+        other = self.words[random.integers(len(self.words), size=ids.shape)]
+        ordinary = (np.arange(ids.shape[1]) < self.lengths[rows][:, None]) & ~np.isin(ids, self.special)
+        chance[~ordinary] = np.inf
+        asked = (chance < self.share) | (chance == chance.min(1, keepdims=True))
+        asked &= ordinary
+        shown = np.where(how < 0.8, self.mask, np.where(how < 0.9, other, ids))
+        return {"ids": np.where(asked, shown, ids), "labels": np.where(asked, ids, IGNORED)}
+
+
+class Causal(_Text):
+    """Every token but the first is asked, from those before it."""
+
+    def __init__(self, module: Any, rows: Sequence[Sequence[int]], tokenizer: Any) -> None:
+        super().__init__(module, rows, tokenizer, causal=True)
+
+    def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
+        """Nothing is random here."""
+        ids = self.ids(rows)
+        labels = np.full_like(ids, IGNORED)
+        labels[:, :-1] = np.where(np.arange(1, ids.shape[1]) < self.lengths[rows][:, None], ids[:, 1:], IGNORED)
+        return {"ids": ids, "labels": labels}
+
+
+class Labelled(Task):
+    """A text has a label, which a classifier's head gives (a module such as AutoModelForSequenceClassification)."""
+
+    def __init__(self, module: Any, rows: Sequence[Sequence[int]], labels: Sequence[int], tokenizer: Any) -> None:
+        if len(rows) != len(labels):
+            raise TiltmeterError(f"{len(rows)} texts and {len(labels)} labels: there must be one for each.")
+        self.module, self.rows = module, [np.asarray(row, dtype=np.int64) for row in rows]
+        self.lengths = np.array([len(row) for row in self.rows], dtype=np.int64)
+        self.labels, self.pad = np.asarray(labels, dtype=np.int64), tokenizer.pad_token_id or 0
+
+    def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
+        """Mean cross-entropy of the labels."""
+        import torch
+
+        lengths = self.lengths[rows]
+        ids = np.full((len(rows), int(lengths.max())), self.pad, dtype=np.int64)
+        for n, row in enumerate(rows):
+            ids[n, : lengths[n]] = self.rows[row]
+        valid = np.arange(ids.shape[1]) < lengths[:, None]
+        device = next(self.module.parameters()).device
+        given, mask, wanted = (
+            torch.from_numpy(array).to(device) for array in (ids, valid.astype(np.int64), self.labels[rows])
+        )
+        logits = self.module(input_ids=given, attention_mask=mask).logits
+        return torch.nn.functional.cross_entropy(logits.float(), wanted)
