@@ -97,5 +97,6 @@ class Encoder(WeightedModel):
 
 
 def encoder_of(model: LanguageModel) -> Encoder:
-    """The same weights, asked for vectors."""
-    return Encoder(model.name, model.kind, model._module, model.tokens, model.facts)
+    """The same weights, asked for vectors; a wrapper that only changes what the head says has those of its base."""
+    module = getattr(model._module, "unwrapped", model._module)
+    return Encoder(model.name, model.kind, module, model.tokens, model.facts)

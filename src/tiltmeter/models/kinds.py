@@ -46,7 +46,8 @@ def usable_length(module: Any, tokenizer: Any) -> int | None:
     positions = getattr(module.config, "max_position_embeddings", None)
     if positions and positions > 0:
         limits.append(int(positions) - _reserved_positions(module))
-    return min(limits) if limits else None
+    # Positions that a wrapper takes for itself.
+    return min(limits) - int(getattr(module, "extra_positions", 0)) if limits else None
 
 
 def _reserved_positions(module: Any) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, weight_files
+from tiltmeter.models.wrapping import BASE, WRAPPER
 from tiltmeter.storage.packed import is_file, is_folder, is_there, reading, require_file
 
 EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
@@ -30,6 +31,8 @@ def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
             return path, ggufs[0].name
         if ggufs:
             raise TiltmeterError(f"{path} holds {len(ggufs)} .gguf files; name one of them, e.g. {ggufs[0]}.")
+        if (path / WRAPPER).is_file():  # its base alone would be another model
+            raise TiltmeterError(f"{path} is a wrapped model, and this needs a plain one, such as its base, {path / BASE}.")
         raise TiltmeterError(f"{path} has no config.json, so it is not a Hugging Face model folder.")
     if (
         is_there(path)

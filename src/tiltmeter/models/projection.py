@@ -1,0 +1,98 @@
+"""Directions taken out of a model's last hidden state, at every position, before anything reads it.
+
+The head's logits, the encoder's vectors and generated text all go through the same body, so the directions are removed
+where the body ends. They are kept as an orthonormal basis U: h − (h Uᵀ) U is exact where a dense d × d matrix would round.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.body_and_head import BodyAndHead
+
+if TYPE_CHECKING:
+    import torch
+
+BUFFER = "removed_directions"
+KEY = "directions"
+
+
+def project_out(module: Any, directions: NDArray[np.floating[Any]], *, causal: bool) -> Any:
+    """The same module; from now on its body's last hidden state has no part along these orthonormal rows.
+
+    They become a buffer of the body: they move with it between devices and are part of its fingerprint.
+    """
+    import torch
+
+    body = body_of(module, causal=causal)
+    width = _width(body, module)
+    basis = torch.from_numpy(np.array(directions, dtype=np.float32, copy=True))
+    if basis.ndim != 2 or basis.shape[1] != width:
+        raise TiltmeterError(f"The directions are {tuple(basis.shape)}, and the model is {width} wide.")
+    if not torch.allclose(basis @ basis.T, torch.eye(len(basis)), atol=1e-4):
+        raise TiltmeterError("The directions to remove are not orthonormal; the file is damaged.")
+    if hasattr(body, BUFFER):
+        raise TiltmeterError("This model has a projection already; give the model that it was made from.")
+    body.register_buffer(BUFFER, basis.to(next(module.parameters()).device))
+    body.register_forward_hook(_remove)
+    return module
+
+
+def body_of(module: Any, *, causal: bool) -> Any:
+    """The submodule whose last hidden state the head reads."""
+    body = BodyAndHead(module, causal=causal).body_module
+    if body is None:
+        raise TiltmeterError(
+            f"Where the body of {type(module).__name__} ends is not known, so nothing can be put behind it."
+        )
+    return body
+
+
+def _width(body: Any, module: Any) -> int:
+    """Asked of the body itself: a configuration may name the width of something else (OPT's inner layers)."""
+    import torch
+
+    with torch.inference_mode():
+        ids = torch.zeros((1, 2), dtype=torch.int64, device=next(module.parameters()).device)
+        return int(body(input_ids=ids).last_hidden_state.shape[-1])
+
+
+def without(states: torch.Tensor, basis: torch.Tensor) -> torch.Tensor:
+    """States without their parts along an orthonormal basis, in float32 also where they are halves."""
+    wide = states.float()
+    return (wide - (wide @ basis.T) @ basis).to(states.dtype)
+
+
+def _remove(body: Any, _: Any, output: Any) -> Any:
+    """Behind the body. Doing it twice changes nothing, so a head that is asked alone may pass here again."""
+    basis = getattr(body, BUFFER).float()
+    if isinstance(output, tuple):
+        return (without(output[0], basis), *output[1:])
+    last = without(output.last_hidden_state, basis)
+    if getattr(output, "hidden_states", None):
+        output.hidden_states = (*output.hidden_states[:-1], last)
+    output.last_hidden_state = last
+    return output
+
+
+def write_directions(path: Path, directions: NDArray[np.floating[Any]]) -> None:
+    """As float32 in safetensors, which says its own shape and holds no code."""
+    from safetensors.numpy import save_file
+
+    save_file({KEY: np.ascontiguousarray(directions, dtype=np.float32)}, path)
+
+
+def read_directions(path: Path) -> NDArray[np.float32]:
+    """What `write_directions` wrote, or a message that names the file."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return np.asarray(load_file(path)[KEY], dtype=np.float32)
+    except (OSError, KeyError, SafetensorError) as error:
+        raise TiltmeterError(f"Cannot read the directions in {path}: {error}.") from None
