@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import lzma
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import open_packed
+from tiltmeter.storage.lines import read_lines as lines_of
 
 HELD_OUT = 200  # one line in this many
 FEWEST_LINES = 200
@@ -19,7 +18,7 @@ def read_lines(paths: Sequence[Path]) -> Iterator[str]:
     total = 0
     for path in paths:
         kept = 0
-        for line in _lines_of(path):
+        for line in lines_of(path):
             kept += 1
             yield line
         if not kept:
@@ -28,21 +27,6 @@ def read_lines(paths: Sequence[Path]) -> Iterator[str]:
     if total < FEWEST_LINES:
         names = ", ".join(map(str, paths))
         raise TiltmeterError(f"{names}: {total} lines of text; {FEWEST_LINES}, a sentence or paragraph each, are the least.")
-
-
-def _lines_of(path: Path) -> Iterator[str]:
-    number = 0
-    try:
-        with open_packed(path) as file:
-            for number, raw in enumerate(file, 1):
-                if b"\x00" in raw:
-                    raise TiltmeterError(f"{path}, line {number}: a zero byte; this is not a text file.")
-                if line := raw.decode("utf-8").strip():
-                    yield line
-    except UnicodeDecodeError as error:
-        raise TiltmeterError(f"{path} is not UTF-8 text ({error.reason} in line {number}).") from None
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise TiltmeterError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}.") from None
 
 
 def is_held_out(line: str) -> bool:

@@ -1,4 +1,4 @@
-"""Is "her" an object (saw her → saw them) or a possessive (her book → their book)? By the words around it."""
+"""Is "her" an object (saw her → saw them) or a possessive (her book → their book)? By the words around it; "his" too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tiltmeter.builders._words import Words
 
 ENDS = ".,;:!?…)]}”»/-–—&+=|~"
 """What ends a phrase. A quotation mark does when a space follows it, or nothing."""
+MAY_BE_HIS = frozenset(("all", "much", "out", "down", "up", "off", "alone", "around", "ever", "enough"))
 BOTH_WAYS = {"back": "bring_back", "home": "bring_home", "first": "put_first"}
 
 
@@ -18,6 +19,11 @@ def is_object(text: Words, at: int) -> bool:
     following = text.low(at + 1)
     then = text.low(at + 2) if text.joined(at + 1) else ""
     return following in words("follow_object") or _by_both_sides(before, following, then)
+
+
+def stands_alone(text: Words, at: int) -> bool:
+    """Whether the "his" at this place does: the choice is his → theirs, hers."""
+    return phrase_ends(text, at) or text.low(at + 1) in words("follow_object") - MAY_BE_HIS
 
 
 def phrase_ends(text: Words, at: int) -> bool:

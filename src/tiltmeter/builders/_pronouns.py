@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from tiltmeter.builders._her import is_object, phrase_ends
+from tiltmeter.builders._her import is_object, stands_alone
 from tiltmeter.builders._lexicon import words as listed_words
 from tiltmeter.builders._verbs import AUXILIARIES, is_adverb, plural_form
 from tiltmeter.builders._words import Words
@@ -26,7 +26,6 @@ LAX = {"hes": "they're", "shes": "they're", "hed": "they'd"}
 """As they are typed in haste. "shed", "shell" and "hell" are words."""
 REACH = 8
 """How many words behind a verb another of the same subject is looked for."""
-MAY_BE_HIS = frozenset(("all", "much", "out", "down", "up", "off", "alone", "around", "ever", "enough"))
 
 
 def neutralise(text: str) -> str:
@@ -61,7 +60,7 @@ def _change(words: Words, at: int) -> None:
     elif word == "her":
         words.put(at, "them" if is_object(words, at) else "their")
     elif word == "his":
-        words.put(at, "theirs" if _stands_alone(words, at) else "their")
+        words.put(at, "theirs" if stands_alone(words, at) else "their")
 
 
 def _subject(words: Words, at: int) -> None:
@@ -147,8 +146,3 @@ def _agree_further(words: Words, verb: int) -> None:
             form = plural_form(word)
             if form:
                 words.put(ahead, form)
-
-
-def _stands_alone(words: Words, at: int) -> bool:
-    """The choice is his → theirs."""
-    return phrase_ends(words, at) or words.low(at + 1) in listed_words("follow_object") - MAY_BE_HIS

@@ -1,4 +1,4 @@
-"""`tiltmeter build NAME`: benchmarks made on your machine from corpora that cannot be passed on."""
+"""`tiltmeter build NAME`: benchmarks and texts made on your machine from what cannot be passed on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tiltmeter.cli.console import errors, results
 from tiltmeter.cli.options import mapping
 from tiltmeter.errors import TiltmeterError
 
-build_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build a benchmark from labelled corpora.")
+build_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build a benchmark or a text.")
 Source = Annotated[list[Path], typer.Option("--source", help="Labelled corpus (CSV, TSV, JSON, JSONL); repeatable.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="File to write (JSONL), or a folder for sexism.jsonl.")]
 
 
 @build_app.callback()
 def builders() -> None:
-    """Build a benchmark from labelled corpora."""
+    """Build a benchmark from labelled corpora, or a text from a text."""
 
 
 @build_app.command()
@@ -46,6 +46,24 @@ def sexism(
     if dropped:
         _write(dropped, (vars(one) for one in built.dropped))
     errors().print(f"{len(built.sentences):,} sentences: {target}", markup=False, soft_wrap=True)
+
+
+@build_app.command()
+def counterfactual(
+    text: Annotated[Path, typer.Option(help="UTF-8 text, a sentence or paragraph a line; .xz and .gz too.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write, a line each.")],
+    terms: Annotated[
+        list[str] | None, typer.Option(help="gender (default), or a file of aligned terms; repeatable.")
+    ] = None,
+    names: Annotated[str | None, typer.Option(help="Swap first names too: ours, or a file of pairs.")] = None,
+    sides: Annotated[str, typer.Option(help="two: lines and their counterfactuals; one: these alone.")] = "two",
+    neutral: Annotated[bool, typer.Option(help="Keep lines without any such term, too.")] = False,
+) -> None:
+    """Lines with every word of one group turned into its counterpart (Zmigrod et al., 2019; Webster et al., 2020)."""
+    from tiltmeter.builders.counterfactual import write_counterfactuals
+
+    written, kept = write_counterfactuals(text, output, terms, names, sides=sides, neutral=neutral)
+    errors().print(f"{written:,} lines, from {kept:,}: {output}", markup=False, soft_wrap=True)
 
 
 def _write(path: Path, rows: Iterable[dict[str, str]]) -> None:

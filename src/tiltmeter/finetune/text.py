@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.kinds import usable_length
-from tiltmeter.storage.packed import open_packed, reading
+from tiltmeter.storage.lines import read_lines
 
 BATCH = 1000
 BUCKETS = 1_000_000
@@ -38,30 +38,10 @@ class Text:
 def read_text(path: str | Path, most: int | None = None) -> Text:
     """The lines of a plain, .gz or .xz file, a sentence or paragraph each; at most so many, from the first."""
     place = Path(path).expanduser()
-    lines = list(islice(_lines(place), most))
+    lines = list(islice(read_lines(place), most))
     if not lines:
         raise TiltmeterError(f"{place} has no line of text.")
     return Text(str(path), lines)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    number = 0
-    try:
-        with reading(path), open_packed(path) as file:
-            for number, raw in enumerate(file, 1):
-                if b"\x00" in raw:
-                    raise TiltmeterError(f"{path}, line {number}: a zero byte; this is not a text file.")
-                if line := _decoded(raw, path, number).strip():
-                    yield line
-    except IsADirectoryError:
-        raise TiltmeterError(f"{path} is a folder; name a file.") from None
-
-
-def _decoded(raw: bytes, path: Path, number: int) -> str:
-    try:
-        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise TiltmeterError(f"{path} is not UTF-8 text ({error.reason} in line {number}).") from None
 
 
 def is_held_out(line: str, share: float) -> bool:
