@@ -18,6 +18,7 @@ from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
 from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
+from tiltmeter.models.wrapping import wrapper_of
 from tiltmeter.storage.packed import is_there
 
 P = ParamSpec("P")
@@ -97,12 +98,13 @@ def load_parts(
     if precision not in PRECISIONS:
         raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
     name = str(name_or_folder)
-    folder, gguf = folder_of(name, revision)
+    wrapper = wrapper_of(name)
+    folder, gguf = folder_of(str(wrapper.base) if wrapper else name, revision)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if gguf:
         options["gguf_file"] = gguf
     files = [folder / gguf] if gguf else weights_in(folder)
-    digests = digest_files(files)
+    digests = digest_files(files + (wrapper.files if wrapper else []))
     check_card(folder, name, files, digests)
     config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
@@ -110,11 +112,14 @@ def load_parts(
     precision, dtype = _precision(precision, place, config)
     module, about = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
     tokenizer = load_tokenizer(name, folder, **options)
+    if wrapper:
+        module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
     facts = about | {
         "name": name,
         "revision": folder.name if folder.parent.name == "snapshots" else revision,
         "weights_sha256": hash_weights(digests, config),
         "precision": precision,
+        **({"wrapper": {"kind": wrapper.kind} | wrapper.settings} if wrapper else {}),
     }
     return Parts(module.to(place), tokenizer, kind, facts, folder)
 
@@ -150,7 +155,8 @@ def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | N
     path = EMBEDDED.get(str(name), Path(name).expanduser())
     if not (is_there(path) or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1):
         return None
-    folder, gguf = folder_of(str(name), None)
+    wrapper = wrapper_of(path)
+    folder, gguf = folder_of(str(wrapper.base) if wrapper else str(name), None)
     if gguf:
         return "causal"
     weights_in(folder)
