@@ -1,4 +1,5 @@
-"""Finding what exists: families, scorers, measures, benchmarks and studies are files in folders, or entry points of others.
+"""Finding what exists: families, scorers, measures, benchmarks, studies and methods of debiasing are files in folders, or
+entry points of others.
 
 A name is a file name is a function name (a family is a folder, and a module). On the command line hyphens stand for
 underscores. A folder's `kit/` holds what its files share, and a leading underscore means private: neither is listed.
@@ -18,14 +19,14 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 
-KINDS = ("families", "benchmarks", "scorers", "measures", "studies")
-SINGULAR = {"families": "family", "studies": "study"}
+KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias")
+SINGULAR = {"families": "family", "studies": "study", "debias": "method of debiasing"}
 SHARED = "kit"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One scorer, measure, benchmark or study: its function, and the constants that stand beside it in its module."""
+    """One scorer, measure, benchmark, study or method: its function, and the constants beside it in its module."""
 
     name: str
     function: Callable[..., Any]
@@ -74,7 +75,8 @@ def module(kind: str, name: str) -> ModuleType:
     wanted, one = _plain(name), SINGULAR.get(kind, kind[:-1])
     if wanted not in names(kind):
         known = ", ".join(public_name(known) for known in names(kind))
-        raise TiltmeterError(f"There is no {one} called '{name}'. Known {kind}: {known}.")
+        every = {"debias": "methods"}.get(kind, kind)
+        raise TiltmeterError(f"There is no {one} called '{name}'. Known {every}: {known}.")
     points = [point for point in entry_points(group=f"tiltmeter.{kind}") if _plain(point.name) == wanted]
     owners = ["tiltmeter"] * (wanted in _own(kind)) + [package_of(point) for point in points]
     if len(owners) > 1:

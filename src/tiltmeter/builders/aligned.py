@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,11 @@ class Aligned:
     names: bool = False
     pronouns: bool = False
     """Whether her, hers, him and his belong to these groups; first the group of "her", then that of "his"."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the rows, for a manifest."""
+        return hashlib.sha256(json.dumps(self.rows, ensure_ascii=False).encode()).hexdigest()
 
     def column(self, group: int) -> tuple[str, ...]:
         """The words of one group."""

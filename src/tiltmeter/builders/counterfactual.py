@@ -16,19 +16,14 @@ OURS = "ours"
 
 
 def make_swaps(terms: Sequence[str | Path] | None = None, names: str | Path | None = None) -> list[Swap]:
-    """One for each list: `gender`, which is ours and the default, or a file. First names go with gender: `ours`, or a file."""
-    swaps = []
-    for one in terms or [GENDER]:
-        found = gender_terms() if str(one) == GENDER else read_aligned(one)
-        paired = (
-            [first_names() if str(names) == OURS else read_aligned(names, names=True)] if names and found.pronouns else []
-        )
-        swaps.append(Swap((found, *paired)))
-    if names and not any(len(swap.lists) > 1 for swap in swaps):
-        raise TiltmeterError(
-            "First names are swapped along with gender, and none of the lists of terms is about she and he."
-        )
-    return swaps
+    """One for each list: `gender`, which is ours and the default, or a file. First names (`ours`, a file) go with gender."""
+    found = [gender_terms() if str(one) == GENDER else read_aligned(one) for one in terms or [GENDER]]
+    if not names:
+        return [Swap((one,)) for one in found]
+    if not any(one.pronouns for one in found):
+        raise TiltmeterError("First names are swapped along with gender, and none of the lists of terms has she and he.")
+    named = first_names() if str(names) == OURS else read_aligned(names, names=True)
+    return [Swap((one, named) if one.pronouns else (one,)) for one in found]
 
 
 def counterfactuals(

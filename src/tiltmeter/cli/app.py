@@ -13,6 +13,7 @@ from tiltmeter import __version__
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
 from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.debias import DebiasGroup
 from tiltmeter.cli.list import listing
 from tiltmeter.cli.options import (
     By,
@@ -67,6 +68,10 @@ app.add_typer(
     typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None, help="Study which measure to trust."),
     name="study",
 )
+app.add_typer(
+    typer.Typer(cls=DebiasGroup, no_args_is_help=True, rich_markup_mode=None, help="Make a less biased model of a model."),
+    name="debias",
+)
 app.add_typer(build_app, name="build")
 for _name, _group, _what in (
     ("figure", FigureGroup, "Draw a figure of stored runs."),
@@ -78,7 +83,7 @@ app.command()(report)
 
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
-    """List families, scorers, measures, benchmarks, embedded models, views or studies."""
+    """List families, scorers, measures, benchmarks, embedded models, views, studies or methods of debiasing."""
     rows = listing(what.value)
     if as_json:
         results().print_json(json.dumps(rows, ensure_ascii=False))

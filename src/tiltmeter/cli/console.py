@@ -53,9 +53,9 @@ def progress_bar(title: str, total: int) -> Iterator[Advance]:
         task = bars.add_task(title, total=total)
         done = 0.0
 
-        def advance(items: float) -> None:
+        def advance(items: float, note: str = "") -> None:
             nonlocal done
             done += items
-            bars.update(task, completed=min(total, round(done)))
+            bars.update(task, completed=min(total, round(done)), description=f"{title}, {note}" if note else title)
 
         yield advance

@@ -9,7 +9,7 @@ from tiltmeter import catalog
 
 
 def listing(what: str) -> list[dict[str, str]]:
-    """Rows of families, scorers, measures, benchmarks, studies, embedded models or views."""
+    """Rows of families, scorers, measures, benchmarks, studies, methods of debiasing, embedded models or views."""
     if what == "models":
         from tiltmeter.models import EMBEDDED
 
@@ -43,6 +43,13 @@ def _model_row(name: str, card: dict[str, Any]) -> dict[str, str]:
 
 
 def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
+    if what == "debias":
+        text = "" if entry.constant("NEEDS_TEXT") else ", no text needed"
+        return {
+            "name": catalog.public_name(entry.name),
+            "model": " or ".join(entry.constant("KINDS", ())) + text,
+            "what": entry.summary,
+        }
     if what in ("benchmarks", "studies"):
         return {"name": catalog.public_name(entry.name), "what": entry.summary}
     if what == "measures":

@@ -54,6 +54,7 @@ class Listed(StrEnum):
     models = "models"
     views = "views"
     studies = "studies"
+    debias = "debias"
 
 
 def mapping(text: str | None) -> dict[str, str] | None:

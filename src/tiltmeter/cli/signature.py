@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import fields
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -26,11 +26,13 @@ def parameter(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> i
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def study_options(entry: Entry) -> list[inspect.Parameter]:
-    """A study's parameters after the evidence, as options; their help is the text in `Annotated[type, "help"]`."""
+def study_options(entry: Entry, without: Collection[str] = ()) -> list[inspect.Parameter]:
+    """Parameters after the first (evidence, or a model) as options; their help is the text in `Annotated[type, "help"]`."""
     hints = get_type_hints(entry.function, include_extras=True)
     options = []
     for one in list(inspect.signature(entry.function).parameters.values())[1:]:
+        if one.name in without:
+            continue
         hint = hints[one.name]
         plain, *texts = (hint.__origin__, *hint.__metadata__) if hasattr(hint, "__metadata__") else (hint,)
         about = typer.Option(help=" ".join(str(text) for text in texts))

@@ -17,6 +17,7 @@ from tiltmeter.storage.provenance import software
 SCHEMA = 1
 """The layout of manifest.json in a model folder."""
 MANIFEST = "manifest.json"
+GENERATION = "generation_config.json"
 
 
 def check_output(output: str | Path) -> Path:
@@ -49,6 +50,8 @@ def save_model(parts: Parts, output: Path, manifest: Mapping[str, Any]) -> Path:
     with making(output) as folder:
         parts.module.save_pretrained(folder)
         parts.tokenizer.save_pretrained(folder)
+        if not (parts.folder / GENERATION).is_file():
+            (folder / GENERATION).unlink(missing_ok=True)  # settings for writing text, which nobody chose
         dtype = str(next(parts.module.parameters()).dtype).removeprefix("torch.")
         weights = {path.name: file_sha256(path) for path in sorted(folder.glob("*.safetensors"))}
         write_json(folder / MANIFEST, {"schema": SCHEMA, **manifest, "dtype": dtype, "weights": weights} | _made_with())

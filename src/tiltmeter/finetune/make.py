@@ -30,6 +30,8 @@ class Made:
     data: Mapping[str, Any] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
     """Anything that is told and does not decide what is made."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """What the saved configuration says of settings that were different for the training."""
 
     def manifest(self, parts: Parts, recipe: Recipe | None = None, trained: Trained | None = None) -> dict[str, Any]:
         """Everything needed to make it again."""
@@ -74,10 +76,17 @@ def train_and_save(
         trained = loop.run(watch)
     except DivergedError as error:
         raise TiltmeterError(f"{error} {_kept(error, parts, adapters, work, made, recipe)}") from None
-    module = merged(parts.module, adapters)
-    save_model(replace(parts, module=module), output, made.manifest(parts, recipe, trained))
+    save_model(_finished(parts, adapters, made), output, made.manifest(parts, recipe, trained))
     shutil.rmtree(work, ignore_errors=True)
     return output
+
+
+def _finished(parts: Parts, adapters: Any, made: Made) -> Parts:
+    """As it is saved: adapters merged, and with the configuration of before."""
+    module = merged(parts.module, adapters)
+    for name, value in made.config.items():
+        setattr(module.config, name, value)
+    return replace(parts, module=module)
 
 
 def _kept(error: DivergedError, parts: Parts, adapters: Any, work: Path, made: Made, recipe: Recipe) -> str:
@@ -88,6 +97,5 @@ def _kept(error: DivergedError, parts: Parts, adapters: Any, work: Path, made: M
     place = work / LAST_GOOD
     shutil.rmtree(place, ignore_errors=True)
     more = {"unfinished": {"step": error.last_good, "reason": str(error)}}
-    module = merged(parts.module, adapters)
-    save_model(replace(parts, module=module), place, made.manifest(parts, recipe) | more)
+    save_model(_finished(parts, adapters, made), place, made.manifest(parts, recipe) | more)
     return f"The model as it was at step {error.last_good}, the last good checkpoint, is in {place}."

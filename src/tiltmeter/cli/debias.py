@@ -1,0 +1,61 @@
+"""`tiltmeter debias METHOD -m MODEL -o FOLDER`: one command per method, its options read off the method's own signature."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tiltmeter import catalog
+from tiltmeter.cli.console import errors, progress_bar, results
+from tiltmeter.cli.signature import parameter, study_options, with_signature
+
+Model = Annotated[str, typer.Option("-m", "--model", help="Hub id, folder or embedded name.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")]
+NO_OPTIONS = ("output", "watch")
+
+
+class DebiasGroup(TyperGroup):
+    """The methods as subcommands; a method's module is imported when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Every method there is, ours and others'."""
+        return [catalog.public_name(name) for name in catalog.names("debias")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of one method."""
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(cmd_name)(_command(catalog.find("debias", cmd_name)))
+        return typer.main.get_command(single)
+
+
+def _command(entry: catalog.Entry) -> Any:
+    """A function with the common options and those of the method, for typer to read."""
+
+    def command(model: str, output: Path, **options: Any) -> None:
+        from tiltmeter.debias import make
+
+        folder = make(entry.name, model, output=output, watch=progress_bar, **options)
+        _tell(folder, model)
+
+    command.__doc__ = f"{entry.summary}\n\n{inspect.getdoc(entry.function)}\n\n{entry.constant('CITATION')}"
+    common = [parameter("model", Model), parameter("output", Output)]
+    return with_signature(command, [*common, *study_options(entry, NO_OPTIONS)])
+
+
+def _tell(folder: Path, model: str) -> None:
+    """What was made, and what to do with it."""
+    trained = json.loads((folder / "manifest.json").read_text("utf-8")).get("training")
+    if trained and trained["first_loss"] is not None:
+        early = trained["stopped"] == "early"
+        ended = f", stopped early with the weights of step {trained['weights_of_step']}" if early else ""
+        results().print(f"{trained['steps']:,} steps in {trained['seconds']:,.0f} s{ended}", markup=False)
+        results().print(f"loss: {trained['first_loss']:.3f} → {trained['last_loss']:.3f}", markup=False)
+        if len(looks := trained["held_out"]) > 1:
+            results().print(f"held-out loss: {looks[0]['loss']:.3f} → {looks[-1]['loss']:.3f}", markup=False)
+    errors().print(f"Model: {folder}", markup=False, soft_wrap=True)
+    errors().print(f"What it changed: tiltmeter run -m {model} -m {folder}", markup=False, soft_wrap=True)

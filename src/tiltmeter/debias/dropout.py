@@ -1,0 +1,104 @@
+"""Dropout: goes on training with more of it, so that no single correlation is leaned on too much."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from tiltmeter.debias.kit.options import (
+    CheckpointEvery,
+    Device,
+    HeldOut,
+    Length,
+    Lines,
+    Lora,
+    Patience,
+    Rate,
+    Rows,
+    Seed,
+    Steps,
+    TextFile,
+    Warmup,
+)
+from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune import Made, Watch, check_output, load_trainable
+from tiltmeter.models import Parts
+
+CITATION = (
+    "Webster et al. (2020), Measuring and Reducing Gendered Correlations in Pre-trained Models; settings of Meade et al. "
+    "(2022)."
+)
+NEEDS_TEXT = True
+KINDS = ("masked", "causal")
+HIDDEN = ("hidden_dropout_prob", "hidden_dropout", "dropout", "mlp_dropout", "resid_pdrop", "resid_dropout", "embd_pdrop",
+          "embedding_dropout")  # fmt: skip
+ATTENTION = ("attention_probs_dropout_prob", "attention_dropout", "attn_pdrop")
+PUBLISHED = {"bert": (0.20, 0.15), "roberta": (0.20, 0.15), "causal": (0.15, 0.15), "masked": (0.05, 0.05)}
+"""Hidden and attention, by the type of the model, else by its kind (bias-bench: GPT-2 0.15, ALBERT 0.05)."""
+
+
+def dropout(
+    model: str | Path,
+    *,
+    output: Path,
+    text: TextFile = None,
+    hidden: Annotated[float | None, "Dropout of hidden states. Default: 0.20 (BERT, RoBERTa), 0.15 (causal), 0.05."] = None,
+    attention: Annotated[float | None, "Dropout of attention. Default: 0.15 (BERT, RoBERTa, causal), 0.05."] = None,
+    lines: Lines = None,
+    steps: Steps = None,
+    rows: Rows = None,
+    length: Length = None,
+    rate: Rate = 5e-5,
+    warmup: Warmup = 0.0,
+    held_out: HeldOut = 0.05,
+    patience: Patience = 0,
+    lora: Lora = 0,
+    seed: Seed = 0,
+    device: Device = "auto",
+    checkpoint_every: CheckpointEvery = 60.0,
+    watch: Watch | None = None,
+) -> Path:
+    """Continued pre-training with raised dropout; the configuration that is saved has the dropout of before.
+
+    Published: 2,000 steps of 512 rows of 512 tokens, rate 5e-5 (Meade et al., 2022); so it is on a GPU with --text.
+    """
+    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every)
+    settled = plan.settled(text)
+    folder, read = check_output(output), text_of(text, lines)
+    parts = load_trainable(model, settled[0], method="dropout", kinds=KINDS, device=device)
+    shares = shares_of(parts, hidden, attention)
+    before = {name: getattr(parts.module.config, name) for name in shares}
+    raised = with_dropout(parts, shares)
+    options = {"dropout": shares, "length": settled[1], "held_out": held_out}
+    made = Made("dropout", CITATION, options, read.facts(), config=before)
+    return continue_pretraining(raised, read, plan, settled, folder, made, watch=watch)
+
+
+def shares_of(parts: Parts, hidden: float | None = None, attention: float | None = None) -> dict[str, float]:
+    """The settings of this model's configuration that are about dropout, and what they become."""
+    config = parts.module.config
+    published = PUBLISHED.get(config.model_type, PUBLISHED[parts.kind])
+    wanted = [given if given is not None else usual for given, usual in zip((hidden, attention), published, strict=True)]
+    if wrong := [share for share in wanted if not 0 <= share < 1]:
+        raise TiltmeterError(f"Dropout is a share from 0 to below 1, not {wrong[0]:g}.")
+    names = ((HIDDEN, wanted[0]), (ATTENTION, wanted[1]))
+    shares = {name: share for some, share in names for name in some if isinstance(getattr(config, name, None), float | int)}
+    if not shares:
+        raise TiltmeterError(f"{parts.facts['name']} ({config.model_type}) has no dropout that could be raised.")
+    return shares
+
+
+def with_dropout(parts: Parts, shares: Mapping[str, float]) -> Parts:
+    """The same weights in a module that was built with other shares: layers read them when they are made."""
+    config: Any = copy.deepcopy(parts.module.config)
+    for name, share in shares.items():
+        setattr(config, name, share)
+    first = next(parts.module.parameters())
+    module = type(parts.module)._from_config(config, dtype=first.dtype)
+    module.load_state_dict(parts.module.state_dict())
+    module.tie_weights()
+    return replace(parts, module=module.to(first.device))

@@ -1,0 +1,20 @@
+"""Options that several methods share: their help for the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+TextFile = Annotated[Path | None, "UTF-8 text, a sentence or paragraph a line; .xz, .gz too. Default: a small one of ours."]
+Lines = Annotated[int | None, "Only the first N lines of the text."]
+Steps = Annotated[int | None, "Steps of the optimizer. Default: as published on a GPU with --text; fewer otherwise."]
+Rows = Annotated[int | None, "Rows that one step sees. Default: as for --steps."]
+Length = Annotated[int | None, "Most tokens in a row; a longer line becomes several. Default: as for --steps."]
+Rate = Annotated[float, "The highest learning rate."]
+Warmup = Annotated[float, "Share of the steps in which the rate rises; then it falls to zero."]
+HeldOut = Annotated[float, "Share of the lines that are not learned from and only looked at."]
+Patience = Annotated[int, "End after so many looks at the held-out lines without a lower loss; 0: never."]
+Lora = Annotated[int, "Rank of LoRA's adapters (needs peft); 0: all weights learn."]
+Seed = Annotated[int, "Seed of order, masks and dropout."]
+Device = Annotated[str, "auto, cpu, cuda, cuda:1 …"]
+CheckpointEvery = Annotated[float, "Seconds between checkpoints, from which the same command goes on."]

@@ -1,0 +1,109 @@
+"""Continued pre-training: a masked or causal model goes on learning from lines of text, as its own objective has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune import Causal, Made, Masked, Recipe, Task, Text, Watch, encode, read_text, split, train_and_save
+from tiltmeter.finetune.loading import device_of
+from tiltmeter.models import Parts
+
+PUBLISHED = {"steps": 2000, "rows": 512, "length": 512}
+"""bias-bench (Meade et al., 2022): 32 rows × 16 pieces, on a tenth of Wikipedia."""
+SMALL = {"steps": 100, "rows": 32, "length": 128}
+"""For a CPU, or for the embedded text: minutes on two cores."""
+LOOKS = 20
+"""How often the held-out lines are looked at, where patience asks for it."""
+OURS = "plain_text.txt"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A budget and what goes with it. What is None is as published, or small (`Plan.settled`)."""
+
+    steps: int | None
+    rows: int | None
+    length: int | None
+    rate: float
+    warmup: float
+    held_out: float
+    patience: int
+    lora: int
+    seed: int
+    device: str
+    checkpoint_every: float
+
+    def settled(self, text: Path | None) -> tuple[Recipe, int]:
+        """The recipe, and the longest row: as published with a GPU and a text of one's own."""
+        large = text is not None and device_of(self.device) != "cpu"
+        given = {"steps": self.steps, "rows": self.rows, "length": self.length}
+        budget = (PUBLISHED if large else SMALL) | {name: value for name, value in given.items() if value is not None}
+        if budget["steps"] < 1 or budget["length"] < 1:
+            raise TiltmeterError("Steps and length are numbers from 1 on.")
+        every = max(1, budget["steps"] // LOOKS) if self.patience else 0
+        recipe = Recipe(
+            steps=budget["steps"],
+            rows=budget["rows"],
+            peak_rate=self.rate,
+            warmup=self.warmup,
+            seed=self.seed,
+            evaluate_every=every,
+            patience=self.patience,
+            lora_rank=self.lora,
+        )
+        return recipe, budget["length"]
+
+
+def text_of(path: Path | None, lines: int | None = None) -> Text:
+    """The user's text, or our own."""
+    if path is not None:
+        return read_text(path, lines)
+    found = (files("tiltmeter.debias") / "data" / OURS).read_text("utf-8").splitlines()
+    return Text(f"embedded: {OURS}", found[:lines])
+
+
+def continue_pretraining(
+    parts: Parts,
+    text: Text,
+    plan: Plan,
+    settled: tuple[Recipe, int],
+    output: Path,
+    made: Made,
+    *,
+    change: Callable[[Sequence[str]], Sequence[str]] = lambda lines: lines,
+    watch: Watch | None = None,
+) -> Path:
+    """Trains on the lines as `change` makes them, after some are held out, so that a line and its copies stay together."""
+    recipe, length = settled
+    learned, held = split(text.lines, plan.held_out)
+    if recipe.patience and not held:
+        raise TiltmeterError(f"No line of {text.source} is held out, so there is nothing to be patient for (--held-out).")
+    task = make_task(parts, change(learned), length)
+    if not len(task.lengths):
+        raise TiltmeterError(f"{text.source}: there is no line to learn from.")
+    looked = make_task(parts, change(held), length) if held else None
+    held_out = looked if looked is not None and len(looked.lengths) else None
+    return train_and_save(
+        parts,
+        task,
+        recipe,
+        output,
+        made,
+        held_out=held_out,
+        watch=watch,
+        checkpoint_seconds=plan.checkpoint_every,
+    )
+
+
+def make_task(parts: Parts, lines: Sequence[str], length: int) -> Task:
+    """The objective that the model was trained with."""
+    causal = parts.kind == "causal"
+    rows: list[list[int]] = encode(lines, parts.module, parts.tokenizer, causal=causal, length=length)
+    make: Any = Causal if causal else Masked
+    task: Task = make(parts.module, rows, parts.tokenizer)
+    return task
