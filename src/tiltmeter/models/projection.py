@@ -53,6 +53,31 @@ def body_of(module: Any, *, causal: bool) -> Any:
     return body
 
 
+def fold(module: Any, directions: NDArray[np.floating[Any]], *, causal: bool) -> bool:
+    """Writes the removal into the weights of a body that ends in a linear map (OPT's `project_out`); whether it could.
+
+    Most bodies end in a normalisation with a weight for each dimension, and no such weights take out a direction. For a head
+    alone its first layer would do, but then the body's vectors would still hold what the head no longer sees.
+    """
+    import torch
+
+    body = body_of(module, causal=causal)
+    last = getattr(body, "project_out", None)
+    if not isinstance(last, torch.nn.Linear) or last.bias is not None:
+        return False
+    ids = torch.arange(5, 11, device=last.weight.device)[None] % int(module.config.vocab_size)
+    basis = torch.from_numpy(np.array(directions, dtype=np.float32)).to(last.weight.device)
+    before = last.weight.detach().clone()
+    with torch.no_grad():
+        wanted = without(body(input_ids=ids).last_hidden_state, basis)
+        last.weight.copy_(before - basis.T @ (basis @ before))
+        found = body(input_ids=ids).last_hidden_state
+        same = bool(torch.allclose(found, wanted, rtol=1e-4, atol=1e-5))
+        if not same:
+            last.weight.copy_(before)
+    return same
+
+
 def _width(body: Any, module: Any) -> int:
     """Asked of the body itself: a configuration may name the width of something else (OPT's inner layers)."""
     import torch

@@ -1,0 +1,136 @@
+"""INLP: what linear classifiers need to tell the groups apart is taken out of the last hidden state, until they cannot."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.builders.counterfactual import make_swaps
+from tiltmeter.debias.kit.grouped import by_group, terms_facts
+from tiltmeter.debias.kit.options import Device, Lines, TextFile
+from tiltmeter.debias.kit.pretraining import text_of
+from tiltmeter.debias.kit.vectors import Rows, check_count, orthonormal, sentence_vectors, usable, without
+from tiltmeter.debias.kit.wrapped import load_base, save_projected
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.export import check_output
+from tiltmeter.finetune.make import Made
+
+CITATION = (
+    "Ravfogel, Elazar, Gonen, Twiton and Goldberg (2020), Null It Out: Guarding Protected Attributes by Iterative Nullspace "
+    "Projection, ACL"
+)
+NEEDS_TEXT = True
+KINDS = ("masked", "causal")
+FEWEST = 20
+HELD_OUT = 0.2
+Labels = NDArray[np.int64]
+
+
+def inlp(
+    model: str | Path,
+    *,
+    output: Path,
+    text: TextFile = None,
+    terms: Annotated[str, "gender, or a file of aligned terms with one column per group."] = "gender",
+    iterations: Annotated[int, "Classifiers at most; published: 80, for GPT-2 10."] = 80,
+    neutral: Annotated[bool, "A class of sentences that name no group, as published."] = True,
+    until_chance: Annotated[bool, "End when a classifier no longer beats chance on held-out sentences."] = True,
+    sentences: Annotated[int, "Sentences per class at most."] = 10_000,
+    lines: Lines = None,
+    seed: Annotated[int, "Seed of the draw of sentences."] = 0,
+    device: Device = "auto",
+) -> Path:
+    """Trains a linear classifier of mean-pooled sentence vectors, projects its weights away, and trains the next.
+
+    A classifier of three classes takes up to three directions, so a narrow model is soon empty: the manifest says how many
+    classifiers there were, what each could tell, and how many directions were taken from how many.
+    """
+    check_output(Path(output))
+    if iterations < 1:
+        raise TiltmeterError(f"INLP needs at least one iteration, not {iterations}.")
+    parts = load_base(model, "INLP", KINDS, device)
+    read = text_of(text, lines)
+    (swap,) = make_swaps([terms])
+    groups = swap.lists[0]
+    classes = by_group(read.lines, groups, sentences, seed)[: None if neutral else -1]
+    names = [*groups.groups, "no group"][: len(classes)]
+    for name, some in zip(names, classes, strict=True):
+        check_count(len(some), FEWEST, f"sentences that name {name}", read.source)
+    rows, labels = labelled([sentence_vectors(parts, some) for some in classes], seed)
+    removed = remove(rows, labels, iterations, until_chance=until_chance)
+    options: dict[str, Any] = {
+        "terms": terms_facts(swap),
+        "iterations": iterations,
+        "neutral": neutral,
+        "until_chance": until_chance,
+    }
+    options |= {"sentences": sentences, "seed": seed}
+    found = {"classes": names, "sentences_per_class": len(labels) // len(names)} | removed.facts()
+    made = Made("inlp", CITATION, options, read.facts(), more={"found": found})
+    return save_projected(parts, Path(output), removed.directions, made)
+
+
+@dataclass
+class Removed:
+    """The directions, and what each classifier could tell: of the sentences it learned from, and of others."""
+
+    directions: Rows
+    learned: list[float] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
+
+    def facts(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "iterations": len(self.learned),
+            "directions": len(self.directions),
+            "width": self.directions.shape[1],
+            "accuracy": [round(one, 4) for one in self.learned],
+            "accuracy_held_out": [round(one, 4) for one in self.held_out],
+        }
+
+
+def labelled(classes: Sequence[Rows], seed: int) -> tuple[Rows, Labels]:
+    """As many of each class, mixed, so that chance is one in so many classes."""
+    whole = [rows[usable(rows)] for rows in classes]
+    n = min(map(len, whole))
+    rows, labels = np.concatenate([some[:n] for some in whole]), np.repeat(np.arange(len(whole)), n)
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return rows[order], labels[order]
+
+
+def remove(rows: Rows, labels: Labels, iterations: int, *, until_chance: bool = True) -> Removed:
+    """Classifier after classifier. The last one, which showed that there is nothing left, takes nothing with it."""
+    cut = len(rows) - max(1, int(HELD_OUT * len(rows)))
+    chance, n_held = 1 / len(np.unique(labels)), len(rows) - cut
+    at_chance = chance + 1.645 * np.sqrt(chance * (1 - chance) / n_held)  # a one-sided test at 5 %
+    removed = Removed(np.zeros((0, rows.shape[1])))
+    for _ in range(iterations):
+        left = without(rows, removed.directions)
+        classifier = fitted(left[:cut], labels[:cut])
+        removed.learned.append(float(classifier.score(left[:cut], labels[:cut])))
+        removed.held_out.append(float(classifier.score(left[cut:], labels[cut:])))
+        if until_chance and removed.held_out[-1] <= at_chance:
+            break
+        removed.directions = orthonormal(np.concatenate([removed.directions, classifier.coef_]))
+        if len(removed.directions) >= rows.shape[1]:
+            raise TiltmeterError(
+                f"After {len(removed.learned)} classifiers nothing is left of {rows.shape[1]} dimensions; take fewer "
+                "(--iterations), or more text."
+            )
+    return removed
+
+
+def fitted(rows: Rows, labels: Labels) -> Any:
+    """A support-vector classifier without intercept, as published."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a direction that is nearly the best will do
+        return LinearSVC(fit_intercept=False, dual=False, random_state=0, max_iter=5000).fit(rows, labels)

@@ -1,0 +1,48 @@
+"""Self-Debias: words that a description of the bias invites are made less likely, while the model decodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from tiltmeter.debias.kit.options import Device
+from tiltmeter.debias.kit.wrapped import load_base, save_wrapped
+from tiltmeter.finetune.export import check_output
+from tiltmeter.finetune.make import Made
+
+CITATION = (
+    "Schick, Udupa and Schütze (2021), Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based Bias in NLP, "
+    "TACL 9"
+)
+NEEDS_TEXT = False
+KINDS = ("masked", "causal")
+
+
+def self_debias(
+    model: str | Path,
+    *,
+    output: Path,
+    bias: Annotated[list[str] | None, "What people are discriminated against for; repeatable. Default: gender."] = None,
+    template: Annotated[str | None, "The sentence put in front, with {} for the bias."] = None,
+    decay: Annotated[float, "λ: how fast words lose with what the description adds to their probability."] = 50.0,
+    epsilon: Annotated[float, "ε: the least share of its probability that a word keeps."] = 0.01,
+    device: Device = "auto",
+) -> Path:
+    """p(w) · max(exp(−λ · max(0, p_biased(w) − p(w))), ε), renormalised, with p_biased from the text behind a description.
+
+    Nothing is trained and no text is needed. The vectors of the model's body stay what they were: SEAT and CEAT, which read
+    nothing else, see no change. Every question costs one more pass for each bias.
+    """
+    from tiltmeter.models.self_debiasing import TEMPLATE, SelfDebiasing
+
+    check_output(Path(output))
+    parts = load_base(model, "Self-Debias", KINDS, device)
+    settings: dict[str, Any] = {
+        "descriptions": list(bias or ["gender"]),
+        "template": template or TEMPLATE,
+        "decay": decay,
+        "epsilon": epsilon,
+    }
+    SelfDebiasing(parts.module.eval(), parts.tokenizer, causal=parts.kind == "causal", **settings)  # or says what is wrong
+    made = Made("self_debias", CITATION, options=settings)
+    return save_wrapped(parts.folder, Path(output), "self_debias", made.manifest(parts), settings=settings)

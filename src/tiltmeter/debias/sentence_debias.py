@@ -1,0 +1,74 @@
+"""SentenceDebias: the direction in which sentences of two groups differ is taken out of the model's last hidden state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from tiltmeter.builders.counterfactual import make_swaps
+from tiltmeter.debias.kit.grouped import terms_facts, variants
+from tiltmeter.debias.kit.options import Device, Lines, TextFile
+from tiltmeter.debias.kit.pretraining import text_of
+from tiltmeter.debias.kit.vectors import Rows, check_count, sentence_vectors, unit, usable
+from tiltmeter.debias.kit.wrapped import load_base, save_projected
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.export import check_output
+from tiltmeter.finetune.make import Made
+
+CITATION = "Liang, Li, Zheng, Lim, Salakhutdinov and Morency (2020), Towards Debiasing Sentence Representations, ACL"
+NEEDS_TEXT = True
+KINDS = ("masked", "causal")
+
+
+def sentence_debias(
+    model: str | Path,
+    *,
+    output: Path,
+    text: TextFile = None,
+    terms: Annotated[str, "gender, or a file of aligned terms with one column per group."] = "gender",
+    components: Annotated[int, "Principal components to take out."] = 1,
+    sentences: Annotated[int, "Sentences to use at most."] = 10_000,
+    lines: Lines = None,
+    seed: Annotated[int, "Seed of the draw of sentences."] = 0,
+    device: Device = "auto",
+) -> Path:
+    """Takes the first principal component of pair-centred sentence vectors out of every position, before anything reads it.
+
+    Every sentence that names a group is written for the other group, too. The vectors of both (mean over positions, length
+    1) minus their mean hold nothing but the difference. What is learned is one direction; no weight changes.
+    """
+    check_output(Path(output))
+    parts = load_base(model, "SentenceDebias", KINDS, device)
+    read = text_of(text, lines)
+    (swap,) = make_swaps([terms])
+    pairs = variants(read.lines, swap, sentences, seed)
+    check_count(len(pairs), components + 1, f"sentences with a term of {' or '.join(swap.lists[0].groups)}", read.source)
+    every = sentence_vectors(parts, [one for some in pairs for one in some])
+    centred = pair_centred(every.reshape(len(pairs), swap.ways + 1, -1))
+    directions, share = principal(centred, components)
+    options = {"terms": terms_facts(swap), "components": components, "sentences": sentences, "seed": seed}
+    found = {"pairs": len(centred) // (swap.ways + 1), "share_of_variance": [round(float(one), 6) for one in share]}
+    made = Made("sentence_debias", CITATION, options, read.facts(), more={"found": found})
+    return save_projected(parts, Path(output), directions, made)
+
+
+def pair_centred(vectors: Rows) -> Rows:
+    """Pairs × variants × width to rows: of length 1, minus the mean of their pair. Pairs with a gap are left out."""
+    whole = unit(vectors[usable(vectors).all(1)])
+    if not len(whole):
+        raise TiltmeterError("All sentences are longer than the model can take.")
+    return np.asarray((whole - whole.mean(1, keepdims=True)).reshape(-1, vectors.shape[2]))
+
+
+def principal(centred: Rows, n: int) -> tuple[Rows, Rows]:
+    """The first directions, and the share of the variance that lies along each."""
+    if not 1 <= n < centred.shape[1]:
+        raise TiltmeterError(
+            f"Between 1 and {centred.shape[1] - 1} components can be taken out of {centred.shape[1]}, not {n}."
+        )
+    _, lengths, directions = np.linalg.svd(centred, full_matrices=False)
+    if len(lengths) < n or lengths[n - 1] <= 1e-9 * lengths[0] or not lengths[0]:
+        raise TiltmeterError("The sentences of the groups do not differ in so many directions; give more text (--text).")
+    return directions[:n], (lengths**2 / (lengths**2).sum())[:n]
