@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.checkpoint import log
 from tiltmeter.models import Parts
 from tiltmeter.storage.files import file_sha256, write_json
 from tiltmeter.storage.provenance import software
@@ -45,13 +46,15 @@ def making(output: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def save_model(parts: Parts, output: Path, manifest: Mapping[str, Any]) -> Path:
-    """Model, tokenizer and manifest. The weights have the precision that they were trained in."""
+def save_model(parts: Parts, output: Path, manifest: Mapping[str, Any], curve: Sequence[Mapping[str, Any]] = ()) -> Path:
+    """Model, tokenizer and manifest, and the loss of each step. The weights have the precision that they were trained in."""
     with making(output) as folder:
         parts.module.save_pretrained(folder)
         parts.tokenizer.save_pretrained(folder)
         if not (parts.folder / GENERATION).is_file():
             (folder / GENERATION).unlink(missing_ok=True)  # settings for writing text, which nobody chose
+        if curve:
+            log(folder, *curve)
         dtype = str(next(parts.module.parameters()).dtype).removeprefix("torch.")
         weights = {path.name: file_sha256(path) for path in sorted(folder.glob("*.safetensors"))}
         write_json(folder / MANIFEST, {"schema": SCHEMA, **manifest, "dtype": dtype, "weights": weights} | _made_with())

@@ -120,7 +120,10 @@ class Loop:
 
     def _look(self) -> None:
         if self.held_out is not None and self.best.due(self.step):
-            self.best.look(self.step, self.computed.mean_loss(self.held_out))
+            loss = self.computed.mean_loss(self.held_out)
+            if not math.isfinite(loss):
+                raise DivergedError(self.step, self._last_good())
+            self.best.look(self.step, loss)
 
     def _save(self) -> None:
         if self.work is None:

@@ -76,7 +76,7 @@ def train_and_save(
         trained = loop.run(watch)
     except DivergedError as error:
         raise TiltmeterError(f"{error} {_kept(error, parts, adapters, work, made, recipe)}") from None
-    save_model(_finished(parts, adapters, made), output, made.manifest(parts, recipe, trained))
+    save_model(_finished(parts, adapters, made), output, made.manifest(parts, recipe, trained), trained.curve)
     shutil.rmtree(work, ignore_errors=True)
     return output
 

@@ -43,12 +43,12 @@ def no_room_is_the_end(what: str) -> Iterator[None]:
         raise TiltmeterError(f"There is too little memory for {what}. {ADVICE}") from None
 
 
-def smaller(budget: int, longest: int) -> int:
-    """Half of the tokens in a piece, with the GPU's memory swept. Refuses where a piece is a single row already."""
+def smaller(budget: int, shortest: int, longest: int) -> int:
+    """Half of the tokens in a piece, with the GPU's memory swept. Refuses where every piece is a single row already."""
     import torch
 
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-    if budget < 2 * longest:
+    if budget < 2 * shortest:
         raise TiltmeterError(f"There is too little memory for one row of {longest} tokens. Give shorter rows. {ADVICE}")
     return budget // 2

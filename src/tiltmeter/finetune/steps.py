@@ -83,9 +83,8 @@ class Steps:
                 with running_out():
                     return compute()
             except OutOfMemoryError:
-                self.module.zero_grad(set_to_none=True)
-                longest = int(task.lengths[rows].max())
-                self.budget = smaller(min(self.budget, longest * len(rows)), longest)
+                shortest, longest = int(task.lengths[rows].min()), int(task.lengths[rows].max())
+                self.budget = smaller(min(self.budget, longest * len(rows)), shortest, longest)
 
     def _cut(self, task: Task, rows: Ints, drawn: Drawn) -> list[Part]:
         cuts = pieces(task.lengths[rows], self.budget)
