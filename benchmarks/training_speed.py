@@ -1,0 +1,128 @@
+"""Time continued pre-training on the same lines: transformers' Trainer and tiltmeter's loop, taking turns.
+
+    pip install accelerate        # for the Trainer alone
+    python benchmarks/training_speed.py --model plumb-mlm --out benchmarks/results/training-plumb-mlm.json
+
+Both take the same rows of token ids, as many of them a step, the same steps, optimizer and precision (bfloat16 on a GPU).
+Tokens are those of the text: padding is not counted. `trainer` is as it comes, `trainer_by_length` groups rows of like
+length, as ours does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from facts import machine
+from tiltmeter.debias.kit.pretraining import text_of
+from tiltmeter.finetune import Causal, Loop, Masked, Recipe, encode, load_trainable
+from tiltmeter.models import Parts
+
+RATE = 5e-5
+Timed = dict[str, float]
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="plumb-mlm", help="masked or causal model: embedded name, folder or hub id")
+    parser.add_argument("--text", type=Path, help="by default the embedded text")
+    parser.add_argument("--lines", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, default=32)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, help="JSON file for timings, ratios and the machine")
+    return parser.parse_args()
+
+
+def ours(parts: Parts, rows: list[list[int]], args: argparse.Namespace) -> Timed:
+    make = Causal if parts.kind == "causal" else Masked
+    task: Any = make(parts.module, rows, parts.tokenizer)
+    loop = Loop(parts.module, task, Recipe(steps=args.steps, rows=args.rows, peak_rate=RATE))
+    began = time.perf_counter()
+    outcome = loop.run()
+    return {"seconds": time.perf_counter() - began, "tokens": outcome.tokens, "last_loss": outcome.curve[-1]["loss"]}
+
+
+def trainer(parts: Parts, rows: list[list[int]], args: argparse.Namespace, sampling: str) -> Timed:
+    from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
+
+    if parts.tokenizer.pad_token is None:
+        parts.tokenizer.pad_token = parts.tokenizer.eos_token
+    collate = DataCollatorForLanguageModeling(parts.tokenizer, mlm=parts.kind == "masked")
+    seen = 0
+
+    def counting(some: list[dict[str, Any]]) -> Any:
+        nonlocal seen
+        seen += sum(len(one["input_ids"]) for one in some)
+        return collate([{"input_ids": one["input_ids"]} for one in some])
+
+    with tempfile.TemporaryDirectory() as folder:
+        settings = TrainingArguments(
+            folder, max_steps=args.steps, per_device_train_batch_size=args.rows, learning_rate=RATE,
+            bf16=args.device != "cpu", use_cpu=args.device == "cpu", report_to=[], save_strategy="no", logging_steps=10, disable_tqdm=True,
+            remove_unused_columns=False, train_sampling_strategy=sampling, dataloader_pin_memory=args.device != "cpu",
+        )  # fmt: skip
+        data: Any = [{"input_ids": row, "length": len(row)} for row in rows]
+        made = Trainer(parts.module, settings, counting, data)
+        began = time.perf_counter()
+        with contextlib.redirect_stdout(io.StringIO()):
+            made.train()
+        seconds = time.perf_counter() - began
+    # What the loader fetched and no step saw is not counted.
+    return {"seconds": seconds, "tokens": seen, "last_loss": made.state.log_history[-1]["train_loss"]}
+
+
+def taking_turns(args: argparse.Namespace) -> dict[str, list[Timed]]:
+    """Ours, theirs, ours, theirs, so that a slow minute of the machine is shared; each from fresh weights."""
+    ways: dict[str, Callable[..., Timed]] = {
+        "tiltmeter": ours,
+        "trainer": lambda *given: trainer(*given, "random"),
+        "trainer_by_length": lambda *given: trainer(*given, "group_by_length"),
+    }
+    lines = text_of(args.text, args.lines).lines
+    found: dict[str, list[Timed]] = {name: [] for name in ways}
+    for turn in range(args.repeats + 1):  # the first warms up
+        for name, way in ways.items():
+            parts = load_trainable(args.model, Recipe(), method="timing", device=args.device)
+            causal = parts.kind == "causal"
+            rows = encode(lines, parts.module, parts.tokenizer, causal=causal, length=args.length)
+            timed = way(parts, rows, args)
+            if turn:
+                found[name].append(timed | {"tokens_per_second": timed["tokens"] / timed["seconds"]})
+                print(f"turn {turn}  {name:18} {found[name][-1]['tokens_per_second']:10,.0f} tokens/s", flush=True)
+    return found
+
+
+def main() -> None:
+    args = parse_args()
+    torch.set_num_threads(args.threads)
+    found = taking_turns(args)
+    speeds = {name: median(one["tokens_per_second"] for one in times) for name, times in found.items()}
+    ratios = {name: speeds["tiltmeter"] / speed for name, speed in speeds.items() if name != "tiltmeter"}
+    for name, ratio in ratios.items():
+        print(f"tiltmeter is {ratio:.2f} times as fast as {name}")
+    if args.out:
+        versions = {name: version(name) for name in ("torch", "transformers", "accelerate")}
+        given = {key: str(value) if isinstance(value, Path) else value for key, value in vars(args).items() if key != "out"}
+        where = {"machine": machine(args.threads), "versions": versions}
+        where |= {"gpu": torch.cuda.get_device_name()} if args.device != "cpu" else {}
+        result = {"settings": given, "tokens_per_second": speeds, "times_as_fast": ratios, "runs": found}
+        args.out.write_text(json.dumps(result | where, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
