@@ -63,27 +63,37 @@ def trainer(parts: Parts, rows: list[list[int]], args: argparse.Namespace, sampl
     if parts.tokenizer.pad_token is None:
         parts.tokenizer.pad_token = parts.tokenizer.eos_token
     collate = DataCollatorForLanguageModeling(parts.tokenizer, mlm=parts.kind == "masked")
-    seen = 0
+    seen = torch.zeros((), dtype=torch.int64, device=args.device)
 
-    def counting(some: list[dict[str, Any]]) -> Any:
-        nonlocal seen
-        seen += sum(len(one["input_ids"]) for one in some)
-        return collate([{"input_ids": one["input_ids"]} for one in some])
+    def count(module: Any, given: Any, named: dict[str, Any]) -> None:
+        """What goes through the model: the loader reads ahead."""
+        seen.add_(named["attention_mask"].sum())
 
+    hook = parts.module.register_forward_pre_hook(count, with_kwargs=True)
     with tempfile.TemporaryDirectory() as folder:
         settings = TrainingArguments(
-            folder, max_steps=args.steps, per_device_train_batch_size=args.rows, learning_rate=RATE,
-            bf16=args.device != "cpu", use_cpu=args.device == "cpu", report_to=[], save_strategy="no", logging_steps=10, disable_tqdm=True,
-            remove_unused_columns=False, train_sampling_strategy=sampling, dataloader_pin_memory=args.device != "cpu",
-        )  # fmt: skip
-        data: Any = [{"input_ids": row, "length": len(row)} for row in rows]
-        made = Trainer(parts.module, settings, counting, data)
+            folder,
+            max_steps=args.steps,
+            per_device_train_batch_size=args.rows,
+            learning_rate=RATE,
+            bf16=args.device != "cpu",
+            use_cpu=args.device == "cpu",
+            report_to=[],
+            save_strategy="no",
+            logging_steps=10,
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            train_sampling_strategy=sampling,
+            dataloader_pin_memory=args.device != "cpu",
+        )
+        data: Any = [{"input_ids": row} for row in rows]
+        made = Trainer(parts.module, settings, collate, data)
         began = time.perf_counter()
         with contextlib.redirect_stdout(io.StringIO()):
             made.train()
         seconds = time.perf_counter() - began
-    # What the loader fetched and no step saw is not counted.
-    return {"seconds": seconds, "tokens": seen, "last_loss": made.state.log_history[-1]["train_loss"]}
+    hook.remove()
+    return {"seconds": seconds, "tokens": int(seen), "last_loss": made.state.log_history[-1]["train_loss"]}
 
 
 def taking_turns(args: argparse.Namespace) -> dict[str, list[Timed]]:

@@ -16,12 +16,16 @@ from tiltmeter.models.any import kind_of
 def load_trainable(
     name: str | Path, recipe: Recipe, *, method: str, kinds: Collection[str] = ("masked", "causal"), device: str = "auto"
 ) -> Parts:
-    """The parent model. Weights are float32; beside LoRA on a GPU they stay as they were saved, since they do not learn."""
+    """The parent model. Weights are float32; beside LoRA on a GPU bfloat16 stays, since it does not learn."""
     check_lora(recipe)
     _check_kind(name, kind_of(name), method, kinds)
     half = recipe.lora_rank and device_of(device) != "cpu"
     parts = load_parts(name, precision="auto" if half else "fp32", device=device_of(device))
     _check_kind(name, parts.kind, method, kinds)
+    if "wrapper" in parts.facts:
+        raise TiltmeterError(f"{name} is a wrapped model, which cannot be trained; give the model inside, {parts.folder}.")
+    if parts.facts["precision"] == "fp16":  # whose numbers do not go far enough for sums in bfloat16
+        parts.module.float()
     return parts
 
 

@@ -69,7 +69,8 @@ class Loop:
         early = self.step < self.steps
         step = self.best.restore() if self.recipe.patience and self.held_out is not None else self.step
         self.module.eval()
-        device = torch.cuda.get_device_name() if self.computed.device == "cuda" else self.computed.device
+        place = self.computed.device
+        device = torch.cuda.get_device_name(place) if place.type == "cuda" else place.type
         ended = "early" if early else "budget"
         return Trained(self.step, self.curve, self.best.looks, ended, step, self.seconds, device)
 
@@ -138,7 +139,7 @@ class Loop:
     def _resume(self) -> None:
         if self.work is None or not self.work.is_dir():
             return
-        state = checkpoint.load(self.work, self.computed.device, self.made_from, PARTS)
+        state = checkpoint.load(self.work, str(self.computed.device), self.made_from, PARTS)
         if state is None:
             return
         put(state["weights"], self.learning)
@@ -154,7 +155,7 @@ class Loop:
         path = self.work and self.work / checkpoint.CHECKPOINT
         if not self.work or not path or not path.is_file():
             return None
-        state = checkpoint.load(self.work, self.computed.device, self.made_from, PARTS)
+        state = checkpoint.load(self.work, str(self.computed.device), self.made_from, PARTS)
         assert state is not None
         put(state["weights"], self.learning)
         return int(state["step"])

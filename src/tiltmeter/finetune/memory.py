@@ -8,14 +8,7 @@ from contextlib import contextmanager
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.passing import OutOfMemoryError
 
-CPU_TOKENS, GPU_TOKENS = 4096, 16_384
-"""Tokens in a piece: enough to keep a device busy, and little enough for most."""
 ADVICE = "Train fewer weights (--lora 8), or take a smaller model or a larger machine."
-
-
-def first_budget(wanted: int, device: str) -> int:
-    """Tokens in a piece to begin with."""
-    return wanted or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tiltmeter.finetune.memory import first_budget, running_out, smaller
+from tiltmeter.finetune.memory import running_out, smaller
 from tiltmeter.finetune.order import DRAWS, DROPOUT, HELD_OUT, Ints, Order, pieces, random
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.finetune.tasks import Drawn, Task
@@ -25,8 +25,8 @@ class Steps:
 
     def __init__(self, module: Any, recipe: Recipe) -> None:
         self.module, self.recipe = module, recipe
-        self.device: str = next(module.parameters()).device.type
-        self.budget = first_budget(recipe.piece_tokens, self.device)
+        self.device: torch.device = next(module.parameters()).device
+        self.budget = recipe.piece_tokens
 
     def gradients(self, task: Task, rows: Ints, step: int) -> torch.Tensor:
         """The mean loss of a whole step; its gradients are in the weights afterwards."""
@@ -87,6 +87,7 @@ class Steps:
                 self.budget = smaller(min(self.budget, longest * len(rows)), shortest, longest)
 
     def _cut(self, task: Task, rows: Ints, drawn: Drawn) -> list[Part]:
+        self.budget = self.budget or task.piece_tokens(self.device.type)
         cuts = pieces(task.lengths[rows], self.budget)
         return [(rows[cut], {name: array[cut] for name, array in drawn.items()}) for cut in cuts]
 
@@ -94,4 +95,4 @@ class Steps:
         """bfloat16 on a GPU, where weights and sums stay in float32; elsewhere as the weights are."""
         import torch
 
-        return torch.autocast("cuda", torch.bfloat16) if self.device == "cuda" else nullcontext()
+        return torch.autocast("cuda", torch.bfloat16) if self.device.type == "cuda" else nullcontext()

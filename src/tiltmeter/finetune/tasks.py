@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Drawn = Mapping[str, NDArray[Any]]
 IGNORED = -100  # the label that torch's cross-entropy leaves out
+CPU_TOKENS, GPU_TOKENS, GPU_LOGITS = 4096, 65_536, 2**29
+"""In a piece, to begin with: enough to keep a device busy, and little enough for most."""
 
 
 class Task:
@@ -26,6 +28,10 @@ class Task:
 
     lengths: Ints
     """How many tokens each row has: rows of like length go together, and decide how many fit."""
+
+    def piece_tokens(self, device: str) -> int:
+        """How many tokens to try at once; where they do not fit, fewer will be."""
+        return CPU_TOKENS if device == "cpu" else GPU_TOKENS // 4
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
         """What of a step is random, masks say: arrays whose first axis is that of the rows. Drawn once for a whole step, so
@@ -50,6 +56,10 @@ class _Text(Task):
         self.lengths = np.array([len(row) for row in self.rows], dtype=np.int64)
         self.parts = BodyAndHead(module.eval(), causal=causal)
         self.pad = tokenizer.pad_token_id or 0
+
+    def piece_tokens(self, device: str) -> int:
+        """As many as keep a GPU busy with a small model."""
+        return CPU_TOKENS if device == "cpu" else GPU_TOKENS
 
     def ids(self, rows: Ints) -> Ints:
         """Padded at the right."""
@@ -108,6 +118,11 @@ class Causal(_Text):
 
     def __init__(self, module: Any, rows: Sequence[Sequence[int]], tokenizer: Any) -> None:
         super().__init__(module, rows, tokenizer, causal=True)
+        self.vocabulary = int(module.config.vocab_size)
+
+    def piece_tokens(self, device: str) -> int:
+        """Every position has scores of the whole vocabulary: 2 GiB of them."""
+        return min(super().piece_tokens(device), max(1, GPU_LOGITS // self.vocabulary))
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
         """Nothing is random here."""
