@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import types
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -294,3 +296,27 @@ def test_the_published_settings_need_a_gpu_and_a_text(monkeypatch: pytest.Monkey
         monkeypatch.setattr("tiltmeter.debias.kit.pretraining.device_of", lambda _, found=device: found)
         recipe, length = plan.settled(text)
         assert {"steps": recipe.steps, "rows": recipe.rows, "length": length} == wanted
+
+
+def test_others_add_a_method(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Through an entry point, without touching our files."""
+    from tiltmeter import catalog
+
+    module = types.ModuleType("copied")
+    module.__doc__ = "Copied: nothing is changed."
+
+    def copied(model: Any, *, output: Path, times: int = 1) -> Path:
+        output.mkdir()
+        (output / "manifest.json").write_text(json.dumps({"times": times}))
+        return output
+
+    module.copied, module.CITATION, module.KINDS = copied, "nobody", ("masked",)  # type: ignore[attr-defined]
+    point = SimpleNamespace(name="copied", value="other:copied", dist=SimpleNamespace(name="other"), load=lambda: module)
+    monkeypatch.setattr(catalog, "entry_points", lambda group: [point] if group == "tiltmeter.debias" else [])
+    catalog.forget()
+    try:
+        out = make("copied", "any", output=tmp_path / "out", times=3)
+        assert json.loads((out / "manifest.json").read_text()) == {"times": 3}
+    finally:
+        monkeypatch.undo()
+        catalog.forget()
