@@ -360,7 +360,7 @@ def log_of(folder: Path) -> list[tuple[int, float]]:
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
-    words = ("cda", "-m", MODELS / "tiny-bert-cased", "--steps", 60, "--rows", 16, "--rate", "1e-3")
+    words = ("cda", "-m", MODELS / "tiny-bert-cased", "--steps", 40, "--rows", 16, "--rate", "1e-3")
     out, whole = tmp_path / "killed", tmp_path / "whole"
     work = unfinished(out)
     for _ in range(2):
@@ -380,7 +380,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         assert finished.wait() == 0, finished.communicate()[0]
         finished.communicate()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["killed", "whole"]  # nothing half-made is left
-    assert log_of(out) == log_of(whole) and len(log_of(out)) == 60
+    assert log_of(out) == log_of(whole) and len(log_of(out)) == 40
     assert (out / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 

@@ -10,9 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.tables import read_table
-from tiltmeter.benchmarks.kit.terms import NO_GROUP
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.tables import NO_GROUP, read_table
 
 PRONOUNS = frozenset(("her", "hers", "him", "his"))
 """Not aligned: her is his or him, his is her or hers. Which one is told by the words around."""

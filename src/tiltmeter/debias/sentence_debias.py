@@ -49,7 +49,7 @@ def sentence_debias(
     centred = pair_centred(every.reshape(len(pairs), swap.ways + 1, -1))
     directions, share = principal(centred, components)
     options = {"terms": terms_facts(swap), "components": components, "sentences": sentences, "seed": seed}
-    found = {"pairs": len(centred) // (swap.ways + 1), "share_of_variance": [round(float(one), 6) for one in share]}
+    found = {"sentences": len(centred) // (swap.ways + 1), "share_of_variance": [round(float(one), 6) for one in share]}
     made = Made("sentence_debias", CITATION, options, read.facts(), more={"found": found})
     return save_projected(parts, Path(output), directions, made)
 

@@ -15,7 +15,7 @@ from tiltmeter.models.tokenization import Encoded, TokenCount, Tokenization
 
 __all__ = [
     "EMBEDDED", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel",
-    "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization", "check_model", "encoder_of",
-    "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_encoder", "load_model", "load_parts", "require",
-    "wrap_model",
+    "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization", "check_model",
+    "encoder_of", "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_encoder", "load_model", "load_parts",
+    "require", "wrap_model",
 ]  # fmt: skip

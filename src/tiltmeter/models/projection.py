@@ -62,8 +62,8 @@ def fold(module: Any, directions: NDArray[np.floating[Any]], *, causal: bool) ->
     import torch
 
     body = body_of(module, causal=causal)
-    last = getattr(body, "project_out", None)
-    if not isinstance(last, torch.nn.Linear) or last.bias is not None:
+    last: Any = getattr(body, "project_out", None)
+    if type(last) is not torch.nn.Linear or getattr(last, "bias", None) is not None:
         return False
     ids = torch.arange(5, 11, device=last.weight.device)[None] % int(module.config.vocab_size)
     basis = torch.from_numpy(np.array(directions, dtype=np.float32)).to(last.weight.device)

@@ -17,8 +17,8 @@ from tiltmeter.storage.packed import plain_path, unpacked_bytes
 from tiltmeter.storage.strict_json import parse_json
 
 __all__ = [
-    "SEPARATORS", "TOO_MANY", "TYPES", "Row", "cell", "decode", "layout_of", "parse_table", "read_bytes", "read_table",
-    "refuse_long_rows", "require_columns", "text_cell",
+    "NO_GROUP", "SEPARATORS", "TOO_MANY", "TYPES", "Row", "cell", "decode", "layout_of", "parse_table", "read_bytes",
+    "read_table", "refuse_long_rows", "require_columns", "text_cell",
 ]  # fmt: skip
 
 SEPARATORS = ",\t;|"
@@ -27,6 +27,8 @@ SEPARATOR_LINE = re.compile(r'\A[\r\n]*"?sep=(?P<separator>[^\r\n"])"?[^\S\r\n\t
 TOO_MANY = "\0cells beyond the header"
 """The key of a row's cells that have no column. No column can be called so."""
 TYPES = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+NO_GROUP = ("form", "note", "comment", "id")
+"""Columns of an aligned list of terms that hold no words."""
 csv.field_size_limit(2**31 - 1)
 Row = dict[str, Any]
 

@@ -9,11 +9,9 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import plain_path, require_file
 from tiltmeter.storage.strict_json import parse_json
-from tiltmeter.storage.tables import TYPES, decode, read_bytes, read_table, refuse_long_rows
+from tiltmeter.storage.tables import NO_GROUP, TYPES, decode, read_bytes, read_table, refuse_long_rows
 
 Terms = dict[str, tuple[str, ...]]
-NO_GROUP = ("form", "note", "comment", "id")
-"""Columns of an aligned list that hold no words."""
 
 
 def read_terms(path: str | Path, encoding: str | None = None) -> Terms:
