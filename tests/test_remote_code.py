@@ -14,6 +14,7 @@ import pytest
 
 from conftest import GOLDEN
 from tiltmeter import TiltmeterError
+from tiltmeter.finetune import Recipe, load_classifier, load_trainable
 from tiltmeter.models import check_model, kind_of, load_any, load_encoder, load_model
 from tiltmeter.models.pretrained import load_tokenizer
 
@@ -155,6 +156,16 @@ def test_kernels_of_the_hub_are_code_too(tmp_path: Path) -> None:
     for entry in (check_model, load_model):
         with pytest.raises(TiltmeterError, match=r"--trust-remote-code.*somebody/their-attention"):
             entry(folder)
+
+
+def test_a_model_that_is_to_be_trained(own: Path, mark: Path) -> None:
+    for load in (
+        lambda: load_classifier(own, 2, device="cpu"),
+        lambda: load_trainable(own, Recipe(), method="CDA", device="cpu"),
+    ):
+        with pytest.raises(TiltmeterError, match="--trust-remote-code"):
+            load()
+    assert not mark.exists() and sys.stdin.tell() == 0
 
 
 def test_one_place_asks_transformers() -> None:
