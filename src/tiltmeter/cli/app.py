@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from tiltmeter import __version__
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
+from tiltmeter.cli.check import check
 from tiltmeter.cli.console import errors, results
 from tiltmeter.cli.debias import DebiasGroup
 from tiltmeter.cli.list import listing
@@ -79,6 +80,7 @@ for _name, _group, _what in (
 ):
     app.add_typer(typer.Typer(cls=_group, no_args_is_help=True, rich_markup_mode=None, help=_what), name=_name)
 app.command()(report)
+app.command()(check)
 
 
 @app.command("list")

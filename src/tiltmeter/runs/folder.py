@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COUNTS = ("n", "n_missing", "n_ties")
 NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
-OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies")
+OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies", "check.json")
 """What a run writes besides its tables, and what is made of it later."""
 
 

@@ -1,0 +1,84 @@
+"""`tiltmeter check RUN --rule …`: a yes or no about a run, for people and for CI. Exit code 0 pass, 1 fail, 2 mistake."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.console import errors, results
+from tiltmeter.errors import TiltmeterError
+
+
+class Policy(StrEnum):
+    """What becomes of an undecided rule."""
+
+    fail = "fail"
+    passes = "pass"
+
+
+EXAMPLE = "bias_score[aul,crows-pairs] within 45..55 at 95%"
+Folder = Annotated[Path | None, typer.Argument(metavar="RUN", help="Run folder. With --plan it may be left out.")]
+RuleTexts = Annotated[list[str] | None, typer.Option("--rule", help=f'Such as "{EXAMPLE}"; repeatable.')]
+RuleFile = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML).")]
+Baseline = Annotated[Path | None, typer.Option(help="Run folder of the model to compare with.")]
+BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, of the baseline run or of this one.")]
+Undecided = Annotated[Policy | None, typer.Option(help="What becomes of an undecided rule. Default: fail.")]
+Confidence = Annotated[float | None, typer.Option(help="Confidence of rules that do not say. Default: 0.95.")]
+LeastN = Annotated[int | None, typer.Option("--min-n", help="Least items of rules that do not say. Default: 30.")]
+JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML.")]
+Markdown = Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the decision as JSON. RUN/check.json has it too.")]
+PlanFlag = Annotated[bool, typer.Option("--plan", help="Only say how many items each rule needs to be decided.")]
+
+
+def check(
+    run: Folder = None,
+    rule: RuleTexts = None,
+    rules: RuleFile = None,
+    baseline: Baseline = None,
+    baseline_model: BaselineModel = None,
+    undecided: Undecided = None,
+    confidence: Confidence = None,
+    min_n: LeastN = None,
+    junit: JUnit = None,
+    markdown: Markdown = None,
+    json: JsonFile = None,
+    plan: PlanFlag = False,
+) -> None:
+    """Hold a run against rules: exit code 0 if it passes, 1 if it fails, 2 for a mistake. Needs no model."""
+    from tiltmeter.gate import check as decide
+    from tiltmeter.gate import forms, read_rules
+    from tiltmeter.reporting.verdicts import decision_table
+
+    files = {"junit": junit, "markdown": markdown, "json": json}
+    try:
+        policy = undecided.value if undecided else None
+        book = read_rules(rule or (), rules, undecided=policy, confidence=confidence, min_n=min_n)
+        if plan:
+            _print_plan(book, run, baseline, baseline_model)
+            return
+        if run is None:
+            raise TiltmeterError("Name the run folder to check, or use --plan.")
+        decision = decide(run, book, baseline, baseline_model)
+    except TiltmeterError as mistake:
+        if not plan:
+            forms.write_mistake(files, str(mistake), run)
+        raise
+    forms.write_forms(files, decision, run)
+    results().print(decision_table(decision))
+    results().print(decision.summary, markup=False, soft_wrap=True)
+    errors().print(forms.explained(decision), markup=False, soft_wrap=True)
+    raise typer.Exit(decision.exit_code)
+
+
+def _print_plan(book: object, run: Path | None, baseline: Path | None, baseline_model: str | None) -> None:
+    from tiltmeter.gate.evidence import gather
+    from tiltmeter.gate.plan import plan
+    from tiltmeter.gate.rules_file import RuleBook
+    from tiltmeter.reporting.verdicts import plan_table
+
+    assert isinstance(book, RuleBook)
+    results().print(plan_table(plan(book.rules, gather(run, baseline, baseline_model) if run else None)))

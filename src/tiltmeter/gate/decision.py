@@ -1,0 +1,155 @@
+"""What came of a check: every number that was held against a limit, every rule, and the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tiltmeter.gate.rule import Rule
+
+PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+GRAVITY = {PASS: 0, UNDECIDED: 1, FAIL: 2}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One number of one model against the limits of a rule.
+
+    `low` and `high` are the interval at the rule's confidence, which must lie within the limits to pass; `wide_low` and
+    `wide_high` the one corrected for all numbers that were held against limits, which must lie wholly outside to fail.
+    `noticed` is how far beyond a limit a value must truly lie to fail 80 times in 100.
+    """
+
+    group: str
+    n: int
+    value: float
+    low: float
+    high: float
+    wide_low: float
+    wide_high: float
+    noticed: float
+    verdict: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """One rule about one model. Of several groups the gravest decides."""
+
+    rule: Rule
+    model: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def decisive(self) -> Finding:
+        """The finding that decides: the gravest, and of these the farthest out."""
+        return max(self.findings, key=lambda one: (GRAVITY[one.verdict], self._beyond(one)))
+
+    def _beyond(self, finding: Finding) -> float:
+        """How far a value lies beyond the nearer limit; below 0 within them."""
+        return max(finding.value - self.rule.high, self.rule.low - finding.value)
+
+    @property
+    def verdict(self) -> str:
+        """Pass only if every group passes."""
+        return self.decisive.verdict
+
+    @property
+    def reason(self) -> str:
+        """Why, in one sentence; of several groups also how many there are."""
+        if not self.rule.worst:
+            return self.decisive.reason
+        same = sum(finding.verdict == self.verdict for finding in self.findings)
+        return f"{self.decisive.group}: {self.decisive.reason} ({same} of {len(self.findings)} groups {said(self.verdict)})"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """All rulings about a run. `undecided` says what becomes of an undecided rule: fail or pass."""
+
+    rulings: tuple[Ruling, ...]
+    undecided: str
+    baseline: str = ""
+    seal: str = ""
+    """The seal of the run's manifest, so that a stored decision is not taken for one about another run."""
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers were held against limits: what the correction is for."""
+        return sum(len(ruling.findings) for ruling in self.rulings)
+
+    @property
+    def verdict(self) -> str:
+        """Fail if a rule fails; else undecided if one is undecided; else pass."""
+        return max((ruling.verdict for ruling in self.rulings), key=GRAVITY.__getitem__)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the release goes through."""
+        return self.verdict == PASS or (self.verdict == UNDECIDED and self.undecided == PASS)
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail."""
+        return 0 if self.passed else 1
+
+    @property
+    def fate(self) -> str:
+        """What an undecided rule does, as a verb."""
+        return "passes" if self.undecided == PASS else "fails"
+
+    def count(self, verdict: str) -> int:
+        """How many rulings have this verdict."""
+        return sum(ruling.verdict == verdict for ruling in self.rulings)
+
+    @property
+    def summary(self) -> str:
+        """The whole in one sentence."""
+        counts = ", ".join(f"{self.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if self.count(one))
+        then = f" What is undecided {self.fate} here." if self.verdict == UNDECIDED else ""
+        return f"{'PASS' if self.passed else 'FAIL'}: of {_rules(len(self.rulings))}, {counts}.{then}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            "verdict": self.verdict,
+            "passed": self.passed,
+            "exit_code": self.exit_code,
+            "summary": self.summary,
+            "undecided": self.undecided,
+            "baseline": self.baseline,
+            "numbers": self.numbers,
+            "seal": self.seal,
+            "rules": [_ruling(ruling) for ruling in self.rulings],
+        }
+
+
+def _ruling(ruling: Ruling) -> dict[str, Any]:
+    return {
+        "rule": ruling.rule.text,
+        "name": ruling.rule.name,
+        "model": ruling.model,
+        "verdict": ruling.verdict,
+        "reason": ruling.reason,
+        "confidence": ruling.rule.confidence,
+        "min_n": ruling.rule.least_n,
+        "findings": [asdict(finding) for finding in ruling.findings],
+    }
+
+
+def said(verdict: str) -> str:
+    """A verdict as a verb."""
+    return {PASS: "passed", FAIL: "failed", UNDECIDED: "undecided"}[verdict]
+
+
+def _rules(n: int) -> str:
+    return "1 rule" if n == 1 else f"{n} rules"
+
+
+def of_models(rulings: Sequence[Ruling]) -> dict[str, list[Ruling]]:
+    """The rulings of each model, in order."""
+    sorted_out: dict[str, list[Ruling]] = {}
+    for ruling in rulings:
+        sorted_out.setdefault(ruling.model, []).append(ruling)
+    return sorted_out

@@ -1,0 +1,132 @@
+"""What rules are judged by: the answers of a run, and of a baseline beside it, estimated as the rules need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiltmeter.benchmarks.kit.items import has_column
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import Answers
+from tiltmeter.gate.rule import Rule
+from tiltmeter.runs import Run, load_run
+from tiltmeter.runs.compare import compare
+from tiltmeter.runs.estimate import by_family, estimate_all
+from tiltmeter.runs.reading import refuse_namesakes
+from tiltmeter.stats.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Given = str | Path | Run
+SUFFIX = " (baseline)"
+"""The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Answers by family, the models to judge, the one that they are compared with, and the run's settings."""
+
+    answers: Mapping[str, Answers]
+    models: tuple[str, ...]
+    baseline: str
+    settings: Settings
+
+    def for_rules(self, rules: Sequence[Rule]) -> Evidence:
+        """Only what these rules are about, which is estimated faster. Refuses a benchmark or a scorer that is not there."""
+        for rule in rules:
+            self._refuse_absent(rule)
+        wanted = {
+            "benchmark": list(dict.fromkeys(rule.benchmark for rule in rules)),
+            "scorer": list(dict.fromkeys(rule.scorer for rule in rules)),
+            "model": [*self.models, self.baseline],
+        }
+        kept = {name: part.where(**wanted) for name, part in self.answers.items()}
+        return replace(self, answers={name: part for name, part in kept.items() if len(part)})
+
+    def _refuse_absent(self, rule: Rule) -> None:
+        there = {name: part for part in self.answers.values() for name in part.benchmarks}
+        if rule.benchmark not in there:
+            raise TiltmeterError(f"{rule.text}: the run has no {rule.benchmark}. Benchmarks there: {', '.join(there)}.")
+        table = there[rule.benchmark].table
+        if "scorer" in table:
+            scorers = list(dict.fromkeys(map(str, table[table["benchmark"] == rule.benchmark]["scorer"])))
+            if rule.scorer not in scorers:
+                asked = f"the run did not ask {rule.benchmark} by {rule.scorer}"
+                raise TiltmeterError(f"{rule.text}: {asked}. Scorers there: {', '.join(scorers)}.")
+        if rule.model and rule.model not in self.models:
+            known = ", ".join(self.models)
+            raise TiltmeterError(f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}.")
+
+    @cached_property
+    def _items(self) -> list[pd.DataFrame]:
+        return [part.items for part in self.answers.values()]
+
+    def _columns(self, rules: Sequence[Rule]) -> list[str]:
+        """The columns of items that rules group by. Other columns are a family's own, and there unasked."""
+        parts = [part for rule in rules if rule.by != "all" for part in rule.by.split(" × ")]
+        return [part for part in dict.fromkeys(parts) if any(has_column(items, part) for items in self._items)]
+
+    def estimates(self, rules: Sequence[Rule], settings: Settings) -> pd.DataFrame:
+        """The estimates that rules read."""
+        measures = list(dict.fromkeys(rule.measure for rule in rules))
+        return estimate_all(self.answers, measures, self._columns(rules), settings)
+
+    def differences(self, rules: Sequence[Rule], settings: Settings) -> pd.DataFrame:
+        """The paired differences from the baseline that rules read."""
+        measures = list(dict.fromkeys(rule.measure for rule in rules))
+        by = self._columns(rules) or "all"
+        return compare(self.answers, self.baseline, measures, by, **vars(settings))
+
+
+def gather(run: Given, baseline: Given | None = None, baseline_model: str | None = None) -> Evidence:
+    """The evidence of a run, and of a baseline: a model of another run, or of the same one."""
+    ours = run if isinstance(run, Run) else load_run(run)
+    parts = list(ours.answers.values())
+    models = list(dict.fromkeys(model for part in parts for model in part.models))
+    asked = ours.manifest.get("asked", {})
+    settings = Settings(**{name: asked[name] for name in ("resamples", "confidence", "seed") if name in asked})
+    name = ""
+    if baseline is not None:
+        theirs = baseline if isinstance(baseline, Run) else load_run(baseline)
+        chosen = _one_model(theirs, baseline_model)
+        name = f"{chosen}{SUFFIX}"
+        parts += [_renamed(part.where(model=chosen), chosen, name) for part in theirs.answers.values()]
+        refuse_namesakes(parts)
+    elif baseline_model is not None:
+        if baseline_model not in models:
+            raise TiltmeterError(f"The run has no model '{baseline_model}'. Models: {', '.join(models)}.")
+        name = baseline_model
+        models.remove(name)
+        if not models:
+            raise TiltmeterError(f"{name} is the only model of the run, so there is none to compare with it.")
+    return Evidence(by_family([part for part in parts if len(part)]), tuple(models), name, settings)
+
+
+def _one_model(run: Run, wanted: str | None) -> str:
+    models = list(dict.fromkeys(model for part in run.answers.values() for model in part.models))
+    if wanted is None and len(models) == 1:
+        return models[0]
+    if wanted not in models:
+        which = f"has no model '{wanted}'" if wanted else "has several models; say which with --baseline-model"
+        raise TiltmeterError(f"The baseline run {run.folder} {which}. Models: {', '.join(models)}.")
+    return str(wanted)
+
+
+def _renamed(answers: Answers, old: str, new: str) -> Answers:
+    manifests = tuple(
+        manifest | {"model": manifest.get("model", {}) | {"shown_as": new}}
+        for manifest in answers.manifests
+        if manifest.get("model", {}).get("shown_as", old) == old
+    )
+    changed = answers.mapped(lambda frame: frame.assign(model=new) if "model" in frame else frame)
+    return replace(changed, manifests=manifests)
+
+
+def plain(name: str) -> str:
+    """A name as it is compared: any dash is a hyphen, and spaces do not count for more than one."""
+    return re.sub(r"\s+", " ", name.replace("−", "-")).strip()

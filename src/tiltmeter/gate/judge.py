@@ -1,0 +1,107 @@
+"""Rules held against a run: pass, fail or undecided.
+
+A number passes when its interval lies within the limits, fails when its interval, corrected for all numbers that are
+held against limits, lies wholly outside, and is undecided otherwise. Only failing needs the correction: one wrong fail
+among many rules stops a good release, while a bad release passes only if every rule passes wrongly (an
+intersection-union test; Berger, 1982, Technometrics 24).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.story import decimals_of
+from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
+from tiltmeter.gate.evidence import Evidence, Given, gather
+from tiltmeter.gate.numbers import Number, corrected, numbers_of
+from tiltmeter.gate.rule import VALUE, WORSENING, Rule
+from tiltmeter.gate.rules_file import RuleBook, read_rules
+from tiltmeter.gate.sense import check_sense
+from tiltmeter.runs import Run, load_run
+from tiltmeter.stats.significance import smallest_difference
+
+POWER = 0.8
+
+
+def check(
+    run: Given,
+    rules: RuleBook | Sequence[str] | str,
+    baseline: Given | None = None,
+    baseline_model: str | None = None,
+) -> Decision:
+    """Holds the numbers of a run against rules. Needs no model.
+
+    `rules` are texts, or what `read_rules` read from a file. Rules that compare need a baseline: another run (with
+    `baseline_model`, if it has several models), or a model of the same run.
+    """
+    book = rules if isinstance(rules, RuleBook) else read_rules([rules] if isinstance(rules, str) else rules)
+    for rule in book.rules:
+        check_sense(rule)
+    compares = any(rule.needs_baseline for rule in book.rules)
+    if compares and baseline is None and baseline_model is None:
+        first = next(rule for rule in book.rules if rule.needs_baseline)
+        raise TiltmeterError(f"{first.text}: there is no baseline. Give --baseline RUN, or --baseline-model of this run.")
+    if not compares and (baseline is not None or baseline_model is not None):
+        raise TiltmeterError("A baseline is given, and no rule compares with one.")
+    loaded = run if isinstance(run, Run) else load_run(run)
+    evidence = gather(loaded, baseline, baseline_model)
+    return judge(evidence, book, str(loaded.manifest.get("seal", "")))
+
+
+def judge(evidence: Evidence, book: RuleBook, seal: str = "") -> Decision:
+    """The decision about evidence that was gathered."""
+    evidence = evidence.for_rules(book.rules)
+    narrow = numbers_of(evidence, book.rules)
+    together = sum(map(len, narrow.values()))
+    wide = numbers_of(evidence, book.rules, together) if together > 1 else narrow
+    rulings = tuple(
+        Ruling(
+            rule,
+            model,
+            tuple(_finding(rule, *pair, together) for pair in zip(numbers, wide[rule, model], strict=True)),
+        )
+        for (rule, model), numbers in narrow.items()
+    )
+    return Decision(rulings, book.undecided, evidence.baseline, seal)
+
+
+def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding:
+    margin = noticed(wide, corrected(rule.confidence, together))
+    verdict, why = _verdict(rule, narrow, wide)
+    places = decimals_of(rule.measure, narrow.value)
+    noticing = f" A breach of {margin:.{places}f} or more is noticed {POWER:.0%} of the time." if verdict != FAIL else ""
+    return Finding(
+        narrow.group, narrow.n, narrow.value, narrow.low, narrow.high, wide.low, wide.high, margin, verdict,
+        f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{noticing}",
+    )  # fmt: skip
+
+
+def _verdict(rule: Rule, narrow: Number, wide: Number) -> tuple[str, str]:
+    if narrow.n < rule.least_n:
+        return UNDECIDED, f"comes from {narrow.n:,} items, and at least {rule.least_n:,} are asked for"
+    if wide.low > rule.high:
+        return FAIL, f"lies wholly above {rule.high:g}"
+    if wide.high < rule.low:
+        return FAIL, f"lies wholly below {rule.low:g}"
+    if narrow.low >= rule.low and narrow.high <= rule.high:
+        return PASS, f"lies within the limit{'s' * math.isfinite(rule.low + rule.high)} (n = {narrow.n:,})"
+    over = [limit for limit in (rule.low, rule.high) if narrow.low <= limit <= narrow.high]
+    if not over:  # beyond the limit, and not once the interval is corrected
+        return UNDECIDED, f"lies beyond the limit, but not surely for {narrow.n:,} items and this many rules"
+    return UNDECIDED, f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
+
+
+def _text(rule: Rule, number: Number, places: int) -> str:
+    sign = "" if rule.quantity == VALUE else "+"
+    value, low, high = (f"{end:{sign}.{places}f}" for end in (number.value, number.low, number.high))
+    what = {VALUE: "", WORSENING: "worse by "}.get(rule.quantity, "a change of ")
+    return f"{what}{value} [{low}, {high}]".replace("-", "−")
+
+
+def noticed(number: Number, confidence: float) -> float:
+    """How far beyond a limit a value must lie for the interval to lie wholly beyond it 80 times in 100."""
+    # An interval reaches as far as a difference that is detected half of the time.
+    standard_error = (number.high - number.low) / (2 * smallest_difference(1.0, confidence, power=0.5))
+    return smallest_difference(standard_error, confidence, POWER)

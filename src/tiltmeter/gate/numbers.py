@@ -1,0 +1,161 @@
+"""The numbers that rules are about: found in the estimates or the paired differences, each with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter import catalog
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.gate.evidence import Evidence, plain
+from tiltmeter.gate.rule import VALUE, WORSENING, Rule
+from tiltmeter.gate.sense import AWAY, DOWN, check_best, worse_is
+from tiltmeter.stats.measured import neutral_of
+from tiltmeter.stats.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_LISTED = 8
+TAIL_DRAWS = 10
+"""An interval's end needs some draws beyond it: the more numbers are corrected for, the more draws are made."""
+MOST_DRAWS = 100_000
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number with its interval, in the terms of the rule: a value, a change, or how much worse than the baseline."""
+
+    group: str
+    n: int
+    value: float
+    low: float
+    high: float
+
+
+def corrected(confidence: float, numbers: int) -> float:
+    """Bonferroni's correction: the confidence of each of several intervals, so that all hold together."""
+    return 1 - (1 - confidence) / numbers
+
+
+def numbers_of(evidence: Evidence, rules: Sequence[Rule], together: int = 1) -> dict[tuple[Rule, str], tuple[Number, ...]]:
+    """Every rule's numbers of every model that it is about, with intervals corrected for so many `together`."""
+    found = {}
+    for confidence in dict.fromkeys(rule.confidence for rule in rules):
+        alike = [rule for rule in rules if rule.confidence == confidence]
+        settings = _settings(evidence.settings, corrected(confidence, together), together / (1 - confidence))
+        tables = _Tables(evidence, alike, settings)
+        for rule in alike:
+            for model in [rule.model] if rule.model else evidence.models:
+                found[rule, model] = tables.numbers(rule, model)
+    return {(rule, model): found[rule, model] for rule in rules for model in evidence.models if (rule, model) in found}
+
+
+def _settings(base: Settings, confidence: float, tails: float) -> Settings:
+    draws = min(MOST_DRAWS, math.ceil(2 * TAIL_DRAWS * tails))
+    return Settings(max(base.resamples, draws), confidence, base.seed)
+
+
+class _Tables:
+    """The estimates and differences that some rules of one confidence read."""
+
+    def __init__(self, evidence: Evidence, rules: Sequence[Rule], settings: Settings) -> None:
+        compared = [rule for rule in rules if rule.needs_baseline]
+        apart = [rule for rule in rules if not rule.needs_baseline or _is_distance(rule)]
+        self.baseline = evidence.baseline
+        self.estimates = evidence.estimates(apart, settings) if apart else None
+        self.differences = evidence.differences(compared, settings) if compared else None
+
+    def numbers(self, rule: Rule, model: str) -> tuple[Number, ...]:
+        """The numbers of one rule for one model: one, or one for each group of a column."""
+        rows = _rows(self.estimates if rule.quantity == VALUE else self.differences, rule, model)
+        return tuple(self._number(rule, model, row) for row in rows)
+
+    def _number(self, rule: Rule, model: str, row: Any) -> Number:
+        column = "value" if rule.quantity == VALUE else "difference"
+        if rule.quantity == VALUE and catalog.find("measures", rule.measure).constant("IDEAL") is None:
+            check_best(rule, float(row["neutral"]))
+        ends = (float(row[column]), float(row["low"]), float(row["high"]))
+        if not all(map(math.isfinite, ends)):
+            what = "no value" if not math.isfinite(ends[0]) else "no interval"
+            why = f": {row['note']}" if row["note"] else ""
+            group = f" in {row['group']}" if rule.worst else ""
+            raise TiltmeterError(f"{rule.text}: {model} has {what}{group}, so the rule cannot be judged{why}.")
+        if rule.quantity == WORSENING:
+            ends = self._distance(rule, model, row) if _is_distance(rule) else _turned(rule, ends)
+        return Number(str(row["group"]), int(row["n"]), *ends)
+
+    def _distance(self, rule: Rule, model: str, row: Any) -> tuple[float, float, float]:
+        """How much farther from neutral than the baseline, from the difference of the two values and their sum.
+
+        With u and v the two distances on a signed scale, |u| − |v| lies between these ends wherever u − v and u + v lie in
+        their intervals. The sum's interval is that of two values that move together, which is the widest.
+        """
+        neutral = neutral_of(catalog.find("measures", rule.measure))
+        pair = [self._estimate(rule, name, row) for name in (model, self.baseline)]
+        total = float(row["value"]) + float(row["baseline_value"]) - 2 * neutral
+        below = sum(float(one["low"]) - float(one["value"]) for one in pair)
+        above = sum(float(one["high"]) - float(one["value"]) for one in pair)
+        value = abs(float(row["value"]) - neutral) - abs(float(row["baseline_value"]) - neutral)
+        low, high = farther((float(row["low"]), float(row["high"])), (total + below, total + above))
+        return value, low, high
+
+    def _estimate(self, rule: Rule, model: str, row: Any) -> Any:
+        (same,) = (one for one in _rows(self.estimates, rule, model) if one["group"] == row["group"])
+        if not math.isfinite(same["low"]):
+            raise TiltmeterError(f"{rule.text}: {model} has no interval, so the rule cannot be judged: {same['note']}.")
+        return same
+
+
+def farther(difference: tuple[float, float], total: tuple[float, float]) -> tuple[float, float]:
+    """The ends of |u| − |v|, given those of u − v and of u + v.
+
+    >>> farther((1.0, 3.0), (8.0, 10.0)), farther((-1.0, 1.0), (-1.0, 1.0))
+    ((1.0, 3.0), (-1.0, 1.0))
+    """
+    low = min(max(difference[0], -total[1]), max(-difference[1], total[0]))
+    high = max(min(difference[1], total[1]), min(-difference[0], -total[0]))
+    return low, high
+
+
+def _is_distance(rule: Rule) -> bool:
+    return rule.quantity == WORSENING and worse_is(catalog.find("measures", rule.measure)) == AWAY
+
+
+def _turned(rule: Rule, ends: tuple[float, float, float]) -> tuple[float, float, float]:
+    """A change as a worsening: where lower is worse, the other way round."""
+    value, low, high = ends
+    return (-value, -high, -low) if worse_is(catalog.find("measures", rule.measure)) == DOWN else ends
+
+
+def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
+    assert table is not None
+    here = table[(table["benchmark"] == rule.benchmark) & (table["model"] == model)]
+    _refuse_none(here, rule, f"{model} was not asked {rule.benchmark}")
+    of_measure = here[here["measure"] == rule.measure]
+    _refuse_none(of_measure, rule, f"{rule.measure} cannot be computed from {rule.benchmark} for {model}")
+    asked = of_measure[of_measure["scorer"] == rule.scorer]
+    _refuse_none(asked, rule, f"{rule.benchmark} has no {rule.measure} by {rule.scorer}", "Scorers", of_measure["scorer"])
+    grouped = asked[asked["by"] == rule.by]
+    places = asked["by"] + "=" + asked["group"]
+    lacking = "an overall value" if rule.by == "all" else f"the column '{rule.by}'"
+    _refuse_none(grouped, rule, f"{rule.measure} of {rule.benchmark} does not have {lacking}", "Groups", places)
+    if rule.worst:
+        # A contrast of two groups has a neutral point of its own, and is no group.
+        neutral = neutral_of(catalog.find("measures", rule.measure))
+        alike = [math.isnan(neutral) or one == neutral for one in grouped.get("neutral", [neutral] * len(grouped))]
+        return [row for _, row in grouped[alike].iterrows()]
+    named = grouped[[plain(str(group)) == plain(rule.group) for group in grouped["group"]]]
+    _refuse_none(named, rule, f"{rule.benchmark} has no {rule.by} '{rule.group}'", "Groups", grouped["group"])
+    return [row for _, row in named.iterrows()]
+
+
+def _refuse_none(rows: pd.DataFrame, rule: Rule, why: str, what: str = "", there: Any = ()) -> None:
+    if len(rows):
+        return
+    known = list(dict.fromkeys(map(str, there)))
+    more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
+    listed = f" {what} there: {', '.join(known[:MOST_LISTED])}{more}." if known else ""
+    raise TiltmeterError(f"{rule.text}: {why}.{listed}")

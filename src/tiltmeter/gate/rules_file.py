@@ -1,0 +1,133 @@
+"""A file of rules (TOML): rules as text, or as tables with a key for each part. A key that is not known is refused."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.gate.grammar import limits, parse
+from tiltmeter.gate.rule import CONFIDENCE, LEAST_N, Rule
+
+LIMITS = ("within", "at_least", "at_most", "no_worse_by", "rises_at_most", "falls_at_most", "moves_at_most")
+PLACES = ("measure", "scorer", "benchmark")
+TEXTS = (*PLACES, "by", "group", "worst", "model", "name")
+KEYS = (*TEXTS, "confidence", "min_n", *LIMITS)
+TOP = ("rules", "rule", "confidence", "min_n", "undecided")
+POLICIES = ("fail", "pass")
+
+
+@dataclass(frozen=True)
+class RuleBook:
+    """Rules, and what becomes of an undecided one."""
+
+    rules: tuple[Rule, ...]
+    undecided: str = "fail"
+
+    def __post_init__(self) -> None:
+        if not self.rules:
+            raise TiltmeterError("There is no rule to check. Give --rule or --rules FILE.")
+        if self.undecided not in POLICIES:
+            raise TiltmeterError(f"What is undecided can {' or '.join(POLICIES)}, not '{self.undecided}'.")
+        again = [rule.text for n, rule in enumerate(self.rules) if replace(rule, name="") in _unnamed(self.rules[:n])]
+        if again:
+            raise TiltmeterError(f'The rule "{again[0]}" is there twice.')
+
+
+def _unnamed(rules: Sequence[Rule]) -> list[Rule]:
+    return [replace(rule, name="") for rule in rules]
+
+
+def read_rules(
+    texts: Sequence[str] = (),
+    file: str | Path | None = None,
+    *,
+    undecided: str | None = None,
+    confidence: float | None = None,
+    min_n: int | None = None,
+) -> RuleBook:
+    """Rules from texts and from a file. What is given here goes before what the file says, and a rule before both."""
+    stated = _table(Path(file)) if file is not None else {}
+    level = _number(stated, "confidence", CONFIDENCE, str(file)) if confidence is None else confidence
+    least = int(_number(stated, "min_n", LEAST_N, str(file))) if min_n is None else min_n
+    from_file = [parse(_text(rule, f"{file}, rules"), level, least) for rule in _list(stated, "rules", file)]
+    tables = _list(stated, "rule", file)
+    from_file += [_rule(one, f"{file}, rule {n}", level, least) for n, one in enumerate(tables, start=1)]
+    given = [parse(text, level, least) for text in texts]
+    return RuleBook((*from_file, *given), undecided or _text(stated.get("undecided", "fail"), f"{file}, undecided"))
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        stated = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TiltmeterError(f"Cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, RecursionError) as error:  # not TOML, or not UTF-8
+        raise TiltmeterError(f"{path} is not a file of rules: {error}.") from None
+    _refuse_unknown(stated, TOP, str(path))
+    return stated
+
+
+def _refuse_unknown(stated: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in stated:
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            meant = f" Did you mean '{near[0]}'?" if near else ""
+            raise TiltmeterError(f"{where} has an unknown key '{key}'.{meant} Keys: {', '.join(known)}.")
+
+
+def _list(stated: Mapping[str, Any], key: str, file: str | Path | None) -> list[Any]:
+    given = stated.get(key, [])
+    if not isinstance(given, list):
+        how = "[[rule]] tables" if key == "rule" else "a list of texts"
+        raise TiltmeterError(f"{file}: '{key}' must be {how}.")
+    return given
+
+
+def _rule(stated: Any, where: str, confidence: float, least_n: int) -> Rule:
+    if not isinstance(stated, dict):
+        raise TiltmeterError(f"{where} must be a table.")
+    _refuse_unknown(stated, KEYS, where)
+    texts = {key: _text(stated[key], f"{where}, {key}") for key in TEXTS if key in stated}
+    lacking = [key for key in PLACES if not texts.get(key)]
+    if lacking:
+        raise TiltmeterError(f"{where} lacks {', '.join(lacking)}.")
+    given = [key for key in LIMITS if key in stated]
+    if not given or (len(given) > 1 and set(given) != {"at_least", "at_most"}):
+        raise TiltmeterError(f"{where} needs exactly one limit ({', '.join(LIMITS)}), and has {len(given)}.")
+    about = {"by": texts["worst"], "worst": True} if "worst" in texts else {}
+    if about and {"by", "group"} & set(texts):
+        raise TiltmeterError(f"{where} asks for the worst {texts['worst']} and for one group; only one can be meant.")
+    if ("by" in texts) != ("group" in texts):
+        raise TiltmeterError(f"{where} needs both by and group, or worst instead of them.")
+    fields: dict[str, Any] = {key: text for key, text in texts.items() if key != "worst"} | about
+    for key in given:
+        fields |= limits(key, _limit(stated[key], key, where))
+    fields["measure"] = fields["measure"].replace("-", "_")
+    fields["confidence"] = _number(stated, "confidence", confidence, where)
+    return Rule(**fields, least_n=int(_number(stated, "min_n", least_n, where)))
+
+
+def _limit(given: Any, key: str, where: str) -> Any:
+    if key != "within":
+        return _number({key: given}, key, 0.0, where)
+    if not isinstance(given, list) or len(given) != 2:
+        raise TiltmeterError(f"{where}: within is a list of two numbers, such as [45, 55].")
+    return [_number({key: one}, key, 0.0, where) for one in given]
+
+
+def _text(given: Any, where: str) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise TiltmeterError(f"{where} must be a text, not {given!r}.")
+    return given.strip()
+
+
+def _number(stated: Mapping[str, Any], key: str, default: float, where: str) -> float:
+    given = stated.get(key, default)
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise TiltmeterError(f"{where}: {key} must be a number, not {given!r}.")
+    return float(given)
