@@ -10,7 +10,7 @@ from typing import Any
 
 from tiltmeter import __version__
 from tiltmeter.families.kit.pack import Pack, island, table
-from tiltmeter.reporting.html import caveats, comparison, explorer, measures, methods, origin, short, studies
+from tiltmeter.reporting.html import caveats, comparison, explorer, gate, measures, methods, origin, short, studies
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.told import stories_of
 
@@ -44,6 +44,7 @@ def _sections(material: Material) -> dict[str, Any]:
         "notices": material.notices,
         "stories": stories,
         "cards": short.cards(material, stories, differences),
+        "gates": gate.gates(material),
         "sections": measures.sections(material),
         "comparison": compared,
         "studies": studies.studies(material, files),

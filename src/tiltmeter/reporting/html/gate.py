@@ -1,0 +1,69 @@
+"""The release gate: what `tiltmeter check` decided about these runs, if it was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.gate.forms import STORED
+from tiltmeter.reporting.html.material import Material, Source
+from tiltmeter.storage.files import read_json
+
+TONES = {"pass": "good", "fail": "bad", "undecided": "open"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One rule about one model."""
+
+    verdict: str
+    tone: str
+    model: str
+    rule: str
+    name: str
+    reason: str
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The decision about one run; or a remark why it is not shown."""
+
+    run: str
+    summary: str
+    passed: bool
+    lines: tuple[Line, ...]
+    remark: str = ""
+
+
+def gates(material: Material) -> list[Gate]:
+    """The decision that lies in each run's folder."""
+    places = [(source, source.folder / STORED) for source in material.sources if source.folder is not None]
+    return [_gate(source, path) for source, path in places if path.is_file()]
+
+
+def _gate(source: Source, path: Path) -> Gate:
+    try:
+        stored = read_json(path)
+        if stored["verdict"] == "mistake":
+            return Gate(source.label, f"Nothing was checked: {stored['summary']}", False, ())
+        if stored["seal"] != source.manifest.get("seal"):
+            raise TiltmeterError("is about an earlier run in this folder")
+        lines = tuple(_line(ruling, source) for ruling in stored["rules"])
+        return Gate(source.label, str(stored["summary"]), bool(stored["passed"]), lines)
+    except TiltmeterError as error:
+        return Gate(source.label, "", False, (), f"{STORED} {error}. Check the run again.")
+    except (KeyError, TypeError, AttributeError):
+        return Gate(source.label, "", False, (), f"{STORED} cannot be read. Check the run again.")
+
+
+def _line(ruling: dict[str, Any], source: Source) -> Line:
+    findings = ruling["findings"]
+    groups = tuple(f"{one['group']}: {one['verdict']}: {one['reason']}" for one in findings) if len(findings) > 1 else ()
+    verdict, model = str(ruling["verdict"]), str(ruling["model"])
+    return Line(
+        verdict, TONES[verdict], source.models.get(model, model), str(ruling["rule"]), str(ruling["name"]),
+        str(ruling["reason"]), groups,
+    )  # fmt: skip
