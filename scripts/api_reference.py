@@ -17,10 +17,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 PARTS = {
     "Load": ("load_model", "wrap_model", "load_benchmark", "import_scores"),
     "Ask": ("run", "ask", "score", "load_run"),
-    "Judge": ("estimate", "compare", "study"),
+    "Judge": ("estimate", "compare", "study", "check", "read_rules"),
     "Show": ("report", "show", "figure", "table", "typeset", "as_html"),
     "Settings": ("Options", "Settings"),
-    "What comes back": ("Answers", "Run", "Finding", "Benchmark", "Item", "LanguageModel", "TiltmeterError"),
+    "What comes back": ("Answers", "Run", "Finding", "Decision", "Benchmark", "Item", "LanguageModel", "TiltmeterError"),
 }
 HEAD = """# API reference
 
@@ -34,6 +34,7 @@ Some types in the signatures are short names:
 | `AnyModel` | what `load_model` or `wrap_model` gives; for association tests also an encoder or static vectors |
 | `Several` | answers, a list of answers, or a mapping from family to answers, such as `Run.answers` |
 | `Runs` | a run folder, or a list of run folders |
+| `OneRun` | a run folder, or a `Run` |
 | `Given` | a run folder, a `Run`, or answers |
 | `Showable` | answers, a `Run`, or a `Finding` |
 | `Watch` | a function of a title and a total that gives a context manager, which gives a function to report progress with |

@@ -103,7 +103,8 @@ def check(words: list[str], where: Block) -> None:
     if words[0] == "tiltmeter":
         extra = next((more for prefix, more in FASTER.items() if shlex.join(words[1:]).startswith(prefix)), [])
         added = [word for n in range(0, len(extra), 2) if extra[n] not in words for word in extra[n : n + 2]]
-        assert command(*words[1:], *added) == 0, f"{where}: {shlex.join([*words, *added])}"
+        fine = (0, 1) if words[1] == "check" else (0,)  # a tiny model need not pass
+        assert command(*words[1:], *added) in fine, f"{where}: {shlex.join([*words, *added])}"
     elif words[0] == "make":
         assert all(re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M) for target in words[1:]), where
     elif words[:2] == ["pip", "install"]:

@@ -22,7 +22,7 @@ from tiltmeter.stats.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
-Given = str | Path | Run
+OneRun = str | Path | Run
 SUFFIX = " (baseline)"
 """The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
 
@@ -83,7 +83,7 @@ class Evidence:
         return compare(self.answers, self.baseline, measures, by, **vars(settings))
 
 
-def gather(run: Given, baseline: Given | None = None, baseline_model: str | None = None) -> Evidence:
+def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | None = None) -> Evidence:
     """The evidence of a run, and of a baseline: a model of another run, or of the same one."""
     ours = run if isinstance(run, Run) else load_run(run)
     parts = list(ours.answers.values())

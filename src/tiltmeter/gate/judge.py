@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
-from tiltmeter.gate.evidence import Evidence, Given, gather
+from tiltmeter.gate.evidence import Evidence, OneRun, gather
 from tiltmeter.gate.numbers import Number, corrected, numbers_of
 from tiltmeter.gate.rule import VALUE, WORSENING, Rule
 from tiltmeter.gate.rules_file import RuleBook, read_rules
@@ -26,9 +26,9 @@ POWER = 0.8
 
 
 def check(
-    run: Given,
+    run: OneRun,
     rules: RuleBook | Sequence[str] | str,
-    baseline: Given | None = None,
+    baseline: OneRun | None = None,
     baseline_model: str | None = None,
 ) -> Decision:
     """Holds the numbers of a run against rules. Needs no model.
