@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
-from tiltmeter.benchmarks.kit.slots import SLOT, SlotBenchmark
+from tiltmeter.benchmarks.kit.slots import MASK, SLOT, SlotBenchmark
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.benchmarks.plumb_slots import default_terms
@@ -18,7 +18,6 @@ from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_co
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 FIELDS = ("id", "text", "bias_type", "target")
-MASK = "[MASK]"
 ANY_MASK = re.compile(r"\[mask\]|<\|?mask\|?>", re.IGNORECASE)
 """The mask as BERT, RoBERTa and others spell it; a model's own is put in its place when it is asked."""
 

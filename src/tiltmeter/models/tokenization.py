@@ -116,8 +116,9 @@ class Tokenization:
         """
         counts = []
         for encoded in self.encode(texts, special=False):
-            special = [id_ for id_ in encoded.ids if id_ in self.special_ids]
-            unknown = sum(id_ == self.unknown_id for id_ in encoded.ids)
+            plain = self.special_ids.isdisjoint(encoded.ids)
+            special = [] if plain else [id_ for id_ in encoded.ids if id_ in self.special_ids]
+            unknown = 0 if self.unknown_id is None else encoded.ids.count(self.unknown_id)
             counts.append(TokenCount(len(encoded.ids), unknown, tuple(self.token_strings(special))))
         return counts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tiltmeter.families import find_family
+from tiltmeter.families.kit.reading import cautions_of, told_with_caution
 from tiltmeter.families.kit.story import Sheet, Story
 
 if TYPE_CHECKING:
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
 
 def stories_of(estimates: pd.DataFrame) -> list[Story]:
     """The stories of every model, in the order of the table."""
-    stories = [story for family, rows in _by_family(estimates) for story in find_family(family).stories(rows)]
+    if not len(estimates):
+        return []
+    plain, cautions = cautions_of(estimates)
+    told = [story for family, rows in _by_family(plain) for story in find_family(family).stories(rows)]
+    stories = [told_with_caution(story, cautions.get((story.model, story.benchmark))) for story in told]
     order = {key: n for n, key in enumerate(zip(estimates["model"], estimates["benchmark"], strict=True))}
     return sorted(stories, key=lambda story: order.get((story.model, story.benchmark), len(order)))
 

@@ -10,6 +10,7 @@ from typing import Any
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, How, family_of
+from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.families.kit.seam import Watch
 from tiltmeter.models import AnyModel, load_any
 from tiltmeter.runs.options import FamilyOptions
@@ -41,7 +42,7 @@ def ask(
     if foreign:
         raise TiltmeterError(f"'{foreign[0]}' is no option of {benchmark.family}, which {benchmark.name} is one of.")
     how = How(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
-    return family_of(benchmark).ask(model, benchmark, told[benchmark.family], how)
+    return ask_and_read(model, benchmark, told[benchmark.family], how)
 
 
 def score(

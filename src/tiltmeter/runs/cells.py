@@ -15,7 +15,8 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.items import items_table
-from tiltmeter.families import Answers, How, family_of
+from tiltmeter.families import Answers, How
+from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.storage.cells import Cell, CellStore, cell_key
 from tiltmeter.storage.places import cache_folder
 
@@ -32,7 +33,7 @@ def obtain(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
     if known is not None:
         manifest = _reused(known.manifest)
         return Answers(known.family, known.tables, known.items, (manifest,), known.attachments)
-    answers = family_of(benchmark).ask(model, benchmark, options, how)
+    answers = ask_and_read(model, benchmark, options, how)
     if store.root:
         (manifest,) = answers.manifests
         store.save(key, Cell(answers.family, answers.tables, answers.items, manifest, answers.attachments))

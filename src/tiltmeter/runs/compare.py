@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
+from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.families.kit.seam import measures_of
 from tiltmeter.runs.estimate import Several, by_family, columns_of, refuse_lacking
 from tiltmeter.stats.estimates import Difference, differences_table
@@ -44,7 +45,7 @@ def compare(
         family, ours = find_family(name), columns_of(name, read, columns)
         for model in others if baseline in part.models else ():
             if model in part.models:
-                rows += family.compare(part, model, baseline, entries[name], ours, settings)
+                rows += with_cautions(family.compare(part, model, baseline, entries[name], ours, settings), part)
     if not rows:
         refuse_lacking(names, set(), {})
         raise TiltmeterError(

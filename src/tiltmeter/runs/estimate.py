@@ -9,6 +9,7 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.items import has_column
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
+from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.families.kit.seam import measures_of
 from tiltmeter.runs.options import DEFAULT_BY
 from tiltmeter.stats.estimates import estimates_table
@@ -58,7 +59,8 @@ def estimate_all(
     refuse_columns(read, columns)
     rows = []
     for name, part in read.items():
-        rows += list(find_family(name).estimate(part, entries[name], columns_of(name, read, columns), settings))
+        estimated = find_family(name).estimate(part, entries[name], columns_of(name, read, columns), settings)
+        rows += with_cautions(estimated, part)
     refuse_lacking(names, {row.measure for row in rows}, filled)
     return estimates_table(rows)
 

@@ -116,6 +116,11 @@ class Benchmark:
             digest.update(b"\x1e" + "\x1f".join(map(unmistakable, shown)).encode("utf-8", "surrogatepass"))
         return digest
 
+    def shown_texts(self) -> Iterator[str]:
+        """The texts that a model reads, to see how well it can."""
+        for item in self.asked_items:
+            yield from item.texts.values()
+
     def note_counts(self) -> dict[str, int]:
         """How often each note was made."""
         return dict(Counter(note.what for note in self.notes))

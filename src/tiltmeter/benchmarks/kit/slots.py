@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from tiltmeter.benchmarks.kit.items import Benchmark
 from tiltmeter.storage.keys import unmistakable
 
+MASK = "[MASK]"
 SLOT = "slot"
 """The role of a sentence with one mask, which is no pair: what fills it is measured, not how likely it is."""
 
@@ -19,6 +20,10 @@ class SlotBenchmark(Benchmark):
 
     family: str = "slots"
     terms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def shown_texts(self) -> Iterator[str]:
+        """The sentences without their mask, which is meant to be there."""
+        return (text.replace(MASK, "", 1) for text in super().shown_texts())
 
     @cached_property
     def data_hash(self) -> str:

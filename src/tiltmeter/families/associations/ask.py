@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from tiltmeter.families.associations.kurita import ask_kurita
 from tiltmeter.families.associations.options import Options
 from tiltmeter.families.associations.seat import ask_seat
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.reading import reading_of
 from tiltmeter.families.kit.seam import How, Known
 from tiltmeter.models import AnyModel, LanguageModel, StaticVectors, encoder_of, require
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import find_pooling
-from tiltmeter.probes.templates import TemplateProbe
+from tiltmeter.probes.templates import ATTRIBUTE, GROUP, TemplateProbe
 from tiltmeter.storage.places import cache_folder
 from tiltmeter.storage.provenance import benchmark_facts, model_facts
 
@@ -41,6 +43,7 @@ def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how:
         "family": benchmark.family,
         "model": model_facts(model),
         "benchmark": about,
+        "reading": reading_of(model, dict.fromkeys(facts.shown)),
         "associations": facts.details | {"averages": averages},
     }
     return Answers(benchmark.family, facts.tables(model.name, benchmark.name), items_table(benchmark), (manifest,))
@@ -49,9 +52,10 @@ def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how:
 def _ask_sets(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
     probe = _probe(model, options, cache_folder(how.cache), how)
     tests = benchmark.select(options.tests, words_only=isinstance(model, StaticVectors))
-    n_texts = len({text for test in tests for words in test.sets for text in words.examples})
-    with how.watched(f"{model.name} × {benchmark.name}", n_texts) as advance:
+    texts = {text: 1 for test in tests for words in test.sets for text in words.examples}
+    with how.watched(f"{model.name} × {benchmark.name}", len(texts)) as advance:
         facts = ask_seat(probe, tests, advance)
+    facts.shown += texts
     facts.details |= _counts(probe)
     return facts
 
@@ -80,11 +84,22 @@ def _ask_templates(model: AnyModel, benchmark: AssociationBenchmark, options: Op
     n_queries = 2 * len(benchmark.templates) * attributes * sum(len(group.words) for group in groups)
     with how.watched(f"{model.name} × {benchmark.name}", n_queries) as advance:
         facts = ask_ilps(probe, benchmark, groups, advance)
+    facts.shown += [word for group in groups for word in group.words]
+    facts.shown += _without_slots(benchmark.templates)
     if model.kind == "masked" and (not options.tests or "gender" in options.tests):
         contrasts = (*benchmark.contrasts, *WordFile(options.words).list_contrasts(options.attributes))
         facts.add(ask_kurita(probe, contrasts))
+        facts.shown += [
+            word for contrast in contrasts for side in (contrast.first, contrast.second) for word in side.examples
+        ]
+        facts.shown += _without_slots(template for contrast in contrasts for template in contrast.templates)
+    facts.shown += [row["text"] for row in facts.rows]
     facts.details |= {"reads_computed": probe.computed, "reads_reused": probe.reused}
     return facts
+
+
+def _without_slots(templates: Iterable[str]) -> list[str]:
+    return [template.replace(GROUP, "").replace(ATTRIBUTE, "") for template in templates]
 
 
 def _probe(model: AnyModel, options: Options, root: Path | None, how: How) -> EmbeddingProbe | StaticProbe:

@@ -109,6 +109,7 @@ def _vectors(
     with how.watched(f"{probe.encoder.name} × {name}, contexts", len(passages)) as advance:
         answer = probe.vectors(passages, advance)
     facts.notes += Counter(f"contexts without a vector: {reason}" for reason in answer.reasons.values())
+    facts.shown += [passage.text for passage in passages]
     ends = np.cumsum([len(of_word.passages) for of_word in contexts.values()])
     matrices = np.split(answer.rows, ends[:-1]) if len(contexts) else []
     usable = {word: rows[np.isfinite(rows).all(axis=1)] for word, rows in zip(contexts, matrices, strict=True)}

@@ -36,6 +36,8 @@ class Facts:
     draws: list[dict[str, Any]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     details: dict[str, Any] = field(default_factory=dict)
+    shown: list[str] = field(default_factory=list)
+    """The texts that the model read."""
 
     def add(self, other: Facts) -> None:
         """Adds further answers."""
@@ -43,6 +45,7 @@ class Facts:
         self.draws += other.draws
         self.notes += other.notes
         self.details |= other.details
+        self.shown += other.shown
 
     def tables(self, model: str, benchmark: str) -> dict[str, pd.DataFrame]:
         """The tables in the form in which they are stored."""

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tiltmeter.families.kit.reading import readings
+from tiltmeter.families.kit.reading import remarks as reading_remarks
 from tiltmeter.families.kit.story import Story
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.told import overall_rows
@@ -56,6 +58,17 @@ def benchmark_remarks(material: Material) -> list[str]:
             if items and scored and scored < items:
                 remarks.append(f"{name}: {items - scored:,} of {items:,} items are not scored")
     return list(dict.fromkeys(remarks))
+
+
+def reading(material: Material) -> list[tuple[str, str, str]]:
+    """Model, benchmark, and what the model could not read as text."""
+    found = [
+        (source.models.get(model, model), source.benchmarks.get(benchmark, benchmark), remark)
+        for source in material.sources
+        for model, benchmark, counts in readings(source.evaluations())
+        for remark in reading_remarks(counts)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, str, str, str, str]]:

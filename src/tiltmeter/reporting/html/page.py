@@ -55,6 +55,7 @@ def _sections(material: Material) -> dict[str, Any]:
         "origins": origin.origins(material),
         "missing": caveats.missing(material),
         "remarks": caveats.benchmark_remarks(material),
+        "reading": caveats.reading(material),
         "power": list(caveats.power(stories, material.settings.confidence)),
         "flags": list(caveats.flag_remarks(cards)),
         "has_items": bool(cards),

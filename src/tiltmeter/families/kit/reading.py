@@ -1,0 +1,117 @@
+"""How well a model can read the texts it was shown: unknown tokens, and special tokens spelled out in a text.
+
+Every family is asked through `ask_and_read`, so every cell's manifest has these counts under `reading`. What a reader of the
+numbers must know is appended to the notes of the estimates, after `LEAD`, and from there told in every story.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tiltmeter.benchmarks import Benchmark
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.seam import How, family_of
+from tiltmeter.families.kit.story import Story
+from tiltmeter.stats.estimates import Difference, Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAD = "caution: "
+WORTH_NOTING = 0.01
+"""Below this share of unknown tokens the counts are in the manifest and in the report's caveats only."""
+AT_ONCE = 1000
+Row = TypeVar("Row", Estimate, Difference)
+
+
+def ask_and_read(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
+    """A family's answers, with the counts of how its texts were read.
+
+    A family that shows a model other texts than its benchmark's counts them itself, in its manifest.
+    """
+    answers = family_of(benchmark).ask(model, benchmark, options, how)
+    manifests = tuple(
+        manifest if "reading" in manifest else manifest | {"reading": reading_of(model, benchmark.shown_texts())}
+        for manifest in answers.manifests
+    )
+    return replace(answers, manifests=manifests)
+
+
+def reading_of(model: Any, texts: Iterable[str]) -> dict[str, Any]:
+    """Counts over texts: tokens, unknown ones, and in how many texts special tokens are spelled out.
+
+    Nothing for a model without a tokenizer: what a file of vectors lacks is counted as missing.
+    """
+    tokens = getattr(model, "tokens", None)
+    if tokens is None:
+        return {}
+    total, special = Counter[str](), Counter[str]()
+    rest = iter(texts)
+    while some := list(islice(rest, AT_ONCE)):
+        counts = tokens.count_tokens(some)
+        total["texts"] += len(counts)
+        total["tokens"] += sum(count.tokens for count in counts)
+        total["unknown"] += sum(count.unknown for count in counts)
+        total["texts_with_unknown"] += sum(count.unknown > 0 for count in counts)
+        special.update(token for count in counts for token in set(count.special))
+    return dict(total) | {"special": dict(sorted(special.items()))}
+
+
+def remarks(reading: Mapping[str, Any], least: float = 0.0) -> Iterator[str]:
+    """What there is to say about the counts; of unknown tokens from a share of `least` on.
+
+    >>> list(remarks({"texts": 9, "tokens": 50, "unknown": 32, "texts_with_unknown": 8, "special": {"[MASK]": 1}}))
+    ['64.0 % of the tokens are unknown to the model (32 of 50, in 8 of 9 texts)', '[MASK] in a text is read as a special \
+token, not as text (1 of 9 texts)']
+    """
+    unknown, tokens, texts = (int(reading.get(name, 0)) for name in ("unknown", "tokens", "texts"))
+    if unknown and unknown >= least * tokens:
+        share = f"{100 * unknown / tokens:.1f} %" if unknown >= 0.001 * tokens else "less than 0.1 %"
+        where = f"{unknown:,} of {tokens:,}, in {reading['texts_with_unknown']:,} of {texts:,} texts"
+        yield f"{share} of the tokens are unknown to the model ({where})"
+    for token, count in reading.get("special", {}).items():
+        yield f"{token} in a text is read as a special token, not as text ({count:,} of {texts:,} texts)"
+
+
+def readings(manifests: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Model, benchmark and counts of every cell that has them."""
+    for manifest in manifests:
+        if counts := manifest.get("reading"):
+            yield manifest["model"]["shown_as"], manifest["benchmark"]["name"], counts
+
+
+def with_cautions(rows: Iterable[Row], answers: Answers) -> list[Row]:
+    """Estimates or differences with what must be known of the texts at the end of their notes."""
+    said = {
+        (model, benchmark): "; ".join(found)
+        for model, benchmark, counts in readings(answers.manifests)
+        if (found := list(remarks(counts, WORTH_NOTING)))
+    }
+    return [_noted(row, said) for row in rows] if said else list(rows)
+
+
+def _noted(row: Row, said: Mapping[tuple[str, str], str]) -> Row:
+    cautions = said.get((row.model, row.benchmark), "")
+    if isinstance(row, Difference) and (of_other := said.get((row.baseline, row.benchmark))):
+        cautions = "; ".join(filter(None, (cautions, f"{row.baseline}: {of_other}")))
+    return replace(row, note="; ".join(filter(None, (row.note, LEAD + cautions)))) if cautions else row
+
+
+def cautions_of(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[str, str], str]]:
+    """Estimates without the cautions in their notes, and the cautions of each model and benchmark."""
+    split = rows["note"].fillna("").astype(str).str.partition(LEAD)
+    said = dict(zip(zip(rows["model"], rows["benchmark"], strict=True), split[2], strict=True))
+    plain = rows.assign(note=split[0].str.removesuffix("; "))
+    return plain, {place: text for place, text in said.items() if text}
+
+
+def told_with_caution(story: Story, caution: str | None) -> Story:
+    """A story that begins with the caution, and says in its verdict that there is one."""
+    if not caution:
+        return story
+    sentences = (f"Caution: {caution}.", *story.sentences)
+    return replace(story, verdict=f"{story.verdict} (but see the caution)", sentences=sentences)
