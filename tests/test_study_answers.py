@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import SequenceMatcher
 from itertools import combinations
 from pathlib import Path
 
@@ -117,7 +118,36 @@ def test_accuracy_is_what_the_authors_code_prints(model: str) -> None:
     printed = reference("kaneko")[model]
     assert f"{ours['aul']:.2f}" == printed["printed_summary"]["aul"]["Accuracy"]
     ranks = [rank for row in printed["rows"] for side in ("more", "less") for rank in row.get(f"cps_ranks_{side}") or []]
+    changed = [rank for row in printed["rows"] for side in ("more", "less") for rank in row.get(f"sss_ranks_{side}") or []]
+    assert changed and ours["sss_tokens"] == pytest.approx(100 * np.mean(np.array(changed) == 1), abs=0.06)
     assert ranks and ours["cps"] == pytest.approx(100 * np.mean(np.array(ranks) == 1), abs=0.06)
+
+
+def test_sss_styles_are_those_of_one_masked_input_at_a_time(tmp_path: Path) -> None:
+    """plumb-mlm gets some fills right and some wrong, so that both ways of counting can fail."""
+    import torch
+
+    model, pairs = tiltmeter.load_model("plumb-mlm"), tiltmeter.load_benchmark("starter-pairs")
+    tiltmeter.run("plumb-mlm", "starter-pairs", ["sss", "aul"], output=tmp_path / "r")
+    found = tiltmeter.study("accuracy", tmp_path / "r", resamples=100)
+    ours = found.table.set_index("style")["accuracy"]
+    right, tokens, equal = [], [], 0
+    for item in pairs.asked_items:
+        a, b = (model.tokens.tokenizer.encode(item.texts[role]) for role in ("stereo", "anti"))
+        codes = SequenceMatcher(None, a, b).get_opcodes()
+        spans = [[n for code in codes if code[0] != "equal" for n in range(*code[low : low + 2])] for low in (1, 3)]
+        sides = []
+        for ids, span in zip((a, b), spans, strict=True):
+            masked = torch.tensor([[model.tokens.mask_id if n in span else token for n, token in enumerate(ids)]])
+            with torch.no_grad():
+                best = model._module(masked).logits[0].argmax(-1)
+            sides.append([int(best[n]) == ids[n] for n in span])
+        right += [any(side and all(side) for side in sides)] if any(sides) else []
+        tokens += [hit for side in sides for hit in side]
+        equal += len(spans[0]) == len(spans[1]) > 0
+    assert 0 < np.mean(right) < 1 and np.mean(tokens) != np.mean(right)
+    assert ours["sss"] == pytest.approx(100 * np.mean(right)) and ours["sss_tokens"] == pytest.approx(100 * np.mean(tokens))
+    assert found.tables["fills"]["n_equal"].tolist() == [equal] and f"both: {equal} of " in found.sentences[-1]
 
 
 def test_sss_style_needs_one_whole_fill(tmp_path: Path) -> None:
@@ -136,9 +166,8 @@ def test_sss_style_needs_one_whole_fill(tmp_path: Path) -> None:
 def test_shuffling_moves_tokens_and_follows_them() -> None:
     model, bench = golden_model("tiny-bert-cased"), tiltmeter.load_benchmark("starter-pairs").limit(8)
     plain, moved, other = (
-        observe(model, bench, view, cache=False).to_pandas() for view in ("unmasked", "shuffled-0", "shuffled-1")
+        observe(model, bench, view, cache=False).to_pandas() for view in ("unmasked", "shuffled_all-0", "shuffled_all-1")
     )
-    plain = plain[~plain["special"]].reset_index(drop=True)
     for one in (moved, other):
         assert (
             one[["item", "role", "position", "token_id"]]
@@ -173,7 +202,7 @@ def test_asking_again_gives_what_a_run_has_stored(tmp_path: Path) -> None:
 
 def test_unrelated_sentences_are_not_shuffled() -> None:
     item = Item("i", {"stereo": "He cooks well.", "anti": "She cooks well.", "unrelated": "Moon cooks well."}, "gender")
-    table = observe(golden_model("tiny-bert-cased"), Benchmark("b", (item,)), "shuffled-0", cache=False).to_pandas()
+    table = observe(golden_model("tiny-bert-cased"), Benchmark("b", (item,)), "shuffled_all-0", cache=False).to_pandas()
     assert set(table["role"]) == {"stereo", "anti"}
 
 
@@ -184,11 +213,20 @@ def test_a_shuffled_query_is_a_permutation_of_the_sentence() -> None:
     sentences = tokenise(model, tiltmeter.load_benchmark("starter-pairs").asked_items)
     for query in shuffled(sentences, model.tokens, seed=3):
         one = sentences[query.sentence]
-        assert sorted(query.ids) == sorted(one.ids) and query.positions == one.content
-        assert [query.ids[column] for column in query.columns] == list(query.tokens)
-        assert {at for at in range(len(one.ids)) if at not in one.content} == {
-            at for at in range(len(one.ids)) if at not in query.columns
-        }
+        assert sorted(query.ids) == sorted(one.ids) and query.positions == tuple(range(len(one.ids)))
+        assert [query.ids[column] for column in query.columns] == list(query.tokens) == list(one.ids)
+        special = [at for at in range(len(one.ids)) if at not in one.content]
+        assert [query.columns[at] for at in special] == special  # they stay where they are
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_before_shuffling_is_the_accuracy_of_the_first_table(special: bool) -> None:
+    found = [tiltmeter.study(name, small_run(), special=special, resamples=100).table for name in ("accuracy", "shuffling")]
+    accuracy = found[0][found[0]["style"] == "aul"].set_index(["model", "benchmark"])["accuracy"]
+    for _, row in found[1].iterrows():
+        assert row["before"] == accuracy[row["model"], row["benchmark"]]
+    plain = tiltmeter.study("shuffling", small_run(), resamples=100).table
+    assert (found[1]["n_tokens"] > plain["n_tokens"]).all() == special
 
 
 # robustness and pll-gap --------------------------------------------------------------------------------------------

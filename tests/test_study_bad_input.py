@@ -144,7 +144,8 @@ def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "wordfreq", None)
-    assert "install wordfreq" in refusal("frequency", small_run())
+    assert "wordfreq is not installed" in refusal("frequency", small_run(), frequencies="wordfreq")
+    assert "tiltmeter's list is English" in refusal("frequency", small_run(), language="de")
     assert "There is no file" in refusal("frequency", small_run(), frequencies="nowhere.tsv")
     assert "not both" in refusal("frequency", small_run(), frequencies="a", corpus="b")
     (tmp_path / "prose.txt").write_text("Nothing to count here whatsoever, my dear.\n")
@@ -167,7 +168,7 @@ def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("power", {"wanted": 1.5}, "a power of at least 0.5 and below 1"),
         ("power", {"measure": ["lms"]}, "lms needs stereo, anti, unrelated, target"),
         ("correlation", {"over": "weeks"}, "--over must be types or models, not 'weeks'."),
-        ("correlation", {"over": "models"}, "correlation needs at least 4 points (models) on b; there are 2."),
+        ("correlation", {"over": "models"}, "correlation needs at least 3 points (models) on b; there are 2."),
         ("correlation", {"neighbours": 0}, "must be at least 1, not 0"),
         ("quality", {"flag": ["ugly"]}, "There is no flag 'ugly'. Flags: several_spans"),
         ("normality", {"colour": 1}, "The study normality has no option 'colour'. Options: draw, alpha."),

@@ -34,6 +34,14 @@ def test_votes_of_the_original(original: str) -> None:
     assert [counts.count(k) for k in (5, 4, 3, 2, 1, 0)] == [631, 478, 237, 121, 31, 10]
 
 
+def test_votes_for_any_type_leave_thirty_others(original: str) -> None:
+    from tiltmeter.benchmarks.kit.items import items_table
+    from tiltmeter.families.pairs.annotations import votes
+
+    counted = votes(items_table(tiltmeter.load_benchmark(original)), any_type=True)
+    assert sum(count < 3 for count, _ in counted.values()) == 30
+
+
 def test_bias_types_with_intervals(published: Answers) -> None:
     table = tiltmeter.estimate(published, ["bias_score"], by="bias_type", resamples=200)
     types = table[table["by"] == "bias_type"]

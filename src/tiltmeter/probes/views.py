@@ -144,20 +144,20 @@ def _fill_word(sentence: Sentence) -> str | None:
 def shuffled(sentences: Sequence[Sentence], tokens: Tokenization, seed: int = 0) -> Asked:
     """Nothing is masked, and the content tokens are shuffled; each is read at its new place and stored under its old one.
 
-    The order depends on the seed and the sentence only, so that equal sentences are shuffled alike in every block.
-    Unrelated sentences are nonsense already, and are left out.
+    Special tokens stay where they are, and are read as in `unmasked`. The order depends on the seed and the sentence only,
+    so that equal sentences are shuffled alike in every block. Unrelated sentences are nonsense already, and are left out.
     """
     for number, sentence in enumerate(sentences):
         if sentence.role == "unrelated":
             continue
         places = np.random.default_rng([seed, *sentence.ids]).permutation(sentence.content).tolist()
-        ids = list(sentence.ids)
+        ids, columns = list(sentence.ids), list(range(len(sentence.ids)))
         for old, new in zip(sentence.content, places, strict=True):
-            ids[new] = sentence.ids[old]
-        golds = tuple(sentence.ids[position] for position in sentence.content)
-        yield Query(number, tuple(ids), tuple(places), golds, sentence.content)
+            ids[new], columns[old] = sentence.ids[old], new
+        yield Query(number, tuple(ids), tuple(columns), sentence.ids, tuple(range(len(columns))))
 
 
+SHUFFLED = "shuffled_all-"
 VIEWS = {
     view.name: view
     for view in (
@@ -175,7 +175,7 @@ VIEWS = {
 
 
 def find_view(name: str) -> View:
-    """A view by name; `shuffled-7` shuffles with the seed 7 (no scorer uses it)."""
-    if name.startswith("shuffled-"):
-        return View(name, "masked", partial(shuffled, seed=int(name.removeprefix("shuffled-"))))
+    """A view by name; `shuffled_all-7` shuffles with the seed 7 and reads all tokens (no scorer uses it)."""
+    if name.startswith(SHUFFLED):
+        return View(name, "masked", partial(shuffled, seed=int(name.removeprefix(SHUFFLED))))
     return VIEWS[name]

@@ -23,12 +23,13 @@ from tiltmeter.studies.kit.tokens import Hits, accuracy_interval, item_draws, mc
 CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, Table 1."
 READS = "observations"
 VIEWS = {
-    "cps": ("each",), "sss": ("changed",), "aul": UNMASKED, "all_masked": ("everything",),
+    "cps": ("each",), "sss": ("changed",), "sss_tokens": ("changed",), "aul": UNMASKED, "all_masked": ("everything",),
     "causal": ("causal", "causal_nobos"),
 }  # fmt: skip
 MEANING = {
     "cps": "unchanged tokens, each masked in turn",
-    "sss": "the whole changed span, masked at once",
+    "sss": "whole fills, masked at once",
+    "sss_tokens": "tokens of the fills, masked at once",
     "aul": "every token, nothing masked",
     "all_masked": "every token, all masked",
     "causal": "every token, left to right",
@@ -45,14 +46,17 @@ def accuracy(
 ) -> Finding:
     """Share of predictions of rank 1 per model, benchmark and style of asking, and McNemar's test between styles.
 
-    sss-style counts a pair as right if every sub-token of the stereotypical or of the other fill has rank 1, each in an
-    input with as many masks as it has sub-tokens. Intervals resample items, because tokens of one sentence are dependent.
+    sss counts a pair as right if every sub-token of the stereotypical or of the other fill has rank 1, each in an input
+    with as many masks as it has sub-tokens, as the paper's text says; sss_tokens counts each of these sub-tokens, as the
+    authors' code does. Intervals resample items, because tokens of one sentence are dependent. The table fills has the
+    number of pairs whose two fills have as many sub-tokens.
     """
     import pandas as pd
 
     settings = check_settings(seed, resamples, confidence)
     rows: list[dict[str, Any]] = []
     tests: list[dict[str, Any]] = []
+    fills: list[dict[str, Any]] = []
     for model, benchmark in evidence.evaluations:
         read = dict(_read(evidence, model, benchmark))
         place = {"model": model, "benchmark": benchmark}
@@ -64,10 +68,13 @@ def accuracy(
             bounds = accuracy_interval(hits, hits.draws(draws), confidence)
             rows.append(place | {"style": style, "accuracy": hits.accuracy} | bounds | counts | {"counts": MEANING[style]})
         tests += [place | test for test in _tests(read)]
+        fills += [place | equal_counts(read["sss"])] if "sss" in read else []
     corrected(tests)
     table = pd.DataFrame(rows)
     tables = {"accuracy": table} | ({"mcnemar": pd.DataFrame(tests)} if tests else {})
-    return Finding("accuracy", tables, {"accuracy": lambda: _draw(table)}, tuple(_sentences(table, tests)))
+    tables |= {"fills": pd.DataFrame(fills)} if fills else {}
+    said = (*_sentences(table, tests), *_about_fills(fills))
+    return Finding("accuracy", tables, {"accuracy": lambda: _draw(table)}, said)
 
 
 def _read(evidence: Evidence, model: str, benchmark: str) -> Iterator[tuple[str, Any]]:
@@ -96,6 +103,12 @@ def _hits(style: str, tokens: Any, items: Any, special: bool) -> Hits:
     return Hits(right.reindex(items, fill_value=False).to_numpy(dtype=np.float64), total)
 
 
+def equal_counts(tokens: Any) -> dict[str, int]:
+    """How many pairs have both fills, and how many of these have as many sub-tokens in one as in the other."""
+    sizes = tokens.groupby(["item", "role"]).size().unstack("role").reindex(columns=["stereo", "anti"]).dropna()
+    return {"n_pairs": len(sizes), "n_equal": int((sizes["stereo"] == sizes["anti"]).sum())}
+
+
 def _content(style: str, tokens: Any, special: bool = False) -> Any:
     """The tokens that a style predicts."""
     if style == "aul" and special:
@@ -105,7 +118,7 @@ def _content(style: str, tokens: Any, special: bool = False) -> Any:
 
 def _tests(read: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The unmasked view against each other style, over the tokens that both read."""
-    for style in ("cps", "sss", "all_masked"):
+    for style in ("cps", "sss_tokens", "all_masked"):
         if style in read and "aul" in read:
             test = mcnemar(_content("aul", read["aul"]), _content(style, read[style]))
             if test:
@@ -125,6 +138,13 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
             f"On the same tokens, predictions with nothing masked are correct more often than {style}-style ones in "
             f"{len(better)} of {len(of_style)} comparisons (McNemar, Holm-corrected p < 0.01; largest p {p_text(worst)})."
         )
+
+
+def _about_fills(fills: list[dict[str, Any]]) -> Iterator[str]:
+    for benchmark in dict.fromkeys(row["benchmark"] for row in fills):
+        rows = [row for row in fills if row["benchmark"] == benchmark]
+        each = ", ".join(f"{row['n_equal']:,} of {row['n_pairs']:,} ({row['model']})" for row in rows)
+        yield f"{benchmark}, pairs whose two fills have as many sub-tokens, so that one masked input serves both: {each}."
 
 
 def _draw(table: Any) -> Any:

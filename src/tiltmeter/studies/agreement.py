@@ -31,6 +31,7 @@ def agreement(
     evidence: Evidence,
     *,
     threshold: Annotated[int, "A pair is biased if at least this many annotators name its bias type."] = 3,
+    any_type: Annotated[bool, "Count annotators who name any bias type, not only that of the pair."] = False,
     absolute: Annotated[bool, "Rank pairs by |f(stereo) − f(anti)| instead of the signed difference."] = False,
     annotations: Annotated[str | None, "Benchmark (name or file) with annotations for pairs of the same text."] = None,
     confidence: Confidence = 0.95,
@@ -45,7 +46,7 @@ def agreement(
     rows: list[dict[str, Any]] = []
     tests: list[dict[str, Any]] = []
     curves: dict[tuple[str, str, str], Any] = {}
-    labels = dict(_labels(evidence, threshold, annotations))
+    labels = dict(_labels(evidence, threshold, annotations, any_type))
     for model, benchmark in evidence.evaluations:
         if benchmark not in labels:
             continue
@@ -66,13 +67,15 @@ def agreement(
     table = pd.DataFrame(rows)
     drawings = {"roc": lambda: _draw_curves(table, curves, threshold), "auc": lambda: _draw_areas(table)}
     tables = {"auc": table} | ({"differences": pd.DataFrame(tests)} if tests else {})
-    return Finding("agreement", tables, drawings, tuple(_sentences(table, tests)))
+    which = "any bias type" if any_type else "its bias type"
+    meaning = f"A pair counts as biased if at least {threshold} annotators name {which}."
+    return Finding("agreement", tables, drawings, (*_sentences(table, tests), meaning))
 
 
-def _labels(evidence: Evidence, threshold: int, source: str | None) -> Iterator[tuple[str, dict[str, bool]]]:
+def _labels(evidence: Evidence, threshold: int, source: str | None, any_type: bool) -> Iterator[tuple[str, dict[str, bool]]]:
     """Benchmark → item → whether enough annotators call it biased."""
     benchmarks = dict.fromkeys(benchmark for _, benchmark in evidence.evaluations)
-    counted = {benchmark: votes(evidence.items(benchmark), source) for benchmark in benchmarks}
+    counted = {benchmark: votes(evidence.items(benchmark), source, any_type=any_type) for benchmark in benchmarks}
     if not any(counted.values()):
         hint = " Name a benchmark that has them with --annotations." if not source else ""
         raise TiltmeterError(f"agreement needs annotations, and the items of {', '.join(counted)} have none.{hint}")

@@ -23,7 +23,8 @@ from tiltmeter.studies.kit.options import Confidence, MeasureNames, Seed, check_
 
 CITATION = "Liu (2024), Robust Evaluation Measures, AAAI, Figure 4; Kraskov, Stögbauer and Grassberger (2004)."
 FEW = 10
-LEAST = 4
+LEAST = 3
+PREFERENCE = "bias_score"
 PREFERENCES = ("cps", "sss", "aul", "aula", "all_masked", "causal", "causal_mean", "stereoset_masked", "stereoset_causal")
 
 
@@ -39,8 +40,8 @@ def correlation(
 ) -> Finding:
     """Pearson's r with Fisher's interval, and mutual information in nats, for every two measures of a benchmark.
 
-    By default: bias_score by each scorer, and kls and jss by aul. Points of one model are dependent, so the intervals are
-    too narrow.
+    By default: bias_score by each scorer, and kls and jss by aul. Named measures other than bias_score are those of aul
+    too, unless scorers are named. Points of one model are dependent, so the intervals are too narrow.
     """
     import pandas as pd
 
@@ -51,7 +52,7 @@ def correlation(
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
         values = _values(evidence, benchmark, measure, over, distance)
         _check(values, benchmark, over, neighbours)
-        rows += [{"benchmark": benchmark} | row for row in _pairs(values, neighbours, confidence, seed)]
+        rows += [{"benchmark": benchmark} | row for row in correlations(values, neighbours, confidence, seed)]
     table = pd.DataFrame(corrected(rows, "benchmark"))
     few = sorted({f"{row['benchmark']} has {row['n']}" for row in rows if row["n"] < FEW})
     warning = [f"Fewer than {FEW} points ({'; '.join(few)}): r and mutual information are unreliable."] if few else []
@@ -84,16 +85,16 @@ def _values(evidence: Evidence, benchmark: str, names: Any, over: str, distance:
 def _wanted(evidence: Evidence, benchmark: str, names: Any) -> Iterator[tuple[str, catalog.Entry]]:
     here = list(dict.fromkeys(paired.scorer for paired in evidence.pairs if paired.benchmark == benchmark))
     kinds = [name for name in ([*evidence.named] or HEADLINE) if name in here] or here
-    if names or evidence.named:
-        chosen = [catalog.find("measures", name) for name in names or ("bias_score", "kls", "jss")]
+    chosen = [catalog.find("measures", name) for name in names or ("bias_score", "kls", "jss")]
+    if evidence.named:
         yield from ((scorer, entry) for entry in chosen for scorer in kinds)
         return
     masked = [name for name in PREFERENCES if name in here]
     base = "aul" if "aul" in here else kinds[0]
     # No model has both causal and masked scores; the larger family is studied.
     family = [name for name in masked if name.startswith(("causal", "stereoset_causal")) != ("aul" in here)] or kinds
-    yield from ((scorer, catalog.find("measures", "bias_score")) for scorer in family)
-    yield from ((base, catalog.find("measures", name)) for name in ("kls", "jss"))
+    for entry in chosen:
+        yield from ((scorer, entry) for scorer in (family if entry.name == PREFERENCE else [base]))
 
 
 def _points(paired: Paired, entry: catalog.Entry, over: str) -> Iterator[float]:
@@ -106,32 +107,36 @@ def _points(paired: Paired, entry: catalog.Entry, over: str) -> Iterator[float]:
 
 def _check(values: dict[str, Floats], benchmark: str, over: str, neighbours: int) -> None:
     n = len(next(iter(values.values())))
-    least = max(LEAST, neighbours + 1)
     if neighbours < 1:
         raise TiltmeterError(f"--neighbours must be at least 1, not {neighbours}.")
     if len(values) < 2:
         raise TiltmeterError(f"correlation needs at least 2 measures; {benchmark} has {len(values)}.")
-    if n < least:
+    if n < LEAST:
         what = "models" if over == "models" else "models × bias types"
-        raise TiltmeterError(f"correlation needs at least {least} points ({what}) on {benchmark}; there are {n}.")
+        raise TiltmeterError(f"correlation needs at least {LEAST} points ({what}) on {benchmark}; there are {n}.")
     for name, column in values.items():
         if np.ptp(column) == 0:
             label = " by ".join(name.split("\n"))
             raise TiltmeterError(f"correlation is undefined: {label} is {column[0]:g} for all {n} points of {benchmark}.")
 
 
-def _pairs(values: dict[str, Floats], neighbours: int, confidence: float, seed: int) -> Iterator[dict[str, Any]]:
+def correlations(values: dict[str, Floats], neighbours: int, confidence: float, seed: int) -> Iterator[dict[str, Any]]:
+    """r, its interval and p, and mutual information, for every two of the named values.
+
+    With no more points than neighbours, one neighbour is taken, as the paper does with its three models.
+    """
     from scipy.stats import pearsonr
     from sklearn.feature_selection import mutual_info_regression
 
     for (a, x), (b, y) in combinations(values.items(), 2):
         pearson = pearsonr(x, y)
-        reach = pearson.confidence_interval(confidence)
-        shared = mutual_info_regression(x[:, None], y, n_neighbors=neighbours, random_state=seed)[0]
+        low, high = pearson.confidence_interval(confidence) if len(x) > LEAST else (-1.0, 1.0)  # three points say nothing
+        used = neighbours if neighbours < len(x) else 1
+        shared = mutual_info_regression(x[:, None], y, n_neighbors=used, random_state=seed)[0]
         yield {
             "a": " by ".join(a.split("\n")), "b": " by ".join(b.split("\n")), "n": len(x), "r": float(pearson.statistic),
-            "low": float(reach.low), "high": float(reach.high), "p": float(pearson.pvalue),
-            "mutual_information": float(shared),
+            "low": float(low), "high": float(high), "p": float(pearson.pvalue),
+            "mutual_information": float(shared), "neighbours": used,
         }  # fmt: skip
 
 

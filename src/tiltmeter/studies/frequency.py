@@ -30,7 +30,7 @@ SHORT = {ADVANTAGED: "adv", DISADVANTAGED: "dis"}
 def frequency(
     evidence: Evidence,
     *,
-    frequencies: Annotated[str | None, "File of words and counts. Default: the wordfreq package."] = None,
+    frequencies: Annotated[str | None, "File of words and counts, or wordfreq (the package). Default: our own list."] = None,
     corpus: Annotated[str | None, "Text to count words in (.txt, .gz, .bz2, .xz)."] = None,
     language: Annotated[str, "Language of the wordfreq list."] = "en",
     top: Annotated[int, "Most frequent words of each group that are ranked together."] = 4,

@@ -11,10 +11,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.pairs.paired import Paired
+from tiltmeter.stats.resampling import generator
 from tiltmeter.studies.kit.corrections import check_types, corrected
 from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import LEAST_ITEMS, Seed, check_sampling
 
 CITATION = "Liu (2024), Robust Evaluation Measures, AAAI, Table 1 and Figure 2; Shapiro and Wilk (1965)."
 LARGEST_N = 5000  # beyond it scipy's p is not reliable
@@ -25,12 +28,15 @@ def normality(
     *,
     draw: Annotated[str | None, "Scorer to draw. Default: aul, else the first."] = None,
     alpha: Annotated[float, "Level of the test in the sentences."] = 0.05,
+    subsample: Annotated[int | None, "Also test subsamples of this many pairs, drawn without replacement."] = None,
+    repeats: Annotated[int, "How many subsamples."] = 100,
+    seed: Seed = 0,
 ) -> Finding:
     """Shapiro–Wilk per model, benchmark, scorer, sentence and bias type; density against the fitted Gaussian.
 
     W is 1 for a perfect Gaussian. p_holm is corrected over the score sets of a model, benchmark and scorer. A test that
     does not reject proves nothing: with few pairs almost everything passes, with thousands almost nothing; so see W and
-    the skew too.
+    the skew too. With `subsample` the same test is repeated on that many pairs, which shows what n alone does to p.
     """
     import pandas as pd
 
@@ -38,10 +44,14 @@ def normality(
     check_types("normality", pairs)
     rows = corrected([row for paired in pairs for row in _sets(paired)], "model", "benchmark", "scorer")
     table = pd.DataFrame(rows)
+    tables = {"normality": table} | (
+        {"subsamples": _subsampled(pairs, subsample, repeats, alpha, seed)} if subsample else {}
+    )
     shown = draw or ("aul" if "aul" in set(table["scorer"]) else str(table["scorer"].iloc[0]))
     drawn = [paired for paired in pairs if paired.scorer == shown]
     figure = {"normality": lambda: _draw(drawn, table)}
-    return Finding("normality", {"normality": table}, figure if drawn else {}, tuple(_sentences(table, shown, alpha)))
+    said = [*_sentences(table, shown, alpha), *_about_subsamples(tables.get("subsamples"), shown, alpha)]
+    return Finding("normality", tables, figure if drawn else {}, tuple(said))
 
 
 def _sets(paired: Paired) -> Iterator[dict[str, Any]]:
@@ -54,6 +64,44 @@ def _sets(paired: Paired) -> Iterator[dict[str, Any]]:
                 "model": paired.model, "benchmark": paired.benchmark, "scorer": paired.scorer, "role": role,
                 "bias_type": name, **shapiro_wilk(paired.scores[role][at]),
             }  # fmt: skip
+
+
+def _subsampled(pairs: list[Paired], size: int, repeats: int, alpha: float, seed: int) -> Any:
+    """The test on subsamples of all pairs: the middle W and p, where nine tenths of W lie, and how often p < alpha."""
+    import pandas as pd
+
+    check_sampling(repeats, None)
+    rows = []
+    for paired in pairs:
+        for role in ("stereo", "anti"):
+            scores = paired.scores[role][~np.isnan(paired.scores[role])]
+            if not LEAST_ITEMS <= size <= min(len(scores), LARGEST_N):
+                raise TiltmeterError(
+                    f"--subsample must be {LEAST_ITEMS} to {min(len(scores), LARGEST_N)} for {paired.model} on "
+                    f"{paired.benchmark} by {paired.scorer}, not {size}."
+                )
+            rng = generator(seed, "normality", paired.benchmark)  # the same pairs for every model, scorer and role
+            tests = [shapiro_wilk(rng.choice(scores, size, replace=False)) for _ in range(repeats)]
+            w, p = (np.array([test[name] for test in tests]) for name in ("W", "p"))
+            low, high = np.percentile(w, [5, 95])
+            rows.append(
+                {
+                    "model": paired.model, "benchmark": paired.benchmark, "scorer": paired.scorer, "role": role, "n": size,
+                    "repeats": repeats, "W": float(np.median(w)), "W_low": float(low), "W_high": float(high),
+                    "p": float(np.median(p)), "rejected": 100 * float((p < alpha).mean()),
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _about_subsamples(table: Any, shown: str, alpha: float) -> Iterator[str]:
+    rows = [] if table is None else table[table["scorer"] == shown].groupby("benchmark", sort=False)
+    for benchmark, part in rows:
+        yield (
+            f"{shown} on {benchmark}, {part['repeats'].iloc[0]} subsamples of {part['n'].iloc[0]:,} pairs: median W "
+            f"{part['W'].min():.3f} to {part['W'].max():.3f}, and p < {alpha:g} in {part['rejected'].min():.0f} to "
+            f"{part['rejected'].max():.0f} % of them."
+        )
 
 
 def shapiro_wilk(scores: Any) -> dict[str, Any]:

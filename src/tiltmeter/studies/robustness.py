@@ -56,6 +56,11 @@ class Trial:
         ]
         return float(np.mean(signs))
 
+    def mean_kept(self, rate: float) -> bool:
+        """Whether the values averaged over the subsamples rank the models as the full data do: the paper's criterion."""
+        means = self.drawn[rate].mean(axis=1)
+        return all(np.sign(means[a] - means[b]) == np.sign(self.full[a] - self.full[b]) for a, b in self._pairs())
+
     @property
     def name(self) -> str:
         """The name for messages."""
@@ -86,7 +91,8 @@ def robustness(
     """Stratified subsamples (ceil(n·rate) items of each bias type, without replacement) and the ranking of models on each.
 
     The same subsamples serve all models, scores and measures. Reported: share of repeats with the full-data ranking, its
-    Monte Carlo interval, Kendall's τ, and mean ± sd of every model's value. Measures over targets are drawn within targets.
+    Monte Carlo interval, Kendall's τ, mean ± sd of every model's value, and (`mean_kept`) whether these means are ranked
+    like the full data, which is the paper's own criterion. Measures over targets are drawn within targets.
     """
     import pandas as pd
 
@@ -159,7 +165,7 @@ def _shares(trial: Trial) -> Iterator[dict[str, Any]]:
         yield {
             "benchmark": trial.benchmark, "scorer": trial.scorer, "measure": trial.measure.name, "rate": rate,
             "n": trial.n[rate], "models": len(trial.models), "repeats": len(kept), "kept": 100 * float(kept.mean()),
-            "low": low, "high": high, "kendall_tau": trial.concordance(rate),
+            "low": low, "high": high, "kendall_tau": trial.concordance(rate), "mean_kept": trial.mean_kept(rate),
         }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ READS = "observations"
 def shuffling(
     evidence: Evidence,
     *,
+    special: Annotated[bool, "Count special tokens too, before and after, as the paper does."] = False,
     model: Annotated[list[str] | None, "Where a model is now, if it has moved; repeatable."] = None,
     resamples: Resamples = 1000,
     confidence: Confidence = 0.95,
@@ -35,6 +36,7 @@ def shuffling(
 ) -> Finding:
     """Drop of the share of tokens of rank 1, with nothing masked, when sentences are shuffled or their fill is unrelated.
 
+    `before` is the accuracy of the study `accuracy` (aul), with the same `special`: the paper counts special tokens.
     A run by all scorers has its sentences shuffled with the seed 0. For another seed, or if scorers were chosen, the
     models are asked again (and the answers cached). Each token is paired with itself at its new place, so McNemar's test
     applies; an unrelated fill has other tokens, so there the interval and p come from resampling items.
@@ -54,13 +56,13 @@ def shuffling(
                 f"shuffling: {name} on {benchmark} has no stored unmasked view. Score it with aul or aula, without "
                 "--no-cache."
             )
-        tokens = tokens[~tokens["special"]]
+        tokens = _counted(tokens, special)
         before = tokens[tokens["role"] != "unrelated"]
         items = evidence.items(benchmark).index
         draws = item_draws(len(items), settings.resamples, generator(seed, "associations", benchmark))
-        stored = evidence.tokens(name, benchmark, [f"shuffled-{seed}"])
+        stored = evidence.tokens(name, benchmark, [f"shuffled_all-{seed}"])
         asked = stored if stored is not None else _ask(evidence, name, benchmark, _model(name, facts, known), seed)
-        changes = {"shuffled": asked}
+        changes = {"shuffled": _counted(asked, special)}
         if (tokens["role"] == "unrelated").any():
             changes["unrelated"] = tokens[tokens["role"] == "unrelated"]
         for change, after in changes.items():
@@ -70,6 +72,10 @@ def shuffling(
         raise TiltmeterError("shuffling needs masked models, and these runs have none.")
     table = pd.DataFrame(corrected(rows))
     return Finding("shuffling", {"shuffling": table}, {"shuffling": lambda: _draw(table)}, tuple(_sentences(table)))
+
+
+def _counted(tokens: Any, special: bool) -> Any:
+    return tokens if special else tokens[~tokens["special"]]
 
 
 def _loaded(given: str | LanguageModel) -> LanguageModel:
@@ -97,7 +103,7 @@ def _ask(evidence: Evidence, name: str, benchmark: str, model: LanguageModel, se
     alignment = evidence.manifest(name, benchmark).get("alignment", "auto")
     whole = benchmark_of(benchmark, evidence.scores.items)
     with evidence.watch(f"{name} × {benchmark}, shuffled", len(whole.asked_items)) as advance:
-        return token_frame(observe(model, whole, f"shuffled-{seed}", alignment=alignment, advance=advance))
+        return token_frame(observe(model, whole, f"shuffled_all-{seed}", alignment=alignment, advance=advance))
 
 
 def _drop(before: Any, after: Any, items: Any, draws: Any, confidence: float, *, paired: bool) -> dict[str, Any]:

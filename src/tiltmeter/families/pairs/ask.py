@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SCORE_COLUMNS = ("model", "benchmark", "item", "role", "scorer", "score", "n_tokens", "reason", *GROUP_COLUMNS)
 """One row per sentence and scorer. Where `score` is NaN, `reason` says why."""
-STUDIED = {"masked": ("shuffled-0",), "causal": ()}
+STUDIED = {"masked": ("shuffled_all-0",), "causal": ()}
 """Views that no scorer reads. A run by all scorers stores them too, so that no study has to ask the models again."""
 
 

@@ -1,4 +1,4 @@
-"""Word frequencies: from the `wordfreq` package, from a list of counts, or counted in the user's text."""
+"""Word frequencies: from the embedded list, the `wordfreq` package, a list of counts, or counted in the user's text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import gzip
 import lzma
 from collections import Counter
 from collections.abc import Callable, Iterable
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.pairs.words import WORD
 
+EMBEDDED, WORDFREQ = "tiltmeter's list", "wordfreq"
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -23,9 +25,14 @@ def look_up(words: Iterable[str], listed: str | None, corpus: str | None, langua
         raise TiltmeterError("Give a frequency list or a corpus, not both.")
     if corpus:
         return _counted(Path(corpus), wanted), Path(corpus).name
+    if listed == WORDFREQ:
+        return _wordfreq(wanted, language), f"wordfreq ({language})"
     if listed:
         return _listed(Path(listed), wanted), Path(listed).name
-    return _wordfreq(wanted, language), f"wordfreq ({language})"
+    if language != "en":
+        raise TiltmeterError(f"{EMBEDDED} is English. For other languages: --frequencies {WORDFREQ}, or a list of yours.")
+    with as_file(files("tiltmeter.studies") / "data" / "word_frequencies.tsv.xz") as own:
+        return _listed(own, wanted), EMBEDDED
 
 
 def _wordfreq(wanted: set[str], language: str) -> dict[str, float]:
@@ -33,8 +40,8 @@ def _wordfreq(wanted: set[str], language: str) -> dict[str, float]:
         from wordfreq import word_frequency
     except ImportError:
         raise TiltmeterError(
-            "frequency needs word frequencies: install wordfreq (pip install 'tiltmeter[frequency]'), or give a list with "
-            "--frequencies or a text with --corpus."
+            "wordfreq is not installed (pip install 'tiltmeter[frequency]'). Without --frequencies, tiltmeter's own list is "
+            "used."
         ) from None
     try:
         frequencies = {word: float(word_frequency(word, language)) for word in wanted}
@@ -47,6 +54,8 @@ def _listed(path: Path, wanted: set[str]) -> dict[str, float]:
     """Frequencies from lines of a word and a number, separated by a tab, a comma, a semicolon or spaces."""
     counts: dict[str, float] = {}
     for line in _lines(path):
+        if line.startswith("#"):
+            continue
         cells = line.replace("\t", " ").replace(",", " ").replace(";", " ").split()
         if len(cells) == 2 and (word := cells[0].lower()) in wanted and (count := _number(cells[1])):
             counts[word] = counts.get(word, 0.0) + count

@@ -49,10 +49,12 @@ def group_words(items: Any, ambiguous: Sequence[str], least: int) -> GroupWords:
 def _sorted_out(
     name: str, of_type: dict[str, Counter[str]], ambiguous: Sequence[str], least: int, left_out: list[dict[str, Any]]
 ) -> dict[str, Counter[str]]:
-    """Assigns a word of both groups to the one with more pairs (a tie: to the disadvantaged, which the pair is about)."""
+    """Assigns a word of both groups to the one with more pairs. A tie goes to the advantaged group, as in the paper's
+    Table 2: doctor, and for sexual orientation husband and wife, are in as many pairs of either.
+    """
     kept: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
     for word in sorted(set(of_type[ADVANTAGED]) | set(of_type[DISADVANTAGED])):
-        side = max((DISADVANTAGED, ADVANTAGED), key=lambda group: of_type[group][word])
+        side = max((ADVANTAGED, DISADVANTAGED), key=lambda group: of_type[group][word])
         pairs = of_type[side][word]
         why = (
             "ambiguous" if word in ambiguous else "function word" if word in FUNCTION_WORDS
