@@ -171,7 +171,7 @@ def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("correlation", {"over": "models"}, "correlation needs at least 3 points (models) on b; there are 2."),
         ("correlation", {"neighbours": 0}, "must be at least 1, not 0"),
         ("quality", {"flag": ["ugly"]}, "There is no flag 'ugly'. Flags: several_spans"),
-        ("normality", {"colour": 1}, "The study normality has no option 'colour'. Options: draw, alpha."),
+        ("normality", {"colour": 1}, "The study normality has no option 'colour'. Options: draw, alpha, subsample"),
         ("nothing", {}, "There is no study called 'nothing'. Known studies: accuracy"),
         ("normality", {"scorers": "aul"}, "No scores by aul in these runs."),
         ("accuracy", {"scorers": "s"}, "The study accuracy reads tokens, not scores, so scorers cannot be chosen."),

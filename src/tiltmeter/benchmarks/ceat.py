@@ -15,7 +15,7 @@ from tiltmeter.storage.places import user_cache
 
 CITATION = "Guo and Caliskan (2021), AIES; groups and toxicity words: Cao et al. (2022), ACL, Table 4 and Appendix D."
 FOLDER = "ceat-word-lists"
-LISTS, TOXICITY = "ceat_word_lists.json", "ceat_tox_attributes_cao2022.json"
+LISTS = "ceat_word_lists.json"
 DOMAINS = {
     "C3": "race",
     "C4": "race",
@@ -28,38 +28,40 @@ DOMAINS = {
 }
 
 
-def ceat(words: str | Path | None = None, *, data_dir: str | Path | None = None) -> AssociationBenchmark:
-    """Protected groups against attributes: your own word sets; else the published ones in the data folder; else ours."""
+def ceat(
+    words: str | Path | None = None, *, data_dir: str | Path | None = None, labels: bool = False
+) -> AssociationBenchmark:
+    """Protected groups against attributes: your own word sets; else the published ones in the data folder; else ours.
+
+    Ours have several words for each group, or one label (`labels`), as Cao et al. print them in their Table 4. The toxic
+    and anti-toxic words are those of their Appendix D.
+    """
     file = WordFile(words)
-    groups = file.groups(for_ceat=True)
+    groups = file.groups(for_ceat=True, labels=labels)
     notes = file.notes
-    polarities = file.polarities()
+    toxicity = file.polarities("ceat_attributes")
+    polarities = (*file.polarities(), *toxicity)
     tests: tuple[AssociationTest, ...] = ()
     folder = _folder(data_dir) if words is None else None
     if folder is not None:
-        lists, toxic = read_document(folder / LISTS), read_document(folder / TOXICITY)
-        polarities, tests = (
-            _published(lists, toxic, folder),
-            tuple(_test(key, lists[key], notes, folder / LISTS) for key in lists),
-        )
+        lists = read_document(folder / LISTS)
+        polarities = (_published(lists, folder), *toxicity)
+        tests = tuple(_test(key, lists[key], notes, folder / LISTS) for key in lists)
     elif words is None:
         notes.append(Note("ceat", f"the published words ({FOLDER}/) are not here, so tiltmeter's own attributes are used"))
     if not (groups and polarities):
         raise TiltmeterError(f"{file.path} has no groups or attributes.")
+    own = "ceat-labels" if labels else "ceat"
     return AssociationBenchmark(
-        name=title_of(Path(words)) if words else "ceat", items=(), source=str(folder or file.source),
+        name=title_of(Path(words)) if words else own, items=(), source=str(folder or file.source),
         sha256=content_sha256(file.path), citation=CITATION,
         notes=tuple(notes), kind="ceat", tests=tests, groups=groups, polarities=polarities,
     )  # fmt: skip
 
 
-def _published(lists: dict[str, Any], toxic: dict[str, Any], folder: Path) -> tuple[Polarity, ...]:
+def _published(lists: dict[str, Any], folder: Path) -> Polarity:
     pleasant, unpleasant = (_list(lists.get("C1"), side, folder / LISTS) for side in "AB")
-    mild, harsh = (_list(toxic, side, folder / TOXICITY) for side in ("anti_toxic", "toxic"))
-    return (
-        Polarity("valence", WordSet("pleasant", tuple(pleasant)), WordSet("unpleasant", tuple(unpleasant))),
-        Polarity("toxicity", WordSet("anti-toxic", tuple(mild)), WordSet("toxic", tuple(harsh))),
-    )
+    return Polarity("valence", WordSet("pleasant", tuple(pleasant)), WordSet("unpleasant", tuple(unpleasant)))
 
 
 def _list(lists: Any, name: str, path: Path) -> list[str]:

@@ -53,20 +53,24 @@ class WordFile:
         )
         return AssociationTest(f"sent-{test.name}", sets, test.domain)
 
-    def groups(self, *, for_ceat: bool = False) -> tuple[Group, ...]:
-        """The protected groups of every domain; some files name groups that CEAT leaves out."""
+    def groups(self, *, for_ceat: bool = False, labels: bool = False) -> tuple[Group, ...]:
+        """The protected groups of every domain; some files name groups that CEAT leaves out, or have more words for it.
+
+        `labels` takes the words that templates take, although there are more.
+        """
         without = self._part("not_in_ceat", list) if for_ceat else []
+        several = for_ceat and not labels and bool(self.document.get("group_words"))
         return tuple(
             Group(domain, name, self._words(name, words))
-            for domain, named in self._part("groups", dict).items()
+            for domain, named in self._part("group_words" if several else "groups", dict).items()
             for name, words in self._mapping(named, domain).items()
             if name not in without
         )
 
-    def polarities(self) -> tuple[Polarity, ...]:
+    def polarities(self, part: str = "attributes") -> tuple[Polarity, ...]:
         """Attributes of two poles, the first the better one."""
         polarities = []
-        for name, poles in self._part("attributes", dict).items():
+        for name, poles in self._part(part, dict).items():
             sets = [WordSet(pole, self._words(pole, words)) for pole, words in self._mapping(poles, name).items()]
             if len(sets) != 2:
                 raise TiltmeterError(f"{self.path}: the attributes '{name}' need two named lists, and have {len(sets)}.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
-from tiltmeter.families.associations.domains import domain_estimate
+from tiltmeter.families.associations.ceat_groups import ABSENT, POLE, judge_groups
 from tiltmeter.families.associations.facts import Facts, Floats, counted, draws_of, fact, too_few
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.effect_size import effect_size
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2**25
 """Numbers held at once: draws × attributes × width."""
-ABSENT = "not in the corpus"
 SIDES = ("X", "Y", "A", "B")
-QUANTITY, POLE = "mean effect over draws", "pole"
+QUANTITY = "mean effect over draws"
 """What a row of a group is about: one of its words, or a word of a pole that the group is compared with."""
 
 
@@ -126,17 +125,7 @@ def judge_ceat(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, setting
     if ":" not in blank.scorer:
         yield from corrected(list(_judge_tests(rows, draws, blank, settings)))
         return
-    estimates, effects, values = [], {}, {}
-    for place, estimate, of_group in _judge_groups(rows, draws, blank, settings):
-        estimates.append(estimate)
-        if of_group is not None:
-            effects[place], values[place] = of_group, estimate.value
-    yield from corrected(estimates)
-    for domain in dict.fromkeys(rows[rows["quantity"] != POLE]["domain"]):
-        places = [place for place in effects if place[0] == domain]  # another domain may have a group of the same name
-        scores = np.stack([effects[place] for place in places]) if places else np.empty((0, 0))
-        known = replace(blank, group=str(domain))
-        yield domain_estimate(known, scores, settings, np.array([values[place] for place in places]))
+    yield from judge_groups(rows, draws, blank, settings)
 
 
 def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
@@ -152,39 +141,7 @@ def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, setti
             continue
         drawn = draws[draws["test"] == name]
         combined = random_effects(*(drawn[column].to_numpy(dtype=np.float64) for column in ("effect", "variance")))
-        yield _numbers(known, combined, len(drawn), settings, combined.p, "one-sided p, as published")
-
-
-def _judge_groups(
-    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings
-) -> Iterator[tuple[tuple[str, str], Estimate, Floats | None]]:
-    """Every group against two poles: above 0 is closer to the first. p is two-sided: no direction is predicted."""
-    is_pole = rows["quantity"] == POLE
-    usable = rows["usable"].astype(bool)
-    lost = Counter({ABSENT: int((is_pole & ~usable).sum())})
-    fewest_of_poles = min(int((is_pole & usable & (rows["set"] == side)).sum()) for side in ("A", "B"))
-    for (domain, group), of_one_group in rows[~is_pole].groupby(["domain", "set"], sort=False):
-        words = of_one_group[of_one_group["usable"].astype(bool)]["text"]
-        missing = +(lost + Counter({ABSENT: len(of_one_group) - len(words)}))
-        known = replace(blank, measure="ces", by="group", group=str(group), n=len(words), **counted(missing))
-        if not len(words) or fewest_of_poles < FEWEST:
-            note = "not computed: the group has no contexts, or a pole has fewer than 2 words with contexts"
-            yield (str(domain), str(group)), replace(known, note=note), None
-            continue
-        of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
-        per_word = np.stack([of_group[of_group["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])
-        effects = per_word.mean(axis=0)
-        combined = random_effects(effects, _variances(per_word))
-        n = per_word.shape[1]
-        estimate = _numbers(known, combined, n, settings, _two_sided(combined), "two-sided p")
-        yield (str(domain), str(group)), estimate, effects
-
-
-def _variances(per_word: Floats) -> Floats:
-    """Variances over a group's words in each draw; for a group of one word, over the draws."""
-    if len(per_word) > 1:
-        return spread(per_word.T) ** 2
-    return np.full(per_word.shape[1], spread(per_word[0]) ** 2)
+        yield _numbers(known, combined, drawn["variance"].mean(), len(drawn), settings)
 
 
 def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:
@@ -194,21 +151,16 @@ def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:
     return np.asarray(total / len(words), dtype=np.float64)
 
 
-def _numbers(known: Estimate, combined: Combined, n: int, settings: Settings, p: float, how: str) -> Estimate:
+def _numbers(known: Estimate, combined: Combined, variance: float, n: int, settings: Settings) -> Estimate:
     from scipy.stats import norm
 
     if not np.isfinite(combined.ces):
-        note = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
-        return replace(known, note=note)
+        return replace(known, note="undefined: no variance in some draw")
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
-    note = f"{n:,} draws; τ² = {combined.tau_squared:.4g}, Q = {combined.q:.4g}; {how}"
-    return replace(known, value=combined.ces, low=combined.ces - reach, high=combined.ces + reach, p=p, note=note)
-
-
-def _two_sided(combined: Combined) -> float:
-    from scipy.stats import norm
-
-    return float(2 * norm.sf(abs(combined.ces) / combined.standard_error))
+    shown = f"mean V = {variance:.4g}, Q = {combined.q:.4g}, τ² = {combined.tau_squared:.4g}"
+    note = f"{n:,} draws; {shown}; one-sided p, as published"
+    low, high = combined.ces - reach, combined.ces + reach
+    return replace(known, value=combined.ces, low=low, high=high, p=combined.p, note=note)
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:

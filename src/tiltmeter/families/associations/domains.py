@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,27 @@ from tiltmeter.stats.estimates import Estimate
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+
+
+def domain_of_words(
+    known: Estimate, groups: Floats, resampled: Floats, words: Sequence[Floats], settings: Settings
+) -> Estimate:
+    """Variance over groups of several words each: `resampled` are groups × resamples, `words` every word's mean effect.
+
+    p: how often the means of the groups vary at least as much when the words are dealt to the groups at random.
+    """
+    known = replace(known, measure="group_variance", by="domain", n=len(groups))
+    if len(groups) < 2:
+        return replace(known, note="not computed: fewer than 2 groups")
+    rng = generator(settings.seed, "domain", known.group, known.scorer)
+    ends = np.cumsum([len(of_group) for of_group in words])[:-1]
+    every = np.concatenate(list(words))
+    dealt = [[part.mean() for part in np.split(rng.permutation(every), ends)] for _ in range(settings.resamples)]
+    observed = float(group_variance(np.array([of_group.mean() for of_group in words])))
+    p = permutation_p(observed, group_variance(np.array(dealt)), 0.0)
+    note = "sample variance; words drawn anew for the interval, dealt to the groups for p"
+    known = replace(known, value=float(group_variance(groups)), p=p, note=note)
+    return with_interval_above_zero(known, group_variance(resampled.T), settings.confidence)
 
 
 def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:

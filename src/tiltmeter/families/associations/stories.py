@@ -31,6 +31,7 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     yield from _strongest(tested[expecting], "tests find the association they look for (one-sided p,")
     yield from _reversed(tested[expecting])
     yield from _strongest(tested[~expecting], "associations are distinguishable from 0 (p")
+    yield from _between_draws(rows[(rows["measure"] == "ces") & (rows["by"] == "group") & rows["value"].notna()])
     for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
         yield f"Mean |d| over {row['n']} {row['group']} tests: {row['value']:.3f}."
     spread = rows[(rows["measure"] == "group_variance") & rows["value"].notna()]
@@ -43,6 +44,15 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
         why = undefined["note"].value_counts()
         more = "; for the others, see the notes" if len(why) > 1 else ""
         yield f"{len(undefined)} undefined ({why.index[0]}{more})."
+
+
+def _between_draws(groups: pd.DataFrame) -> Iterator[str]:
+    """What the random-effects model of CEAT could estimate; each row's note has V, Q and τ²."""
+    if len(groups):
+        none = groups[groups["note"].str.contains("τ² = 0;")]
+        single = int((groups["n"] == 1).sum())
+        why = "a group of one word cannot have any" if single == len(groups) else "draws differ less than the words do"
+        yield f"τ² of CEAT is 0 for {len(none)} of {len(groups)} groups{f' ({why})' if len(none) else ''}."
 
 
 def _strongest(tested: pd.DataFrame, what: str) -> Iterator[str]:

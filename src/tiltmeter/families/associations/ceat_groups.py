@@ -1,0 +1,153 @@
+"""CEAT of single groups (Cao et al., 2022): a group's words against two poles, with intervals that draw the words too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiltmeter.benchmarks.kit.association import FEWEST
+from tiltmeter.families.associations.domains import domain_estimate, domain_of_words
+from tiltmeter.families.associations.facts import Floats, counted, with_interval
+from tiltmeter.measures.ces import Combined, random_effects
+from tiltmeter.measures.kit.vectors import spread
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import bootstrap_p
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ABSENT, POLE = "not in the corpus", "pole"
+AT_ONCE = 2**21
+"""Resamples × draws that are held at once."""
+ONE_WORD = "one word: V is the variance over draws and Q is N − 1, so τ² cannot be estimated; the interval is about contexts"
+NO_TAU = "τ² is 0 because the draws differ less (Q) than the words within a draw (V) would let expect"
+
+
+@dataclass(frozen=True)
+class Words:
+    """The effects of one group's words: words × draws, and what resampling words and draws makes of their combination."""
+
+    domain: str
+    name: str
+    effects: Floats
+    value: float
+    resampled: Floats
+
+
+def judge_groups(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+    """Every group, corrected together, then the variance over the groups of each domain."""
+    estimates, groups = [], []
+    for estimate, group in _each(rows, draws, blank, settings):
+        estimates.append(estimate)
+        groups += [group] if group is not None else []
+    yield from corrected(estimates)
+    for domain in dict.fromkeys(map(str, rows[rows["quantity"] != POLE]["domain"])):
+        yield _domain(replace(blank, group=domain), [group for group in groups if group.domain == domain], settings)
+
+
+def _each(
+    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings
+) -> Iterator[tuple[Estimate, Words | None]]:
+    """Every group against two poles: above 0 is closer to the first. p is two-sided: no direction is predicted."""
+    is_pole = rows["quantity"] == POLE
+    usable = rows["usable"].astype(bool)
+    lost = Counter({ABSENT: int((is_pole & ~usable).sum())})
+    fewest_of_poles = min(int((is_pole & usable & (rows["set"] == side)).sum()) for side in ("A", "B"))
+    for (domain, group), of_one_group in rows[~is_pole].groupby(["domain", "set"], sort=False):
+        words = of_one_group[of_one_group["usable"].astype(bool)]["text"]
+        missing = +(lost + Counter({ABSENT: len(of_one_group) - len(words)}))
+        known = replace(blank, measure="ces", by="group", group=str(group), n=len(words), **counted(missing))
+        if not len(words) or fewest_of_poles < FEWEST:
+            note = "not computed: the group has no contexts, or a pole has fewer than 2 words with contexts"
+            yield replace(known, note=note), None
+            continue
+        of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
+        effects = np.stack([of_group[of_group["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])
+        yield _one(known, str(domain), effects, settings)
+
+
+def _one(known: Estimate, domain: str, effects: Floats, settings: Settings) -> tuple[Estimate, Words | None]:
+    n_words, n = effects.shape
+    variances = _variances(effects)
+    combined = random_effects(effects.mean(axis=0), variances)
+    if not np.isfinite(combined.ces):
+        note = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
+        return replace(known, note=note), None
+    tau = combined.tau_squared if n_words > 1 else 0.0  # for one word Q is N − 1 up to rounding
+    why = ONE_WORD if n_words == 1 else NO_TAU if tau == 0 else ""
+    shown = f"{n:,} draws; mean V = {variances.mean():.4g}, Q = {combined.q:.4g}, τ² = {tau:.4g}"
+    known = replace(known, value=combined.ces, note="; ".join(filter(None, (shown, why, "two-sided p"))))
+    resampled = resample_words(effects, settings, known.group)
+    if n_words == 1:
+        known = _by_the_model(known, combined, settings)
+    else:
+        known = with_interval(replace(known, p=bootstrap_p(resampled)), resampled, settings.confidence)
+    return known, Words(domain, known.group, effects, combined.ces, resampled)
+
+
+def _by_the_model(known: Estimate, combined: Combined, settings: Settings) -> Estimate:
+    from scipy.stats import norm
+
+    reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
+    p = float(2 * norm.sf(abs(combined.ces) / combined.standard_error))
+    return replace(known, low=combined.ces - reach, high=combined.ces + reach, p=p)
+
+
+def _variances(effects: Floats) -> Floats:
+    """Variances over a group's words in each draw; for a group of one word, over the draws."""
+    if len(effects) > 1:
+        return np.asarray(spread(effects.T) ** 2, dtype=np.float64)
+    return np.full(effects.shape[1], spread(effects[0]) ** 2)
+
+
+def resample_words(effects: Floats, settings: Settings, group: str) -> Floats:
+    """The combined effect with words and draws drawn anew. The draws are the same for all groups, which share their poles.
+
+    A resample is a count of every word and every draw. Where it has one word only, V is that word's variance over draws.
+    """
+    n_words, n = effects.shape
+    of_words, of_draws = generator(settings.seed, "ceat words", group), generator(settings.seed, "ceat draws")
+    squares, alone = effects**2, effects.var(axis=1, ddof=1)
+    parts = []
+    for size in _sizes(settings.resamples, max(1, AT_ONCE // n)):
+        words = of_words.multinomial(n_words, np.full(n_words, 1 / n_words), size)
+        draws = of_draws.multinomial(n, np.full(n, 1 / n), size)
+        mean = words @ effects / n_words
+        variance = (words @ squares - n_words * mean**2) / max(1, n_words - 1)
+        single = (words > 0).sum(axis=1) == 1
+        variance[single] = alone[words[single].argmax(axis=1)][:, None]
+        parts.append(_combined(mean, np.maximum(variance, 1e-12), draws))
+    return np.concatenate(parts)
+
+
+def _combined(effects: Floats, variances: Floats, counts: Floats) -> Floats:
+    """DerSimonian and Laird's combination over the last axis, every draw taken as often as it was drawn."""
+    weights = counts / variances
+    total = weights.sum(axis=1)
+    fixed = (weights * effects).sum(axis=1) / total
+    q = (weights * (effects - fixed[:, None]) ** 2).sum(axis=1)
+    c = total - (weights / variances).sum(axis=1) / total
+    tau = np.maximum(0.0, (q - (effects.shape[1] - 1)) / c)
+    weights = counts / (variances + tau[:, None])
+    return np.asarray((weights * effects).sum(axis=1) / weights.sum(axis=1), dtype=np.float64)
+
+
+def _sizes(total: int, most: int) -> Iterator[int]:
+    for first in range(0, total, most):
+        yield min(most, total - first)
+
+
+def _domain(known: Estimate, groups: Sequence[Words], settings: Settings) -> Estimate:
+    """The variance over groups. With one word each only the draws can be drawn anew; otherwise the words are too."""
+    values = np.array([group.value for group in groups])
+    if all(len(group.effects) == 1 for group in groups):
+        scores = np.stack([group.effects[0] for group in groups]) if groups else np.empty((0, 0))
+        return domain_estimate(known, scores, settings, values)
+    words = [group.effects.mean(axis=1) for group in groups]
+    return domain_of_words(known, values, np.stack([group.resampled for group in groups]), words, settings)
