@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.families.associations.domains import domain_estimate, domain_of_words
@@ -126,7 +127,7 @@ def resample_words(effects: Floats, settings: Settings, group: str) -> Floats:
     return np.concatenate(parts)
 
 
-def _combined(effects: Floats, variances: Floats, counts: Floats) -> Floats:
+def _combined(effects: Floats, variances: Floats, counts: NDArray[np.int64]) -> Floats:
     """DerSimonian and Laird's combination over the last axis, every draw taken as often as it was drawn."""
     weights = counts / variances
     total = weights.sum(axis=1)
