@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.passing import passing
+from tiltmeter.models.permutation import is_permuted, segments
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
 
@@ -90,6 +91,9 @@ class Encoder(WeightedModel):
         options: dict[str, Any] = {"use_cache": False} if self.kind == "causal" else {}
         if not valid.all():  # without padding there is nothing to say, and faster kernels can be used
             options["attention_mask"] = torch.from_numpy(valid.astype(np.int64)).to(ids.device)
+        if is_permuted(self._module.config):
+            cls_id = getattr(self.tokens.tokenizer, "cls_token_id", None)
+            options |= {"token_type_ids": segments(ids, cls_id), "use_mems": False}
         body = self._module.base_model
         if layer in (-1, self.n_layers):
             return body(input_ids=ids, **options).last_hidden_state  # type: ignore[no-any-return]

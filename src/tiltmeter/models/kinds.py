@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.permutation import is_permuted
 
 KINDS = ("masked", "causal")
 CAUSAL_ENDINGS = ("ForCausalLM", "LMHeadModel", "DoubleHeadsModel")
@@ -18,6 +19,8 @@ def detect_kind(config: Any, name: str) -> str:
         MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     )
 
+    if is_permuted(config):
+        return "masked"  # its own mask hides a position; it reads nothing from left to right here
     if getattr(config, "is_encoder_decoder", False):
         raise TiltmeterError(f"{name} ({config.model_type}) has an encoder and a decoder; no score here is defined for it.")
     for architecture in getattr(config, "architectures", None) or []:

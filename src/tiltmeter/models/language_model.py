@@ -14,6 +14,7 @@ from tiltmeter.models.body_and_head import BodyAndHead
 from tiltmeter.models.filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.logits import LogProbabilities, count_larger
 from tiltmeter.models.passing import passing
+from tiltmeter.models.permutation import HiddenPositions, is_permuted
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
 
@@ -57,7 +58,12 @@ class LanguageModel(WeightedModel):
 
     def __init__(self, name: str, kind: str, module: Any, tokens: Tokenization, facts: dict[str, Any]) -> None:
         super().__init__(name, kind, module, tokens, facts)
-        self._parts = BodyAndHead(module, causal=kind == "causal")
+        permuted = is_permuted(module.config)
+        cls_id = getattr(tokens.tokenizer, "cls_token_id", None)
+        self._parts = (
+            HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
+        )
+        self.gives_attention = not permuted
 
     @cached_property
     def attention_cells(self) -> int:

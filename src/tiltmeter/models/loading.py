@@ -15,6 +15,7 @@ from tiltmeter.models.hashing import check_card, digest_files, hash_weights
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
+from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
 from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
@@ -108,6 +109,7 @@ def load_parts(
     check_card(folder, name, files, digests)
     config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
+    _refuse_causal_permutation(name, config, kind)
     place = _device(device)
     precision, dtype = _precision(precision, place, config)
     module, about = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
@@ -129,6 +131,7 @@ def wrap_model(
 ) -> LanguageModel:
     """A model that is already in memory (one you just debiased, say), ready to be scored."""
     kind = kind or detect_kind(module.config, name)
+    _refuse_causal_permutation(name, module.config, kind)
     if kind == "causal":
         _check_direction(name, module)
     limit = usable_length(module, tokenizer)
@@ -142,7 +145,8 @@ def wrap_model(
         "device": str(next(module.parameters()).device),
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(dtype, dtype),
     }
-    facts = known | fit | (facts or {})
+    how = {"masking": ABOUT} if is_permuted(module.config) else {}
+    facts = known | how | fit | (facts or {})
     return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit, count_embeddings(module)), facts)
 
 
@@ -167,12 +171,21 @@ def _load_weights(
     name: str, folder: Path, kind: str, options: dict[str, Any], files: list[Path]
 ) -> tuple[Any, dict[str, Any]]:
     """The module, and what is to be said about its weights."""
-    auto = "AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM"
+    plain = kind == "masked" and not is_permuted(options["config"])
+    auto = "AutoModelForMaskedLM" if plain else "AutoModelForCausalLM"
     if files[0].suffix == ".safetensors":
         options = {**options, "use_safetensors": True}
     options = {**options, "output_loading_info": True, "ignore_mismatched_sizes": True}
     module, info = from_pretrained(auto, name, folder, **options)
     return module, check_weights(name, module, info, f"{kind} language-modelling head")
+
+
+def _refuse_causal_permutation(name: str, config: Any, kind: str) -> None:
+    if kind == "causal" and is_permuted(config):
+        raise TiltmeterError(
+            f"{name} ({config.model_type}) predicts in any order, so it is not asked from left to right. Leave out --kind "
+            "causal: it is asked with one position hidden and all others seen (the view each, by pll or cps)."
+        )
 
 
 def _check_direction(name: str, module: Any) -> None:

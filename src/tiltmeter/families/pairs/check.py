@@ -14,6 +14,11 @@ from tiltmeter.families.pairs.options import Options
 from tiltmeter.models import LanguageModel, require
 from tiltmeter.probes import ALIGNMENTS, VIEWS
 
+COUNTERPART = {
+    "masked": "Of a masked model, pll asks for every token with all others seen (the view each). ",
+    "causal": "Of a causal model, causal asks for every token from left to right. ",
+}
+
 
 def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
     """Raises an error for scorers that fit no model of the run, an unknown alignment, and a benchmark without pairs."""
@@ -49,8 +54,8 @@ def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | No
     if foreign or (names and not fitting):
         name = (foreign or list(names))[0]
         raise TiltmeterError(
-            f"{name} needs a {views[name].kind} language model, but {model} is {kind}. "
-            f"`tiltmeter list scorers` shows which scorers go with which kind."
+            f"{name} needs a {views[name].kind} language model, but {model} is {kind}. {COUNTERPART[kind]}"
+            "`tiltmeter list scorers` shows which scorers go with which kind."
         )
     return fitting
 
@@ -59,7 +64,11 @@ def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
     """The scorers that this kind of model and this benchmark allow."""
     views = {entry.name: VIEWS[entry.constant("VIEW")] for entry in catalog.entries("scorers")}
     return [
-        name for name, view in views.items() if view.kind == model.kind and (benchmark.has_context or not view.needs_context)
+        name
+        for name, view in views.items()
+        if view.kind == model.kind
+        and (benchmark.has_context or not view.needs_context)
+        and (model.gives_attention or not view.attention)
     ]
 
 
@@ -69,6 +78,8 @@ def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[s
     for entry in chosen:
         view = VIEWS[entry.constant("VIEW")]
         require(model, view.kind, entry.name)
+        if view.attention and not model.gives_attention:
+            raise TiltmeterError(f"{entry.name} needs attention weights, and {model.name} has two streams of them. Use aul.")
         if view.needs_context and not benchmark.has_context:
             raise TiltmeterError(
                 f"{entry.name} needs a context with a BLANK, and {benchmark.name} has none. Use it with stereoset, "

@@ -1,0 +1,142 @@
+"""XLNet: one position hidden by its permutation mask, all others seen, against code that asks one position at a time."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer, XLNetLMHeadModel
+
+import tiltmeter
+from association_material import associate, text, words_file
+from conftest import GOLDEN
+from test_cli import tiltmeter as command
+from tiltmeter import TiltmeterError
+from tiltmeter.runs import load_run
+from xlnet_material import tiny_xlnet
+
+SEAT = GOLDEN / "data" / "own-seat-mini.jsonl"
+
+
+@cache
+def parts() -> tuple[Any, Any]:
+    model = XLNetLMHeadModel.from_pretrained(tiny_xlnet(), dtype=torch.float32).eval()
+    return model, AutoTokenizer.from_pretrained(tiny_xlnet())
+
+
+@cache
+def naive(sentence: str, hidden: tuple[int, ...], at: int) -> float:
+    """log P of the token at a position, those at `hidden` hidden from all: one pass for one position, no mask token."""
+    model, tokenizer = parts()
+    given = tokenizer(sentence, return_tensors="pt", return_token_type_ids=True)
+    n = given["input_ids"].shape[1]
+    perm_mask, target_mapping = torch.zeros(1, n, n), torch.zeros(1, 1, n)
+    perm_mask[0, :, list(hidden)] = 1.0
+    target_mapping[0, 0, at] = 1.0
+    with torch.no_grad():
+        logits = model(
+            input_ids=given["input_ids"], token_type_ids=given["token_type_ids"], perm_mask=perm_mask,
+            target_mapping=target_mapping, use_mems=False,
+        ).logits[0, 0]  # fmt: skip
+    return float(logits.log_softmax(-1)[given["input_ids"][0, at]])
+
+
+def content(sentence: str) -> list[int]:
+    return list(range(len(parts()[1](sentence, add_special_tokens=False)["input_ids"])))
+
+
+@cache
+def run_of_tiny() -> Any:
+    """`tiltmeter run -m TINY_XLNET -b pairs -b seat`, by the command line."""
+    folder = tiny_xlnet().parent
+    place = ("-b", GOLDEN / "data" / "pairs.jsonl", "-b", SEAT, "-o", folder / "run", "--resamples", 100, "--no-cache")
+    assert command("run", "-m", tiny_xlnet(), *place) == 0
+    return load_run(folder / "run")
+
+
+def shared(first: list[int], second: list[int]) -> tuple[list[int], list[int]]:
+    from difflib import SequenceMatcher
+
+    blocks = SequenceMatcher(None, first, second).get_opcodes()
+    equal = [code for code in blocks if code[0] == "equal"]
+    return [n for code in equal for n in range(code[1], code[2])], [n for code in equal for n in range(code[3], code[4])]
+
+
+def test_scores_equal_the_naive_loop() -> None:
+    """pll, cps, sss, all_masked and aul of ten sentences, each position in a pass of its own."""
+    scores = run_of_tiny().answers["pairs"].table.set_index(["item", "role", "scorer"])["score"]
+    rows = [json.loads(line) for line in (GOLDEN / "data" / "pairs.jsonl").read_text().splitlines()][:5]
+    compared = 0
+    for row in rows:
+        sides = {"stereo": row["sent_more"], "anti": row["sent_less"]}
+        ids = [parts()[1](sentence)["input_ids"] for sentence in sides.values()]
+        for (role, sentence), common in zip(sides.items(), shared(*ids), strict=True):
+            places = content(sentence)
+            alone = {at: naive(sentence, (at,), at) for at in places}
+            kept = [at for at in common if at in places]
+            changed = tuple(at for at in places if at not in kept)
+            wanted = {
+                "pll": sum(alone.values()),
+                "cps": sum(alone[at] for at in kept),
+                "aul": np.mean([naive(sentence, (), at) for at in places]),
+                "all_masked": np.mean([naive(sentence, tuple(places), at) for at in places]),
+            } | ({"sss": np.mean([naive(sentence, changed, at) for at in changed])} if changed else {})
+            for scorer, value in wanted.items():
+                assert scores[row["id"], role, scorer] == pytest.approx(value, abs=1e-4), (row["id"], role, scorer)
+                compared += 1
+    assert compared > 40
+
+
+def test_seat_equals_vectors_made_one_at_a_time() -> None:
+    model, tokenizer = parts()
+    document = json.loads(SEAT.read_text())
+
+    def vectors(part: str) -> np.ndarray:
+        rows = []
+        for sentence in document[part]["examples"]:
+            given = tokenizer(sentence, return_tensors="pt", return_token_type_ids=True)
+            with torch.no_grad():
+                states = model.transformer(
+                    input_ids=given["input_ids"], token_type_ids=given["token_type_ids"], use_mems=False
+                ).last_hidden_state
+            rows.append(states[0].mean(0).numpy())
+        found = np.stack(rows).astype(np.float64)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+    x, y, a, b = (vectors(part) for part in ("targ1", "targ2", "attr1", "attr2"))
+    s_x, s_y = ((side @ a.T).mean(1) - (side @ b.T).mean(1) for side in (x, y))
+    effect = (s_x.mean() - s_y.mean()) / np.concatenate([s_x, s_y]).std(ddof=1)
+    table = run_of_tiny().estimates
+    assert table[table["measure"] == "effect_size"]["value"].tolist() == [pytest.approx(effect, abs=1e-4)]
+
+
+def test_the_manifest_says_how_it_was_asked() -> None:
+    (pairs, _) = run_of_tiny().manifest["evaluations"]
+    assert pairs["model"]["kind"] == "masked" and "hidden from all others" in pairs["model"]["masking"]
+    assert "aula" not in pairs["scorers"] and {"pll", "cps", "aul", "sss"} <= set(pairs["scorers"])
+
+
+def test_slots_templates_and_contexts_can_be_asked(tmp_path: Path) -> None:
+    model = tiltmeter.load_model(tiny_xlnet())
+    filled = tiltmeter.ask(model, GOLDEN / "data" / "slots.jsonl", cache=False).table
+    assert (filled["rank"] > 0).any()
+    increases = tiltmeter.ask(model, "ilps", tests=["gender"], cache=False).table
+    assert increases["value"].notna().any()
+    (tmp_path / "c.txt").write_text(text(60))
+    bench = tiltmeter.load_benchmark("ceat", words=words_file(tmp_path))
+    done = associate(model, bench, corpus=[tmp_path / "c.txt"], draws=50, cache=False)
+    assert done.estimates["value"].notna().all()
+
+
+def test_what_is_not_defined_is_refused_with_what_to_use(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(TiltmeterError, match=r"predicts in any order.*the view each, by pll or cps"):
+        tiltmeter.load_model(tiny_xlnet(), kind="causal")
+    assert command("run", "-m", tiny_xlnet(), "-b", "starter-pairs", "-s", "causal", "-o", tmp_path / "r") == 2
+    assert "pll asks for every token with all others seen (the view each)" in " ".join(capsys.readouterr().err.split())
+    with pytest.raises(TiltmeterError, match=r"aula needs attention weights.*Use aul"):
+        tiltmeter.score(tiltmeter.load_model(tiny_xlnet()), "starter-pairs", ["aula"])
