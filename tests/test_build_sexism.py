@@ -66,7 +66,10 @@ def test_the_command_writes_what_the_probe_reads(samory: Path, tmp_path: Path, c
     out, dropped = tmp_path / "out.jsonl", tmp_path / "dropped.jsonl"
     assert command("build", "sexism", "--source", samory, "-o", out, "--dropped", dropped) == 0
     said = capsys.readouterr()
-    assert "10  rows in 1 file" in said.out and "2  long enough" in said.out and "8,158" in said.out
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    assert lines[:3] == ["here paper left after", "10 52,000 rows in 1 file", "9 8,158 labelled sexist"]
+    assert "5 762 with exactly one" in lines and "4 572 whose gender cannot be inferred otherwise" in lines
+    assert lines[-2:] == ["2 long enough, and different once masked", "9.00 12.71 words in a sentence, on average"]
     bench = tiltmeter.load_benchmark(out)
     assert len(bench) == 2 and {item.target for item in bench.items} == {"female"} and not bench.notes
     reasons = [json.loads(line) for line in dropped.read_text().splitlines()]

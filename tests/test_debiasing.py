@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -133,6 +134,50 @@ def test_the_largest_rank_gaps_are_listed_with_both_words() -> None:
     assert "[MASK]" in row["sentence"] and row["rank_1"] != row["rank_2"]
     assert row["mps_gap"] == pytest.approx(row["probability_1"] - row["probability_2"])
     assert row["mnt_gap"] == pytest.approx((row["rank_2"] - row["rank_1"]) / 99)
+
+
+def test_table_3_has_the_papers_columns() -> None:
+    table, main = finding().tables["table_3"].set_index(["model", "group"]), finding().table.set_index(["model", "group"])
+    row = table.loc[("lowered", "male")]
+    assert row["mnt_eq2"] == main.loc[("lowered", "male"), "mnt"] and row["mnt_table"] < row["mnt_eq2"]
+    assert row["mnt_table_change"] == pytest.approx(
+        100 * (row["mnt_table"] / table.loc[("plumb-mlm", "male"), "mnt_table"] - 1)
+    )
+    assert "note" not in table and "seat" not in table
+
+
+def test_table_4_has_normalised_ranks_and_typical_gaps() -> None:
+    largest, typical, gaps = (finding().tables[name] for name in ("largest_rank_gaps", "typical_rank_gaps", "gaps"))
+    row = largest.iloc[0]
+    assert row["normalised_1"] == pytest.approx(1.0 if row["rank_1"] == 1 else 1 - row["rank_1"] / 100)
+    for model, rows in typical.groupby("model"):
+        size = gaps[gaps["model"] == model]["mnt_gap"].abs()
+        assert rows["mnt_gap"].abs().median() == pytest.approx(size.median(), abs=0.05)
+        assert rows["mnt_gap"].abs().max() < size.max()
+
+
+def test_whiskers_are_in_a_table() -> None:
+    spread = finding().tables["gap_spread"]
+    order = ["minimum", "lower_fence", "q1", "median", "q3", "upper_fence", "maximum"]
+    assert (np.diff(spread[order].to_numpy(), axis=1) >= 0).all() and set(spread["quantity"]) == {"mps_gap", "mnt_gap"}
+    of = finding().tables["gaps"].groupby("model")["mnt_gap"]
+    ours = spread[spread["quantity"] == "mnt_gap"].set_index("model")
+    assert ours["maximum"].to_dict() == of.max().to_dict() and ours["median"].to_dict() == pytest.approx(
+        of.median().to_dict()
+    )
+
+
+def test_hostile_and_benevolent_sentences_are_told_apart(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(n), "text": f"The [MASK] in room {n} should cook.", "label": ("hostile", "benevolent")[n % 2]}
+        for n in range(8)
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run(["plumb-mlm"], [tmp_path / "s.jsonl"], output=tmp_path / "r", options=Options(settings=Settings(100), cache=False))
+    found = tiltmeter.study("debiasing", tmp_path / "r", resamples=100)
+    table = found.tables["hostile_and_benevolent"]
+    assert set(table["label"]) == {"hostile", "benevolent"} and (table["n"] == 4).all()
+    assert "hostile_and_benevolent" not in finding().tables
 
 
 def test_figures_hold_every_sentence_and_fit() -> None:

@@ -1,4 +1,7 @@
-"""Right first: every scorer and measure equals what the original reference code answered, sentence by sentence."""
+"""Right first: scorers and measures equal what the original reference code answered, sentence by sentence.
+
+`all_masked`, `sss` and `jss` have no reference; they equal code written from the definition.
+"""
 
 from __future__ import annotations
 

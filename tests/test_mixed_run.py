@@ -158,7 +158,7 @@ def test_the_debiasing_study_shows_seat_where_both_runs_have_it(tmp_path: Path) 
     table = tiltmeter.study("debiasing", [tmp_path / "plumb-mlm", tmp_path / "zoo"], resamples=100).table
     seat = pd.concat(load_run(tmp_path / name).estimates for name in ("plumb-mlm", "zoo"))
     wanted = seat[(seat["measure"] == "mean_abs_effect") & (seat["group"] == "gender")].set_index("model")["value"]
-    assert table.groupby("model")["seat"].first().to_dict() == pytest.approx(wanted.to_dict())
+    assert table.groupby("model")["seat_embedded_tests"].first().to_dict() == pytest.approx(wanted.to_dict())
 
 
 def test_a_mistake_found_after_the_start_leaves_nothing(tmp_path: Path) -> None:

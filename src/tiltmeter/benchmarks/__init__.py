@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ def load_benchmark(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     limit: int | None = None,
+    groups: Sequence[str] = (),
     offered: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Benchmark:
@@ -32,8 +33,8 @@ def load_benchmark(
 
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
     a text column as `slots` (whose groups of words are in the file `terms`), anything else as `pairs`, with `columns`
-    mapping our field names to yours. What some benchmarks take besides (`terms`, `words`, `path`) is `given` by name;
-    what is only `offered` is used by the benchmarks that take it.
+    mapping our field names to yours. `groups` keeps only what is about these groups. What some benchmarks take besides
+    (`terms`, `words`, `path`) is `given` by name; what is only `offered` is used by the benchmarks that take it.
     """
     name = str(name_or_path)
     given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
@@ -50,7 +51,7 @@ def load_benchmark(
         raise TiltmeterError(f"The benchmark '{name}' takes no {', '.join(refused)}.")
     options = dict(offered or {}) | {key: value for key, value in given.items() if value}
     loaded: Benchmark = entry.function(**{key: value for key, value in options.items() if key in allowed and value})
-    return loaded.limit(limit)
+    return loaded.only_groups([groups] if isinstance(groups, str) else groups).limit(limit)
 
 
 def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] | None) -> str:

@@ -39,16 +39,15 @@ def ceat(
     file = WordFile(words)
     groups = file.groups(for_ceat=True, labels=labels)
     notes = file.notes
-    toxicity = file.polarities("ceat_attributes")
-    polarities = (*file.polarities(), *toxicity)
+    polarities = (*file.polarities(), *file.polarities("ceat_attributes"))
     tests: tuple[AssociationTest, ...] = ()
     folder = _folder(data_dir) if words is None else None
     if folder is not None:
         lists = read_document(folder / LISTS)
-        polarities = (_published(lists, folder), *toxicity)
         tests = tuple(_test(key, lists[key], notes, folder / LISTS) for key in lists)
-    elif words is None:
-        notes.append(Note("ceat", f"the published words ({FOLDER}/) are not here, so tiltmeter's own attributes are used"))
+    if words is None:
+        polarities, further = published_attributes(data_dir)
+        notes += further
     if not (groups and polarities):
         raise TiltmeterError(f"{file.path} has no groups or attributes.")
     own = "ceat-labels" if labels else "ceat"
@@ -57,6 +56,16 @@ def ceat(
         sha256=content_sha256(file.path), citation=CITATION,
         notes=tuple(notes), kind="ceat", tests=tests, groups=groups, polarities=polarities,
     )  # fmt: skip
+
+
+def published_attributes(data_dir: str | Path | None = None) -> tuple[tuple[Polarity, ...], list[Note]]:
+    """Pleasant and unpleasant words of the data folder, else ours, then the words of Cao et al.'s Appendix D; and a note."""
+    file, folder = WordFile(), _folder(data_dir)
+    toxicity = file.polarities("ceat_attributes")
+    if folder is not None:
+        return (_published(read_document(folder / LISTS), folder), *toxicity), []
+    note = Note("attributes", f"the published words ({FOLDER}/) are not here, so tiltmeter's own attributes are used")
+    return (*file.polarities(), *toxicity), [note]
 
 
 def _published(lists: dict[str, Any], folder: Path) -> Polarity:

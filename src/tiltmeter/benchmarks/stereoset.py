@@ -23,22 +23,31 @@ SOURCE = Source(
 )
 CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL. Licence: CC BY-SA 4.0."
 GROUP_OF_TARGET = {
-    "japanese": "Asian", "britain": "White", "african": "Black", "bible": "Christian",
+    "african": "Black", "bible": "Christian",
     "eriteria": "Eritrea", "norweigan": "Norwegian", "sierra leon": "Sierra Leone", "columbian": "Colombian",
 }  # fmt: skip
-"""Cao et al. (2022, Table 4) let a target stand for a group that StereoSet lacks; four targets are misspelt in the data."""
+"""Two targets that Cao et al. (2022, Table 4) list by another name; four that are misspelt in the data."""
+STAND_INS = {"japanese": "Asian", "britain": "White"}
+"""Targets that Cao et al. (2022, footnote 9) use for groups that StereoSet lacks, where groups have to be the same."""
 ROLE_OF_LABEL = {"stereotype": "stereo", "anti-stereotype": "anti", "unrelated": "unrelated"}
 
 
 def stereoset(
-    path: str | Path | None = None, *, data_dir: str | Path | None = None, encoding: str | None = None
+    path: str | Path | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    encoding: str | None = None,
+    stand_ins: bool = False,
 ) -> Benchmark:
-    """The development set: intrasentence items are scored, intersentence items are loaded only."""
+    """The development set: intrasentence items are scored, intersentence items are loaded only.
+
+    `stand_ins`: Japanese stands for the group Asian and Britain for White.
+    """
     file = locate(SOURCE, path, data_dir)
     text = decode(read_bytes(file), file, encoding)
     return make_benchmark(
         "stereoset",
-        _items(_parts(text, file), str(file)),
+        _items(_parts(text, file), str(file), STAND_INS if stand_ins else {}),
         source=str(path) if path else SOURCE.relative,
         sha256=content_sha256(file),
         citation=CITATION,
@@ -65,15 +74,17 @@ def _are_objects(rows: Any) -> bool:
     return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
 
 
-def _items(parts: Mapping[str, list[dict[str, Any]]], source: str) -> Iterator[tuple[str, Item | str]]:
+def _items(
+    parts: Mapping[str, list[dict[str, Any]]], source: str, others: Mapping[str, str]
+) -> Iterator[tuple[str, Item | str]]:
     for part in ("intrasentence", "intersentence"):
         for number, row in enumerate(parts.get(part) or [], 1):
             where = f"{source}, {part} {number}"
             identity = cell(row, "id", where) or "?"
-            yield identity, _item(row, identity, part, where)
+            yield identity, _item(row, identity, part, where, others)
 
 
-def _item(row: Mapping[str, Any], identity: str, part: str, where: str) -> Item | str:
+def _item(row: Mapping[str, Any], identity: str, part: str, where: str, others: Mapping[str, str]) -> Item | str:
     sentences = row.get("sentences") or []
     labelled = [(ROLE_OF_LABEL.get(cell(sentence, "gold_label", where)), sentence) for sentence in sentences]
     twice = [role for role, n in Counter(role for role, _ in labelled if role).items() if n > 1]
@@ -93,15 +104,18 @@ def _item(row: Mapping[str, Any], identity: str, part: str, where: str) -> Item 
         target=target or None,
         context=context or None,
         scored=part == "intrasentence",
-        extra={"part": part, "group": protected_group(target or None)}
+        extra={"part": part, "group": protected_group(target or None, others)}
         | {f"{role}_id": by_role[role].get("id") for role in texts},
     )
 
 
-def protected_group(target: str | None) -> str | None:
-    """The protected group that a target stands for: itself, unless Cao et al. use it for another or it is misspelt.
+def protected_group(target: str | None, others: Mapping[str, str] | None = None) -> str | None:
+    """The protected group that a target is about: itself, unless Cao et al. name it otherwise, or it stands for another.
 
-    >>> protected_group("Norweigan"), protected_group("Japanese"), protected_group("sister")
-    ('Norwegian', 'Asian', 'sister')
+    >>> protected_group("Norweigan"), protected_group("Japanese"), protected_group("Japanese", STAND_INS)
+    ('Norwegian', 'Japanese', 'Asian')
     """
-    return None if target is None else GROUP_OF_TARGET.get(str(target).strip().lower(), str(target).strip())
+    if target is None:
+        return None
+    name = str(target).strip()
+    return (GROUP_OF_TARGET | dict(others or {})).get(name.lower(), name)

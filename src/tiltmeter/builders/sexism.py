@@ -20,7 +20,8 @@ from tiltmeter.storage.tables import read_bytes
 
 MASK = "[MASK]"
 LEAST_WORDS = 3
-PAPER = "Doughman et al. (2023), over three corpora: 8,158 → 1,009 → 762 → 572"
+PAPER_ROWS, PAPER_LENGTH = 52_000, 12.71
+"""What Doughman et al. (2023) print: rows of their three corpora, and words in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Stage:
 
     name: str
     count: int
+    paper: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,11 @@ class Built:
     sentences: tuple[Sentence, ...]
     stages: tuple[Stage, ...]
     dropped: tuple[Dropped, ...]
+
+    @property
+    def mean_length(self) -> float:
+        """Words in a sentence, the mask included, on average."""
+        return sum(len(sentence.text.split()) for sentence in self.sentences) / len(self.sentences)
 
     def rows(self) -> Iterator[dict[str, str]]:
         """What `-b FILE` reads."""
@@ -88,12 +95,12 @@ def build_sexism(
     examples = [example for source in sources for example in read_corpus(Path(source), columns, positive, encoding)]
     line = Line(f"rows in {len(sources)} file{'s' if len(sources) > 1 else ''}{_taken(sources, encoding)}", examples)
     positives = {example.id for example in examples if example.positive}
-    line.pass_through("labelled sexist", lambda sentence: sentence if sentence.id in positives else "another label")
+    line.pass_through("labelled sexist", lambda sentence: sentence if sentence.id in positives else "another label", 8_158)
     line.pass_through("different sentences", _first_only("the same text"))
-    line.pass_through("with a word that names a gender", lambda sentence: _with_terms(sentence, compiled))
-    line.pass_through("with exactly one", lambda sentence: _masked(sentence, compiled))
+    line.pass_through("with a word that names a gender", lambda sentence: _with_terms(sentence, compiled), 1_009)
+    line.pass_through("with exactly one", lambda sentence: _masked(sentence, compiled), 762)
     line.pass_through(
-        "whose gender cannot be inferred otherwise", lambda sentence: compiled.gives_away(sentence.text) or sentence
+        "whose gender cannot be inferred otherwise", lambda sentence: compiled.gives_away(sentence.text) or sentence, 572
     )
     line.pass_through("long enough, and different once masked", _last_look())
     if not line.sentences:
@@ -107,11 +114,11 @@ class Line:
 
     def __init__(self, name: str, examples: Iterable[Example]) -> None:
         self.sentences = [Sentence(example.id, example.text, example.label) for example in examples]
-        self.stages = [Stage(name, len(self.sentences))]
+        self.stages = [Stage(name, len(self.sentences), PAPER_ROWS)]
         self.dropped: list[Dropped] = []
 
-    def pass_through(self, stage: str, judge: Callable[[Sentence], Verdict]) -> None:
-        """Keeps what the judge gives back; notes what it refuses."""
+    def pass_through(self, stage: str, judge: Callable[[Sentence], Verdict], paper: int | None = None) -> None:
+        """Keeps what the judge gives back; notes what it refuses. `paper`: what the paper had left after this stage."""
         kept = []
         for sentence in self.sentences:
             verdict = judge(sentence)
@@ -120,7 +127,7 @@ class Line:
             else:
                 kept.append(verdict)
         self.sentences = kept
-        self.stages.append(Stage(stage, len(kept)))
+        self.stages.append(Stage(stage, len(kept), paper))
 
 
 def _taken(sources: Sequence[str | Path], encoding: str | None) -> str:

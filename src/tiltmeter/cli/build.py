@@ -35,13 +35,15 @@ def sexism(
 ) -> None:
     """Sexist sentences with their one gendered word masked and pronouns made neutral (Doughman et al., 2023)."""
     from tiltmeter.builders import build_sexism
-    from tiltmeter.builders.sexism import PAPER
+    from tiltmeter.builders.sexism import PAPER_LENGTH
 
     built = build_sexism(source, rules=rules, columns=mapping(columns), positive=positive or (), encoding=encoding)
     target = output / "sexism.jsonl" if output.is_dir() or not output.suffix else output
+    results().print(f"{'here':>8}  {'paper':>8}  left after", markup=False)
     for stage in built.stages:
-        results().print(f"{stage.count:>8,}  {stage.name}", markup=False)
-    results().print(f"          (the paper: {PAPER})", markup=False)
+        paper = "" if stage.paper is None else f"{stage.paper:,}"
+        results().print(f"{stage.count:>8,}  {paper:>8}  {stage.name}", markup=False)
+    results().print(f"{built.mean_length:>8.2f}  {PAPER_LENGTH:>8.2f}  words in a sentence, on average", markup=False)
     _write(target, built.rows())
     if dropped:
         _write(dropped, (vars(one) for one in built.dropped))

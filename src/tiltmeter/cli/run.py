@@ -38,6 +38,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "output": (Output, None),
     "by": (By, None),
     "limit": (Annotated[int | None, typer.Option(help="Only the first N items of each benchmark.")], None),
+    "groups": (Annotated[list[str] | None, typer.Option(help="Only what is about this group; repeatable.")], None),
     "seed": (Seed, 0),
     "resamples": (Resamples, 1000),
     "confidence": (Confidence, 0.95),
@@ -82,6 +83,7 @@ def run(model: Any, benchmark: Any, measure: Any, output: Any, report: bool, as_
     kind, precision = common.pop("kind"), common.pop("precision")
     options = Options(
         by=common.pop("by") or DEFAULT_BY,
+        groups=common.pop("groups") or (),
         settings=settings,
         kind=kind.value if kind else None,
         precision=precision.value,

@@ -19,7 +19,8 @@ DEFAULT_BY = ("bias_type", "direction")
 class Options:
     """How a run loads models, reads files, groups and resamples.
 
-    `by`: columns that estimates are grouped by. `limit`: only so many items of each benchmark. `settings`: how to resample.
+    `by`: columns that estimates are grouped by. `limit`: only so many items of each benchmark. `groups`: only
+    what is about these groups. `settings`: how to resample.
     `kind`: masked or causal, where a configuration does not say. `device` and `precision`: where and how models compute
     (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
     instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
@@ -29,6 +30,7 @@ class Options:
 
     by: Sequence[str] = DEFAULT_BY
     limit: int | None = None
+    groups: Sequence[str] = ()
     settings: Settings = field(default_factory=Settings)
     kind: str | None = None
     device: str = "auto"

@@ -135,6 +135,7 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
             columns=None if built_in else options.columns,
             encoding=None if built_in else options.encoding,
             limit=options.limit,
+            groups=options.groups,
             offered=told.given,
         )
         if any(benchmark.name == other.name for other in loaded):
@@ -195,6 +196,7 @@ def _manifest(
         "benchmarks": [benchmark.name for benchmark in loaded],
         "measures": list(measures) if measures else "all applicable",
         "limit": options.limit,
+        "groups": list(options.groups),
         "by": list(options.by),
         "device": options.device,
         "precision": options.precision,

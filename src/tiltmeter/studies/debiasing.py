@@ -10,11 +10,12 @@ import numpy as np
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.slots.compare import aligned
-from tiltmeter.families.slots.fills import Fills, best_matches, best_terms, fills_of
+from tiltmeter.families.slots.fills import Fills, best_terms, fills_of
 from tiltmeter.measures.kit.matched import normalised
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.stats.settings import Settings
 from tiltmeter.studies.kit.changes import change_rows, changes, draws_of
+from tiltmeter.studies.kit.debiasing_tables import by_label, printed, sentences_by_gap, spread_of
 from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.gap_figures import gap_figures
@@ -36,6 +37,8 @@ def debiasing(
 ) -> Finding:
     """MPS and MNT of each group, their percent change from the base, and what changed: probability, rank, or both (Table 3).
 
+    The table table_3 has the paper's columns, largest_rank_gaps and typical_rank_gaps those of Table 4, gap_spread what the
+    whiskers of Figures 2 and 3 show, hostile_and_benevolent the two kinds of sentences where they are labelled.
     Changes compare the same sentences, and intervals draw the same sentences for both models. `median_rank` is that of
     each sentence's best term at any rank, so that terms that left the top k are counted too. A group without a match keeps
     its row, with coverage 0.
@@ -49,8 +52,14 @@ def debiasing(
     gaps = _gaps(filled)
     tables = {"debiasing": table[[name for name in table if not name.endswith(("_low", "_high"))]]}
     tables |= {"intervals": _intervals(table)} | ({"gaps": gaps} if len(gaps) else {})
-    largest = _largest(evidence, gaps, rows) if len(gaps) else gaps
-    tables |= {"largest_rank_gaps": largest} if len(largest) else {}
+    effects, name = _seat(evidence)
+    tables["table_3"] = printed(table, filled, base, effects, name)
+    if len(gaps):
+        tables["largest_rank_gaps"] = sentences_by_gap(evidence, filled, gaps, rows, typical=False)
+        tables["typical_rank_gaps"] = sentences_by_gap(evidence, filled, gaps, rows, typical=True)
+        tables["gap_spread"] = spread_of(gaps)
+    labelled = by_label(evidence, filled)
+    tables |= {"hostile_and_benevolent": labelled} if len(labelled) else {}
     return Finding("debiasing", tables, gap_figures(gaps, table), sentences, {"base": base})
 
 
@@ -67,7 +76,7 @@ def _compared(evidence: Evidence, filled: list[Fills], base: str, settings: Sett
 
     reference = {fills.benchmark: fills for fills in filled if fills.model == base}
     medians = best_terms(evidence.slots.table).groupby(["model", "benchmark", "group"], sort=False)["rank"].median()
-    seat = _seat(evidence)
+    seat, seat_name = _seat(evidence)
     table, sentences = [], []
     for fills in sorted(filled, key=lambda candidate: candidate.model != base):
         if fills.benchmark not in reference:
@@ -79,7 +88,7 @@ def _compared(evidence: Evidence, filled: list[Fills], base: str, settings: Sett
             raise TiltmeterError(f"{fills.model} and {base} were ranked differently on {fills.benchmark} (top k, or kind).")
         of_group = {group: float(medians.get((fills.model, fills.benchmark, group), np.nan)) for group in fills.rank}
         new = list(change_rows(before, after, of_group, settings))
-        table += [row | ({"seat": seat[fills.model]} if fills.model in seat else {}) for row in new]
+        table += [row | ({seat_name: seat[fills.model]} if fills.model in seat else {}) for row in new]
         if fills.model != base:
             sides = draws_of(before, settings), draws_of(after, settings)
             groups = [row["group"] for row in new]
@@ -90,7 +99,7 @@ def _compared(evidence: Evidence, filled: list[Fills], base: str, settings: Sett
         raise TiltmeterError(f"No sentence has a match by {base}, so there is nothing to compare. Try a larger --top-k.")
     frame = pd.DataFrame(table)
     frame = frame if frame["note"].any() else frame.drop(columns="note")
-    frame = frame.drop(columns="seat") if "seat" in frame and frame["seat"].isna().any() else frame
+    frame = frame.drop(columns=seat_name) if seat_name in frame and frame[seat_name].isna().any() else frame
     return frame, sentences or [f"{base} is the only model here, so there is nothing to compare it with."]
 
 
@@ -107,19 +116,25 @@ def _intervals(table: Any) -> Any:
     return pd.concat(parts, ignore_index=True).dropna(subset="value").reset_index(drop=True)
 
 
-def _seat(evidence: Evidence) -> dict[str, float]:
-    """The average absolute effect size of SEAT, for models whose runs have it."""
+def _seat(evidence: Evidence) -> tuple[dict[str, float], str]:
+    """The average absolute effect size of SEAT, for models whose runs have it, and the name of its column.
+
+    Where tiltmeter's own tests stood in for SEAT's files, the name says so.
+    """
     import pandas as pd
 
     effects: dict[str, float] = {}
+    embedded = False
     for folder in evidence.folders:
         path = Path(folder) / "estimates.csv"
-        rows = read_estimates(path) if path.is_file() else pd.DataFrame(columns=["measure"])
-        rows = rows[rows["measure"] == "mean_abs_effect"]
+        every = read_estimates(path) if path.is_file() else pd.DataFrame(columns=["measure", "group"])
+        rows = every[every["measure"] == "mean_abs_effect"]
         gender = rows[rows["group"] == "gender"] if len(rows) else rows
         for model, of_model in (gender if len(gender) else rows).groupby("model") if len(rows) else ():
             effects[str(model)] = float(of_model["value"].mean())
-    return effects
+        tests = every[every["measure"] == "effect_size"]["group"].astype(str)
+        embedded |= bool(tests.str.contains("plumb").any())
+    return effects, "seat_embedded_tests" if embedded else "seat"
 
 
 def _gaps(filled: list[Fills]) -> Any:
@@ -138,22 +153,3 @@ def _gaps(filled: list[Fills]) -> Any:
             )  # fmt: skip
             parts.append(gap.dropna())
     return pd.concat(parts, ignore_index=True)
-
-
-def _largest(evidence: Evidence, gaps: Any, rows: int) -> Any:
-    """The sentences with the largest rank gap, with both terms, probabilities and ranks (Table 4)."""
-    import pandas as pd
-
-    best = best_matches(evidence.slots.table).set_index(["model", "benchmark", "item", "group"])
-    text = evidence.slots.items.set_index(["benchmark", "item"])["slot"]
-    order = gaps.assign(size=gaps["mnt_gap"].abs()).sort_values("size", ascending=False, kind="stable")
-    largest = []
-    for _, row in order.groupby(["model", "benchmark", "gap"], sort=False).head(rows).iterrows():
-        place = {"model": row["model"], "benchmark": row["benchmark"], "item": row["item"]}
-        entry: dict[str, Any] = place | {"sentence": text[row["benchmark"], row["item"]], "gap": row["gap"]}
-        for number, group in enumerate(row["gap"].split(" − "), 1):
-            match = best.loc[(*place.values(), group)]
-            entry |= {f"term_{number}": match["term"], f"probability_{number}": match["probability"]}
-            entry |= {f"rank_{number}": int(match["rank"])}
-        largest.append(entry | {"mps_gap": row["mps_gap"], "mnt_gap": row["mnt_gap"]})
-    return pd.DataFrame(largest)

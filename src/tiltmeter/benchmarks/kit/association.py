@@ -82,6 +82,15 @@ class AssociationBenchmark(Benchmark):
         return self if n is None else replace(self, tests=self.tests[:n])
 
     @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The protected groups; tests of two sets have none."""
+        return tuple(dict.fromkeys(group.name for group in self.groups))
+
+    def _keep(self, groups: frozenset[str]) -> AssociationBenchmark:
+        """Without Kurita's question, which is about two groups of its own."""
+        return replace(self, groups=tuple(group for group in self.groups if group.name in groups), contrasts=())
+
+    @cached_property
     def data_hash(self) -> str:
         """Hash of all words and templates."""
         shown = repr((self.tests, self.groups, self.polarities, self.templates, self.contrasts, self.neutral))

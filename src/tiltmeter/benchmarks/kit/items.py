@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
@@ -72,6 +72,8 @@ class Benchmark:
     citation: str = ""
     notes: tuple[Note, ...] = ()
     family: str = "pairs"
+    scorers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Kind of model → the scorers that the benchmark is meant for; used where none are named."""
 
     def __post_init__(self) -> None:
         repeated = [name for name, n in Counter(item.id for item in self.items).items() if n > 1]
@@ -103,6 +105,38 @@ class Benchmark:
         if n < 1:
             raise TiltmeterError(f"--limit must be at least 1, not {n}.")
         return replace(self, items=self.asked_items[:n])
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The groups that the items are about."""
+        return tuple(dict.fromkeys(group for item in self.asked_items if (group := self._group_of(item)) is not None))
+
+    def only_groups(self, names: Sequence[str]) -> Benchmark:
+        """What is about the named groups only, in any case of letters; refuses a group that is not there."""
+        return self._keep(frozenset(self._known_group(name) for name in names)) if names else self
+
+    def _keep(self, groups: frozenset[str]) -> Benchmark:
+        return replace(self, items=tuple(item for item in self.items if self._group_of(item) in groups))
+
+    def _known_group(self, name: str) -> str:
+        found = next((group for group in self.group_names if group.casefold() == name.strip().casefold()), None)
+        if found is None:
+            known = f"Groups: {', '.join(self.group_names)}." if self.group_names else "It names no groups."
+            raise TiltmeterError(f"{self.name} has no group '{name}' (--groups). {known}")
+        return found
+
+    def _group_of(self, item: Item) -> str | None:
+        """A benchmark's own column of groups, else the target, else the bias type."""
+        if self._grouped_by == "group":
+            group = item.extra.get("group")
+            return None if group is None else str(group)
+        return item.target if self._grouped_by == "target" else item.bias_type
+
+    @cached_property
+    def _grouped_by(self) -> str:
+        if any(item.extra.get("group") is not None for item in self.asked_items):
+            return "group"
+        return "target" if any(item.target for item in self.asked_items) else "bias_type"
 
     @cached_property
     def data_hash(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tiltmeter.benchmarks.kit.items import Benchmark
@@ -24,6 +24,14 @@ class SlotBenchmark(Benchmark):
     def shown_texts(self) -> Iterator[str]:
         """The sentences without their mask, which is meant to be there."""
         return (text.replace(MASK, "", 1) for text in super().shown_texts())
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The groups of words."""
+        return tuple(self.terms)
+
+    def _keep(self, groups: frozenset[str]) -> SlotBenchmark:
+        return replace(self, terms={group: words for group, words in self.terms.items() if group in groups})
 
     @cached_property
     def data_hash(self) -> str:

@@ -45,7 +45,8 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
     chosen = choose_scorers(model, benchmark, names)
     views = _views(chosen, model)
     store = _store(model, benchmark, how.cache, options.alignment)
-    more = STUDIED[model.kind] if store.folder and not options.scorers else ()  # without a cache nothing can keep them
+    by_all = not options.scorers and not benchmark.scorers
+    more = STUDIED[model.kind] if store.folder and by_all else ()  # without a cache nothing can keep them
     asked = sorted({*views.values(), *more})
     with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
         probe = LikelihoodProbe(model, store, batch_tokens=how.batch_tokens, alignment=options.alignment, advance=advance)

@@ -74,7 +74,8 @@ def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
 
 def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[str]) -> list[Entry]:
     """The requested scorers, or all that apply; raises an error for those that do not apply."""
-    chosen = [catalog.find("scorers", name) for name in dict.fromkeys(names or applicable_scorers(model, benchmark))]
+    wanted = names or benchmark.scorers.get(model.kind) or applicable_scorers(model, benchmark)
+    chosen = [catalog.find("scorers", name) for name in dict.fromkeys(wanted)]
     for entry in chosen:
         view = VIEWS[entry.constant("VIEW")]
         require(model, view.kind, entry.name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.studies.kit.debiasing_tables import five_numbers
 from tiltmeter.studies.kit.finding import Draw
 
 
@@ -37,6 +38,7 @@ def _draw_gaps(gaps: Any, columns: tuple[str, ...]) -> Any:
             at = row + figures.beside(number, len(columns), 0.46)
             label = names[column] if row == 0 and len(columns) > 1 else None
             figures.violin(axis, of_model[column], at, number, half=0.4 / len(columns), label=label)
+            _whiskers(axis, five_numbers(of_model[column].to_numpy(dtype=float)), at, 0.12 / len(columns))
     figures.neutral_line(axis, 0.0)
     counts = gaps.groupby("model", sort=False).size()
     figures.name_rows(axis, [f"{figures.short(model, 22)}, n = {counts[model]:,}" for model in models])
@@ -47,6 +49,13 @@ def _draw_gaps(gaps: Any, columns: tuple[str, ...]) -> Any:
     if len(columns) > 1:
         figures.legend_below(figure, axis, 2)
     return figure
+
+
+def _whiskers(axis: Any, box: dict[str, float], at: float, half: float) -> None:
+    """Whiskers from the quartiles to the fences, as the paper draws them; the table gap_spread has the numbers."""
+    for end, quartile in (("lower_fence", "q1"), ("upper_fence", "q3")):
+        axis.plot([box[end], box[quartile]], [at, at], color="black", linewidth=0.5)
+        axis.plot([box[end], box[end]], [at - half, at + half], color="black", linewidth=0.5)
 
 
 def _draw_measures(table: Any) -> Any:
