@@ -188,7 +188,8 @@ def test_permutation_p_is_uniform_without_a_lean_and_small_with_one(measure: str
         for k in range(60):
             shared, noise = rng.normal(size=51), rng.normal(size=(2, 51))
             models.append(make_scores(shared + spread * noise[0] + lean, shared + noise[1], model=f"m{k}"))
-            models[-1].table["target"] = "t"
+            # Targets of different sizes: where all pairs weigh the same, p takes few values only, and 1 in every fifth try.
+            models[-1].table["target"] = [f"t{int(item[1:]).bit_length()}" for item in models[-1].table["item"]]
         return tiltmeter.estimate(Answers.concat(models), [measure], by="all", resamples=200)["p"].to_numpy()
 
     without, with_one = found(0.0, 1.0), found(3.0, 3.0)

@@ -139,7 +139,7 @@ def test_jensen_shannon_by_another_method(mean: float, sd: float) -> None:
     marks = sorted({-8.0, 0.0, 8.0, mean - 8 * sd, mean, mean + 8 * sd})
     expected = sum(quad(integrand, a, b, limit=200, epsabs=1e-12)[0] for a, b in pairwise(marks))
     found = jensen_shannon(np.array(0.0), np.array(1.0), np.array(float(mean)), np.array(float(sd)))
-    assert found == pytest.approx(expected, abs=2e-7)
+    assert found == pytest.approx(expected, abs=1e-10)
 
 
 def test_stereoset_measures_by_hand() -> None:

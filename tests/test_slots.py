@@ -530,3 +530,13 @@ def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
     assert ("30%, distinguishable" in text) == (lean_p < 0.05)
     assert (story.verdict, story.tone, story.number) == (verdict, tone, "45.0 %")
     assert f'class="bar {tone}"' in _drawn(story.gauge, story.tone, Scale(0, 100, 50.0))
+
+
+def test_the_order_of_sentences_changes_nothing() -> None:
+    """Which group comes first decides what is subtracted from what, so items change places as wholes."""
+    answers = tiltmeter.ask("plumb-mlm", tiltmeter.load_benchmark("plumb-slots", limit=12), top_k=20)
+    shuffled = answers.mapped(lambda frame: frame.sort_values("item", key=lambda ids: ids.str[::-1], kind="stable"))
+    assert not shuffled.table["item"].is_monotonic_increasing and not answers.table["item"].equals(shuffled.table["item"])
+    tables = [tiltmeter.estimate(one, resamples=200)[["value", "low", "high", "p"]] for one in (answers, shuffled)]
+    assert tables[0]["low"].notna().any()
+    pd.testing.assert_frame_equal(*tables, rtol=1e-12)

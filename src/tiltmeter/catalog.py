@@ -53,9 +53,15 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 @cache
+def added(kind: str) -> tuple[EntryPoint, ...]:
+    """The entry points of other packages. Looking for them reads a file of every installed package: once is enough."""
+    return tuple(entry_points(group=f"tiltmeter.{kind}"))
+
+
+@cache
 def names(kind: str) -> tuple[str, ...]:
     """All names of a kind, ours and those that other packages add through entry points."""
-    return tuple(sorted({*_own(kind), *(_plain(point.name) for point in entry_points(group=f"tiltmeter.{kind}"))}))
+    return tuple(sorted({*_own(kind), *(_plain(point.name) for point in added(kind))}))
 
 
 @cache
@@ -77,7 +83,7 @@ def module(kind: str, name: str) -> ModuleType:
         known = ", ".join(public_name(known) for known in names(kind))
         every = {"debias": "methods"}.get(kind, kind)
         raise TiltmeterError(f"There is no {one} called '{name}'. Known {every}: {known}.")
-    points = [point for point in entry_points(group=f"tiltmeter.{kind}") if _plain(point.name) == wanted]
+    points = [point for point in added(kind) if _plain(point.name) == wanted]
     owners = ["tiltmeter"] * (wanted in _own(kind)) + [package_of(point) for point in points]
     if len(owners) > 1:
         raise TiltmeterError(
@@ -106,7 +112,7 @@ def package_of(point: EntryPoint) -> str:
 
 def owner(kind: str, name: str) -> str:
     """The package that something of that name comes from."""
-    points = (point for point in entry_points(group=f"tiltmeter.{kind}") if _plain(point.name) == _plain(name))
+    points = (point for point in added(kind) if _plain(point.name) == _plain(name))
     return next(map(package_of, points), "tiltmeter")
 
 
@@ -129,7 +135,7 @@ def entries(kind: str) -> tuple[Entry, ...]:
 
 def forget() -> None:
     """Looks again: packages were installed or removed meanwhile."""
-    for known in (names, module, find, _own):
+    for known in (added, names, module, find, _own):
         known.cache_clear()
 
 

@@ -38,6 +38,6 @@ def moments(
     return lean, modelling
 
 
-def of_moments(lean: NDArray[np.float64], modelling: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def of_moments(lean: NDArray[np.float64], modelling: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """lms·min(ss, 100 − ss)/50."""
     return modelling * np.minimum(lean, 100.0 - lean) / 50.0

@@ -33,6 +33,6 @@ def _kls(of_stereo: Fit, of_anti: Fit) -> NDArray[np.float64]:
     return np.where(equal, 50.0, 100.0 * np.maximum(forth, back) / np.where(equal, 1.0, total))
 
 
-def of_moments(stereo: Floats, stereo_square: Floats, anti: Floats, anti_square: Floats, n: int) -> Floats:
+def of_moments(stereo: Floats, stereo_square: Floats, anti: Floats, anti_square: Floats, n: Floats) -> Floats:
     """From the means and mean squares of both scores."""
     return _kls(fit_of_moments(stereo, stereo_square, n), fit_of_moments(anti, anti_square, n))

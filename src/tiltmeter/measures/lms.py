@@ -34,6 +34,6 @@ def moments(
     return (50.0 * ((stereo > unrelated).astype(np.float64) + (anti > unrelated)),)
 
 
-def of_moments(share: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def of_moments(share: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean itself."""
     return share

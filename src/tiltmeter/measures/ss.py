@@ -29,6 +29,6 @@ def moments(
     return (np.where(stereo > anti, 100.0, 0.0),)
 
 
-def of_moments(share: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def of_moments(share: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean itself."""
     return share

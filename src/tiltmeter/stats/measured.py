@@ -28,6 +28,11 @@ def stratum_of(measure: Entry) -> str:
     return str(measure.constant("STRATA", DEFAULT_STRATA))
 
 
+def strata_of(measures: Sequence[Entry]) -> list[str]:
+    """The columns within which items are drawn for some measures."""
+    return list(dict.fromkeys(map(stratum_of, measures)))
+
+
 def neutral_of(measure: Entry) -> float:
     """The neutral point; NaN where there is none."""
     neutral = measure.constant("NEUTRAL")
@@ -82,14 +87,26 @@ def p_values(
         return [neutral] * len(samples)
     if has_exact_test(measure):
         return [binomial_p(*wins_and_losses(measure, sample)) for sample in samples]
-    # A bounded measure is never exactly neutral by chance, so distances from neutral count. For the others, draws are
-    # centred on their own mean: ties move it away from neutral, since a tie stays a tie when exchanged.
-    bounded = measure.constant("BOUNDED", False)
+    start = rng.bit_generator.state
     swapped = exchange_together(measure, samples, sides, rng, settings.resamples)
-    return [
-        permutation_p(value, draws, neutral if bounded else float(np.mean(draws)))
-        for value, draws in zip(values, swapped, strict=True)
-    ]
+    if measure.constant("BOUNDED", False):  # never exactly neutral by chance, so distances from neutral count
+        centres = [neutral] * len(samples)
+    else:
+        rng.bit_generator.state = start
+        rest = exchange_together(measure, [sample.turned(sides) for sample in samples], sides, rng, settings.resamples)
+        centres = [_centre(*both) for both in zip(swapped, rest, strict=True)]
+    return [permutation_p(*known) for known in zip(values, swapped, centres, strict=True)]
+
+
+def _centre(draws: Floats, of_the_rest: Floats) -> float:
+    """What a measure scatters around when items are exchanged at random, and what distances are taken from.
+
+    Not neutral: a tie stays a tie when exchanged, and counts against the stereotype. Exchanging some items, and exchanging
+    all others instead, are equally likely; the mean of the two is taken. For a share or a difference it is the same for
+    every draw, (value + value with all exchanged)/2, so that the centre is exact and no matter of the seed.
+    """
+    both = (draws + of_the_rest)[~np.isnan(draws + of_the_rest)]
+    return float(np.mean(both) / 2) if len(both) else float("nan")
 
 
 def p_value(

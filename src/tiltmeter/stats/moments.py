@@ -7,16 +7,22 @@ all models and scorers at once. The draws are those of `resampling.bootstrap_ali
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
-from tiltmeter.stats.resampling import Floats, Sample, bootstrap_alike, exchanged, statistic
-
-Ints = NDArray[np.int64]
+from tiltmeter.stats.resampling import (
+    Floats,
+    Ints,
+    Sample,
+    bootstrap_alike,
+    exchanged,
+    places_of,
+    statistic,
+    statistic_of_parts,
+    weighted_mean,
+)
 
 
 def has_moments(measure: Entry) -> bool:
@@ -28,9 +34,7 @@ def bootstrap_together(measure: Entry, samples: Sequence[Sample], rng: np.random
     """The measure on resampled items, for samples of the same items: all samples share each draw."""
     if not has_moments(measure):
         return bootstrap_alike(measure, samples, rng, resamples)
-    values = _Moments(measure, samples)
-    drawn = [values.from_weights(counts) for counts in _counts(samples[0], rng, resamples)]
-    return list(np.concatenate(drawn, axis=-1))
+    return list(_Moments(measure, samples).over(samples[0].counts(rng, resamples)))
 
 
 def exchange_together(
@@ -44,84 +48,84 @@ def exchange_together(
             rng.bit_generator.state = start
             values.append(exchanged(measure, sample, sides, rng, repeats))
         return values
-    moments = _Moments(measure, samples, sides)
-    drawn = [moments.from_flips(flips.astype(np.float64)) for flips in samples[0].flips(rng, repeats)]
-    return list(np.concatenate(drawn, axis=-1))
+    own, turned = _Moments(measure, samples), _Moments(measure, [sample.turned(sides) for sample in samples])
+    return list(own.moved_to(turned).over(flips.astype(np.float64) for flips in samples[0].flips(rng, repeats)))
 
 
-def values_of(measure: Entry, samples: Sequence[Sample]) -> list[float]:
-    """The measure on the items themselves."""
-    return [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
+def values_of(measure: Entry, samples: Sequence[Sample]) -> tuple[list[float], Floats]:
+    """The measure on the items themselves, and on the parts of each sample (parts × samples; none if not weighted)."""
+    first = samples[0]
+    columns = {
+        name: first.columns[name]
+        if first.columns[name].dtype.kind == "i"  # codes, the same for all
+        else np.stack([sample.columns[name] for sample in samples])
+        for name in measure.parameters
+    }
+    if not measure.constant("WEIGHTED", False):
+        return np.atleast_1d(statistic(measure, columns, first.parts)).tolist(), np.empty((0, len(samples)))
+    of_parts, sizes = statistic_of_parts(measure, columns, first.parts)
+    return weighted_mean(of_parts, sizes).tolist(), of_parts
 
 
-def _counts(sample: Sample, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
-    """How often each item is in each draw: draws × items."""
-    n = len(sample)
-    for index in sample.draws(rng, resamples):
-        rows = len(index)
-        flat = (index + n * np.arange(rows)[:, None]).ravel()
-        yield np.bincount(flat, minlength=rows * n).reshape(rows, n).astype(np.float64)
+FINISHED_AT_ONCE = 1024
+"""Draws whose sums are kept until the measure is computed from them: enough to be fast, few enough for little memory."""
 
 
 class _Moments:
-    """What each item of several samples adds to a measure (items × (samples × moments)), also with exchanged sides."""
+    """What each item of several samples adds to a measure, part by part: samples × items × moments.
 
-    def __init__(self, measure: Entry, samples: Sequence[Sample], sides: tuple[str, str] | None = None) -> None:
-        self.measure, self.n_samples = measure, len(samples)
-        self.parts = samples[0].parts
+    Every sample has products of its own, so that no digit of a number depends on what is computed beside it.
+    """
+
+    def __init__(self, measure: Entry, samples: Sequence[Sample]) -> None:
+        self.measure = measure
+        whole = [slice(0, len(samples[0]))]
         self.weighted = bool(measure.constant("WEIGHTED", False))
-        self.weights = _weights(measure, samples[0])
-        self.own = np.stack([self._of(sample.columns) for sample in samples], axis=1)
-        if sides:
-            one, other = sides
-            swapped = [{**sample.columns, one: sample.columns[other], other: sample.columns[one]} for sample in samples]
-            self.moved = np.stack([self._of(columns) for columns in swapped], axis=1) - self.own
+        self.places = places_of(samples[0].parts) if self.weighted else whole
+        added = np.stack([self._of(sample) for sample in samples])
+        self.added = [added[:, at] * _weights(measure, samples[0], at) for at in self.places]
+        self.base = np.zeros((len(self.places), len(samples), 1, added.shape[-1]))
 
-    def _of(self, columns: Any) -> Floats:
-        read = {name: columns[name] for name in self.measure.parameters}
-        return np.stack(
-            [np.broadcast_to(moment, len(self.parts)) for moment in self.measure.constant("moments")(**read)], -1
-        )
+    def _of(self, sample: Sample) -> Floats:
+        read = {name: sample.columns[name] for name in self.measure.parameters}
+        moments = [np.broadcast_to(moment, len(sample)) for moment in self.measure.constant("moments")(**read)]
+        self.n_moments = len(moments)
+        moments += [np.zeros(len(sample))] * (len(moments) == 1)  # for a product with one vector BLAS starts threads
+        return np.stack(moments, axis=-1).astype(np.float64)
 
-    def from_weights(self, counts: Floats) -> Floats:
-        """Samples × draws."""
-        return self._finished(lambda at: counts[:, at] @ self._flat(self.own, at))
+    def moved_to(self, turned: _Moments) -> _Moments:
+        """The same, with weights that say which items are taken from the others: their sums begin with all of these."""
+        self.base = np.stack([added.sum(axis=1, keepdims=True) for added in self.added])
+        self.added = [theirs - ours for ours, theirs in zip(self.added, turned.added, strict=True)]
+        return self
 
-    def from_flips(self, flips: Floats) -> Floats:
-        """Samples × draws."""
-        return self._finished(lambda at: flips[:, at] @ self._flat(self.moved, at) + self._flat(self.own, at).sum(axis=0))
+    def over(self, weights: Iterable[Floats]) -> Floats:
+        """The measure for every row of weights (draws × items): samples × draws."""
+        finished: list[Floats] = []
+        waiting: list[list[Floats]] = []
+        for rows in weights:
+            waiting.append([rows[:, at] @ added for at, added in zip(self.places, self.added, strict=True)])
+            if sum(means[0].shape[1] for means in waiting) >= FINISHED_AT_ONCE:
+                finished.append(self._finished(waiting))
+                waiting = []
+        if waiting:
+            finished.append(self._finished(waiting))
+        return np.concatenate(finished, axis=-1)
 
-    def _flat(self, moments: Floats, at: Any) -> Floats:
-        part = moments[at] * self.weights[at][:, None, None]
-        return np.asarray(part.reshape(len(part), -1), dtype=np.float64)
-
-    def _finished(self, sums: Any) -> Floats:
-        """The measure from its sums; for a weighted measure, the mean of the parts where it is defined."""
-        everything = [slice(None)] if not self.weighted else [self.parts == code for code in np.unique(self.parts)]
-        values, sizes = [], []
-        for at in everything:
-            size = len(self.parts) if isinstance(at, slice) else int(at.sum())
-            means = sums(at).reshape(-1, self.n_samples, self.own.shape[-1]) / (size if self.weights_are_plain else 1)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                values.append(self.measure.constant("of_moments")(*np.moveaxis(means, -1, 0), n=size).T)
-            sizes.append(size)
-        if not self.weighted:
-            return np.asarray(values[0], dtype=np.float64)
-        stacked = np.array(values, dtype=np.float64)
-        share = np.array(sizes, dtype=np.float64)[:, None, None] * ~np.isnan(stacked)
-        total = share.sum(axis=0)
-        whole = np.divide(np.nansum(stacked * share, axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
-        return np.asarray(whole, dtype=np.float64)
-
-    @property
-    def weights_are_plain(self) -> bool:
-        """Whether every item counts alike, so that sums are divided by how many there are."""
-        return "target" not in self.measure.parameters
+    def _finished(self, waiting: list[list[Floats]]) -> Floats:
+        """The measure from its means; for a weighted measure, the mean of the parts where it is defined."""
+        means = np.stack([np.concatenate(of_part, axis=1) for of_part in zip(*waiting, strict=True)]) + self.base
+        columns = np.ascontiguousarray(np.moveaxis(means, -1, 0))[: self.n_moments]
+        sizes = np.array([added.shape[1] for added in self.added], dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = self.measure.constant("of_moments")(*columns, n=sizes[:, None, None])
+        values = np.asarray(values, dtype=np.float64)
+        return weighted_mean(values, sizes) if self.weighted else values[0]
 
 
-def _weights(measure: Entry, sample: Sample) -> Floats:
-    """Equal weights for all items; for measures over targets, equal weights for all targets."""
+def _weights(measure: Entry, sample: Sample, at: slice | Ints) -> Floats:
+    """How much each item of a part counts: all alike; for measures over targets, all targets alike."""
     if "target" not in measure.parameters:
-        return np.ones(len(sample))
-    codes, counts = np.unique(sample.columns["target"], return_inverse=True, return_counts=True)[1:]
-    return np.asarray(1.0 / (counts[codes] * len(counts)), dtype=np.float64)
+        return np.full((len(sample.parts[at]), 1), 1.0 / len(sample.parts[at]))
+    codes, counts = np.unique(sample.columns["target"][at], return_inverse=True, return_counts=True)[1:]
+    return np.asarray(1.0 / (counts[codes] * len(counts)), dtype=np.float64)[:, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from tiltmeter.catalog import Entry
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-CELLS_AT_ONCE = 4_000_000
+CELLS_AT_ONCE = 2**15
+"""Draws × items at a time: what fits into a processor's cache, and little memory however many items there are."""
 
 
 def generator(seed: int, *labels: str) -> np.random.Generator:
@@ -44,16 +45,36 @@ class Sample:
 
     def draws(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
         """Item indices drawn with replacement inside each stratum, some draws at a time."""
-        sizes = np.bincount(self.stratum)
-        size, start = sizes[self.stratum], (np.cumsum(sizes) - sizes)[self.stratum]
+        yield from self._places(rng, resamples, np.zeros(1, dtype=np.int64))
+
+    def counts(self, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
+        """How often each item is in each of the same draws: draws × items."""
         n = len(self)
-        for count in _portions(resamples, n):
-            yield start + (rng.random((count, n)) * size).astype(np.int64)
+        rows = n * np.arange(max(portions(resamples, n), default=0))
+        for index in self._places(rng, resamples, rows):
+            yield np.bincount(index.ravel(), minlength=index.size).astype(np.float64).reshape(index.shape)
+
+    def _places(self, rng: np.random.Generator, resamples: int, rows: Ints) -> Iterator[Ints]:
+        """Drawn indices, each row counting from its number in `rows` on."""
+        sizes = np.bincount(self.stratum)
+        size, start = sizes[self.stratum].astype(np.float64), (np.cumsum(sizes) - sizes)[self.stratum]
+        first = start + rows[:, None]
+        for count in portions(resamples, len(self)):
+            at = rng.random((count, len(self)))
+            at *= size
+            index = at.astype(np.int64)
+            index += first[:count]
+            yield index
 
     def flips(self, rng: np.random.Generator, repeats: int) -> Iterator[NDArray[np.bool_]]:
         """Which items change sides in each permutation."""
-        for count in _portions(repeats, len(self)):
+        for count in portions(repeats, len(self)):
             yield rng.random((count, len(self))) < 0.5
+
+    def turned(self, sides: tuple[str, str]) -> Sample:
+        """The same items with their two sides exchanged."""
+        one, other = sides
+        return replace(self, columns={**self.columns, one: self.columns[other], other: self.columns[one]})
 
     def drawn(self, names: Sequence[str], index: Ints) -> dict[str, Any]:
         """Some columns on drawn items. Codes stay: every draw takes as many items of each stratum."""
@@ -68,20 +89,37 @@ class Sample:
 
 def statistic(measure: Entry, columns: Mapping[str, Any], parts: Ints) -> Floats:
     """A measure over the last axis; for a weighted measure, the mean of the parts where it is defined."""
-    wanted = {name: columns[name] for name in measure.parameters}
     if not measure.constant("WEIGHTED", False):
-        return np.asarray(measure.function(**wanted), dtype=np.float64)
-    values, weights = [], []
-    for code in np.unique(parts):
-        at = parts == code
+        return np.asarray(measure.function(**{name: columns[name] for name in measure.parameters}), dtype=np.float64)
+    return weighted_mean(*statistic_of_parts(measure, columns, parts))
+
+
+def statistic_of_parts(measure: Entry, columns: Mapping[str, Any], parts: Ints) -> tuple[Floats, Floats]:
+    """A measure over the last axis for each part (parts first), and the parts' sizes."""
+    values, sizes = [], []
+    for at in places_of(parts):
         with np.errstate(invalid="ignore", divide="ignore"):
-            values.append(measure.function(**{name: column[..., at] for name, column in wanted.items()}))
-        weights.append(int(at.sum()))
-    stacked = np.array(values, dtype=np.float64)
-    share = np.array(weights, dtype=np.float64).reshape(-1, *([1] * (stacked.ndim - 1))) * ~np.isnan(stacked)
+            values.append(measure.function(**{name: columns[name][..., at] for name in measure.parameters}))
+        sizes.append(len(parts[at]))
+    return np.array(values, dtype=np.float64), np.array(sizes, dtype=np.float64)
+
+
+def weighted_mean(values: Floats, sizes: Floats) -> Floats:
+    """The mean over the first axis, by size, of what is defined; not a number where nothing is."""
+    share = sizes.reshape(-1, *([1] * (values.ndim - 1))) * ~np.isnan(values)
     total = share.sum(axis=0)
-    combined = np.divide(np.nansum(stacked * share, axis=0), total, out=np.full(np.shape(total), np.nan), where=total > 0)
-    return np.asarray(combined, dtype=np.float64)
+    whole = np.divide(np.nansum(values * share, axis=0), total, out=np.full(np.shape(total), np.nan), where=total > 0)
+    return np.asarray(whole, dtype=np.float64)
+
+
+def places_of(parts: Ints) -> list[slice | Ints]:
+    """Where the items of each part stand, in the order of the parts: as a slice where they stand together."""
+    found: list[slice | Ints] = []
+    for code in np.unique(parts):
+        at = np.flatnonzero(parts == code)
+        together = at[-1] - at[0] + 1 == len(at)
+        found.append(slice(int(at[0]), int(at[-1]) + 1) if together else at)
+    return found
 
 
 def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resamples: int) -> Floats:
@@ -129,7 +167,8 @@ def bounded_interval(value: float, draws: Floats, confidence: float, limits: tup
     return max(lower, limits[0]), min(upper, limits[1])
 
 
-def _portions(total: int, n: int) -> Iterator[int]:
-    step = max(1, CELLS_AT_ONCE // max(1, n))
+def portions(total: int, n: int) -> Iterator[int]:
+    """How many draws of n items are made at a time."""
+    step = max(2, CELLS_AT_ONCE // max(1, n))
     for first in range(0, total, step):
         yield min(step, total - first)

@@ -59,12 +59,12 @@ class Answers(Shown):
     @property
     def models(self) -> list[str]:
         """The models, in the order in which they were asked."""
-        return list(dict.fromkeys(map(str, self.table["model"])))
+        return [str(name) for name in self.table["model"].unique()]
 
     @property
     def benchmarks(self) -> list[str]:
         """The benchmarks, in the order in which they were asked."""
-        return list(dict.fromkeys(map(str, self.table["benchmark"])))
+        return [str(name) for name in self.table["benchmark"].unique()]
 
     @classmethod
     def concat(cls, parts: Sequence[Answers]) -> Answers:

@@ -12,8 +12,9 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.families.pairs.paired import Paired, pair_up
 from tiltmeter.stats.estimates import Difference, corrected
-from tiltmeter.stats.measured import has_exact_test, sides_of, stratum_of
-from tiltmeter.stats.resampling import Sample, bootstrap_alike, generator, statistic
+from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of
+from tiltmeter.stats.moments import bootstrap_together
+from tiltmeter.stats.resampling import Sample, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
 
@@ -26,7 +27,7 @@ def compare(
     The same items are drawn for both, so what the models share cancels. p: exact McNemar test for bias_score (over the
     pairs on which the two disagree), else from the bootstrap of the difference; Holm-corrected over groups.
     """
-    pairs = pair_up(answers, by)
+    pairs = pair_up(answers, [*by, *strata_of(measures)])
     reference = {(paired.benchmark, paired.scorer): paired for paired in pairs if paired.model == second}
     for ours in (paired for paired in pairs if paired.model == first):
         theirs = reference.get((ours.benchmark, ours.scorer))
@@ -43,7 +44,7 @@ def _all_groups(ours: Paired, theirs: Paired, measure: Entry, by: Sequence[str],
             continue
         rows = []
         for name in sorted(ours.groups[column].dropna().unique()):
-            here, there = (paired.take((paired.groups[column] == name).to_numpy()) for paired in (ours, theirs))
+            here, there = (paired.take(paired.labels.where(column, name)) for paired in (ours, theirs))
             rows.append(_difference(here, there, measure, column, name, settings))
         yield from corrected(rows)
 
@@ -55,10 +56,10 @@ def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: st
     known = Difference(*place, n=len(ours), n_missing=n_all - len(ours))
     if not len(ours):
         return replace(known, note="not computed: no item has all its scores by both models")
-    samples = [paired.sample(stratum_of(measure)) for paired in (ours, theirs)]
+    samples = [paired.sample_for(measure) for paired in (ours, theirs)]
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     rng = generator(settings.seed, "bootstrap", ours.benchmark, by, group, measure.name)
-    draws = bootstrap_alike(measure, samples, rng, settings.resamples)
+    draws = bootstrap_together(measure, samples, rng, settings.resamples)
     p = _mcnemar(measure, samples) if has_exact_test(measure) else None
     return paired_difference(known, values, draws, measure, settings, p)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Event
@@ -17,17 +16,24 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.domains import spread_over_groups
+from tiltmeter.families.pairs.contrasts import Found, contrast
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
 from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.measured import interval_of, neutral_of, p_values, stratum_of, wins_and_losses
+from tiltmeter.stats.measured import (
+    has_exact_test,
+    interval_of,
+    neutral_of,
+    p_values,
+    strata_of,
+    wins_and_losses,
+)
 from tiltmeter.stats.moments import bootstrap_together, values_of
-from tiltmeter.stats.resampling import Sample, bootstrap, bounded_interval, generator, statistic
+from tiltmeter.stats.resampling import Floats, bounded_interval, generator
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import fisher_p, permutation_p
+from tiltmeter.stats.significance import permutation_p
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
 """Each thread holds draws: about 150 megabytes at 10,000 resamples."""
-DIFFERENCE = "|difference|"
 EVERYTHING = ("all", "all")
 
 
@@ -37,7 +43,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     Intervals are percentile bootstraps over items, paired, stratified by bias type (measures over targets: by target).
     p: exact binomial for bias_score, else exchanging the two sentences of random pairs; Holm-corrected over groups.
     """
-    pairs = pair_up(answers, by)
+    pairs = pair_up(answers, [*by, *strata_of(measures)])
     known = _estimated(pairs, measures, by, settings)
     for paired in pairs:
         yield from _rows(paired, measures, by, settings, known)
@@ -45,7 +51,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
 Place = tuple[str, str]
 """A column and one of its groups; all items are ("all", "all")."""
-Known = dict[tuple[int, str, Place], Estimate]
+Known = dict[tuple[int, str, Place], Found]
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,12 @@ class Task:
     measure: Entry
     place: Place
     pairs: tuple[Paired, ...]
+
+    @property
+    def contrasted(self) -> bool:
+        """Whether this group is set against another."""
+        column, name = self.place
+        return name in self.measure.constant("CONTRASTS", {}).get(column, ())
 
 
 def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Known:
@@ -67,7 +79,7 @@ def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[
         except BaseException:  # Ctrl-C: leaving the pool waits for tasks that have begun
             stop.set()
             raise
-    return {key: row for of_task in done for key, row in of_task.items()}
+    return {key: found for of_task in done for key, found in of_task.items()}
 
 
 def _tasks(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str]) -> Iterator[Task]:
@@ -82,10 +94,10 @@ def _tasks(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str]
                         yield Task(measure, (column, name), able)
 
 
-def _finished(task: Task, settings: Settings) -> dict[tuple[int, str, Place], Estimate]:
+def _finished(task: Task, settings: Settings) -> Known:
     """The estimates of one task. Those about the same items share their draws."""
     alike: dict[tuple[Any, ...], list[tuple[Paired, Paired, Estimate]]] = {}
-    rows: dict[tuple[int, str, Place], Estimate] = {}
+    found: Known = {}
     for paired in task.pairs:
         part = part_of(paired, *task.place)
         complete, reasons = part.complete_for(task.measure)
@@ -97,34 +109,38 @@ def _finished(task: Task, settings: Settings) -> dict[tuple[int, str, Place], Es
             missing=json.dumps(dict(reasons)) if reasons else "",
             note="" if len(complete) else "not computed: no pair has all its scores",
         )
-        rows[id(paired), task.measure.name, task.place] = row
+        found[id(paired), task.measure.name, task.place] = Found(row)
         if len(complete):
-            alike.setdefault(tuple(complete.groups["item"]), []).append((paired, complete, row))
+            alike.setdefault(complete.labels.key, []).append((paired, complete, row))
     for same in alike.values():
-        measured = measure_alike(task.measure, [(complete, row) for _, complete, row in same], settings)
-        for (paired, _, _), row in zip(same, measured, strict=True):
-            rows[id(paired), task.measure.name, task.place] = row
-    return rows
+        measured = measure_alike(task.measure, [(complete, row) for _, complete, row in same], settings, task.contrasted)
+        for (paired, _, _), one in zip(same, measured, strict=True):
+            found[id(paired), task.measure.name, task.place] = one
+    return found
 
 
-def measure_alike(measure: Entry, parts: Sequence[tuple[Paired, Estimate]], settings: Settings) -> list[Estimate]:
+def measure_alike(
+    measure: Entry, parts: Sequence[tuple[Paired, Estimate]], settings: Settings, contrasted: bool = False
+) -> list[Found]:
     """One measure over the same complete items by different models or scorers: value, interval and p of each."""
-    samples = [complete.sample(stratum_of(measure)) for complete, _ in parts]
-    values = values_of(measure, samples)
+    samples = [complete.sample_for(measure) for complete, _ in parts]
+    values, of_parts = values_of(measure, samples)
     first = parts[0][1]
     label = (first.benchmark, first.by, first.group, measure.name)
     draws = bootstrap_together(measure, samples, generator(settings.seed, "bootstrap", *label), settings.resamples)
     p = p_values(measure, samples, values, SIDES, generator(settings.seed, "swap", *label), settings)
-    rows = []
+    found = []
     for n, (complete, row) in enumerate(parts):
         if np.isnan(values[n]):
-            rows.append(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal"))
+            found.append(Found(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal")))
             continue
         low, high, note = interval_of(measure, len(complete), values[n], draws[n], settings)
         equal = measure.constant("BOUNDED", False) and values[n] == measure.constant("NEUTRAL")
-        notes = ["both score distributions are the same" if equal else "", note, _left_out(measure, samples[n], complete)]
-        rows.append(replace(row, value=values[n], low=low, high=high, p=p[n], note="; ".join(filter(None, notes))))
-    return rows
+        notes = ["both score distributions are the same" if equal else "", note, _left_out(of_parts[:, n], complete)]
+        whole = replace(row, value=values[n], low=low, high=high, p=p[n], note="; ".join(filter(None, notes)))
+        sides = wins_and_losses(measure, samples[n]) if contrasted and has_exact_test(measure) else None
+        found.append(Found(whole, draws[n] if contrasted else None, sides))
+    return found
 
 
 def _rows(
@@ -134,14 +150,13 @@ def _rows(
     for measure in measures:
         if not paired.supports(measure):
             continue
-        yield known[id(paired), measure.name, EVERYTHING]
+        yield known[id(paired), measure.name, EVERYTHING].row
         contrasts = measure.constant("CONTRASTS", {})
         for column in by:
-            names = groups_of(paired, column)
-            yield from corrected([known[id(paired), measure.name, (column, name)] for name in names])
-            if set(contrasts.get(column, ("",))) <= set(names):
-                parts = {name: part_of(paired, column, name) for name in contrasts[column]}
-                yield _contrast(parts, measure, column, settings)
+            found = {name: known[id(paired), measure.name, (column, name)] for name in groups_of(paired, column)}
+            yield from corrected([one.row for one in found.values()])
+            if set(contrasts.get(column, ("",))) <= set(found):
+                yield contrast([found[name] for name in contrasts[column]], measure, settings)
         for column, within in measure.constant("SPREAD", {}).items():
             if column in by:
                 yield from _domains(paired, measure, column, within, settings)
@@ -149,12 +164,12 @@ def _rows(
 
 def groups_of(paired: Paired, column: str) -> list[str]:
     """The groups of a column, by name."""
-    return [] if column == "all" else sorted(paired.groups[column].dropna().unique())
+    return [] if column == "all" else paired.labels.names(column)
 
 
 def part_of(paired: Paired, column: str, name: str) -> Paired:
     """The items of one group."""
-    return paired if (column, name) == EVERYTHING else paired.take((paired.groups[column] == name).to_numpy())
+    return paired if (column, name) == EVERYTHING else paired.take(paired.labels.where(column, name))
 
 
 def _blank(paired: Paired, measure: Entry, by: str, group: str) -> Estimate:
@@ -167,49 +182,14 @@ def _ties(paired: Paired) -> int:
     return int((paired.scores["stereo"] == paired.scores["anti"]).sum())
 
 
-def _left_out(measure: Entry, sample: Sample, complete: Paired) -> str:
+def _left_out(of_parts: Floats, complete: Paired) -> str:
     """A note with the bias types for which a weighted measure is undefined."""
-    if not measure.constant("WEIGHTED", False):
+    if not np.isnan(of_parts).any():
         return ""
-    types = complete.groups["bias_type"].to_numpy()[sample.order]
-    names = []
-    for code in np.unique(sample.parts):
-        at = sample.parts == code
-        part = {name: column[at] for name, column in sample.columns.items()}
-        if np.isnan(statistic(measure, part, sample.parts[at])):
-            names.append(str(types[at][0]))
-    return f"left out as undefined: {', '.join(names)}" if names else ""
-
-
-def _contrast(parts: Mapping[str, Paired], measure: Entry, column: str, settings: Settings) -> Estimate:
-    """|value of one group − of another|: stereotypes about advantaged and disadvantaged groups, say (paper 1, Table 3)."""
-    samples, draws, missing, ties = [], [], Counter[str](), 0
-    for name, part in parts.items():
-        known = replace(_blank(part, measure, column, DIFFERENCE), neutral=0.0)
-        complete, reasons = part.complete_for(measure)
-        if not len(complete):
-            return replace(known, note=f"not computed: no pair about {name} groups has all its scores")
-        samples.append(complete.sample("bias_type"))
-        rng = generator(settings.seed, "bootstrap", part.benchmark, column, name, measure.name)
-        draws.append(bootstrap(measure, samples[-1], rng, settings.resamples))
-        missing += reasons
-        ties += _ties(complete)
-    values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
-    gap, gaps = abs(values[0] - values[1]), np.abs(draws[0] - draws[1])
-    reach = (0.0, float(np.ptp(measure.constant("RANGE"))))
-    low, high = bounded_interval(gap, gaps, settings.confidence, reach) if np.ptp(gaps) else (np.nan, np.nan)
-    return replace(
-        known,
-        n=sum(len(sample) for sample in samples),
-        n_missing=sum(missing.values()),
-        n_ties=ties,
-        value=gap,
-        low=low,
-        high=high,
-        p=fisher_p(*wins_and_losses(measure, samples[0]), *wins_and_losses(measure, samples[1])),
-        missing=json.dumps(dict(missing)) if missing else "",
-        note="neutral at 0; p by Fisher's exact test",
-    )
+    codes = complete.labels.codes("bias_type")
+    first = [int(np.flatnonzero(codes == code)[0]) for code in np.unique(codes)]
+    types = complete.groups["bias_type"].iloc[first]
+    return f"left out as undefined: {', '.join(str(name) for name in types[np.isnan(of_parts)])}"
 
 
 def _domains(paired: Paired, measure: Entry, column: str, within: str, settings: Settings) -> Iterator[Estimate]:

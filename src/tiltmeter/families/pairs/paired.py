@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -17,13 +17,14 @@ from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.pairs.labels import Labels
+from tiltmeter.stats.measured import stratum_of
 from tiltmeter.stats.resampling import Sample
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 READS = frozenset({*ROLES, "target"})
 SIDES = ("stereo", "anti")
 
@@ -37,35 +38,38 @@ class Paired:
     scorer: str
     scores: dict[str, Floats]
     reasons: dict[str, NDArray[np.object_]]
-    groups: pd.DataFrame
-    _codes: dict[str, Ints] = field(default_factory=dict, init=False, repr=False, compare=False)
+    labels: Labels
 
     def __len__(self) -> int:
-        return len(self.groups)
+        return len(self.labels)
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """The items, with a column for everything they can be grouped by."""
+        return self.labels.table
 
     def take(self, index: NDArray[Any]) -> Paired:
         """Some of the items, by position or mask."""
-        return Paired(
-            self.model,
-            self.benchmark,
-            self.scorer,
-            {role: values[index] for role, values in self.scores.items()},
-            {role: values[index] for role, values in self.reasons.items()},
-            self.groups[index] if index.dtype == bool else self.groups.iloc[index],
+        return replace(
+            self,
+            scores={role: values[index] for role, values in self.scores.items()},
+            reasons={role: values[index] for role, values in self.reasons.items()},
+            labels=self.labels.take(index),
         )
 
-    def codes(self, column: str) -> Ints:
-        """The groups of a column as numbers, in the order of their names; kept, since every measure asks for them."""
-        import pandas as pd
+    def sample(self, stratify_by: str, *, nested: bool = False) -> Sample:
+        """The items in the order of their strata, ready to be drawn from; `nested`: of strata within bias types."""
+        if stratify_by not in self.labels:
+            raise TiltmeterError(f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (STRATA).")
+        columns = {**self.scores, "target": self.labels.codes("target")}
+        stratum, parts = self.labels.codes(stratify_by), self.labels.codes("bias_type")
+        if nested:
+            stratum = np.unique(parts * (stratum.max(initial=0) + 1) + stratum, return_inverse=True)[1]
+        return Sample.of(columns, stratum, parts)
 
-        if column not in self._codes:
-            self._codes[column] = np.asarray(pd.factorize(self.groups[column].astype(str), sort=True)[0], dtype=np.int64)
-        return self._codes[column]
-
-    def sample(self, stratify_by: str) -> Sample:
-        """The items in the order of their strata, ready to be drawn from."""
-        columns = {**self.scores, "target": self.codes("target")}
-        return Sample.of(columns, self.codes(stratify_by), self.codes("bias_type"))
+    def sample_for(self, measure: Entry) -> Sample:
+        """The items as a measure has them drawn. Where it weighs bias types by size, none may change its size."""
+        return self.sample(stratum_of(measure), nested=bool(measure.constant("WEIGHTED", False)))
 
     def roles_of(self, measure: Entry) -> list[str]:
         """The roles a measure reads."""
@@ -75,7 +79,7 @@ class Paired:
         """Whether there is a column for everything that the measure reads."""
         if not set(measure.parameters) <= READS:
             return False
-        has_target = "target" not in measure.parameters or bool(self.groups["target"].notna().any())
+        has_target = "target" not in measure.parameters or not self.labels.lacking("target").all()
         return has_target and all(role in self.scores for role in self.roles_of(measure))
 
     def complete_for(self, measure: Entry) -> tuple[Paired, Counter[str]]:
@@ -84,7 +88,7 @@ class Paired:
         missing = np.any([np.isnan(self.scores[role]) for role in roles], axis=0)
         reasons = Counter(self._reason(roles, int(item)) for item in np.flatnonzero(missing))
         if "target" in measure.parameters:
-            without = self.groups["target"].isna().to_numpy() & ~missing
+            without = self.labels.lacking("target") & ~missing
             reasons.update({"no target": int(without.sum())} if without.any() else {})
             missing = missing | without
         return self.take(~missing) if missing.any() else self, reasons
@@ -107,10 +111,11 @@ def pair_up(answers: Answers, extra_columns: Sequence[str] = ()) -> list[Paired]
 
 
 def _pairs(answers: Answers, extra_columns: Sequence[str]) -> Iterator[Paired]:
+    """By item, in the order of their ids: what is drawn must not depend on the order of rows."""
     import pandas as pd
 
     for (model, benchmark, scorer), rows in answers.table.groupby(["model", "benchmark", "scorer"], sort=False):
-        item, ids = pd.factorize(rows["item"])
+        item, ids = pd.factorize(rows["item"], sort=True)
         values: dict[str, Floats] = {}
         reasons: dict[str, NDArray[np.object_]] = {}
         for role in ROLES:
@@ -120,12 +125,12 @@ def _pairs(answers: Answers, extra_columns: Sequence[str]) -> Iterator[Paired]:
                 values[role][item[at]] = rows["score"].to_numpy(dtype=np.float64)[at]
                 reasons[role] = np.full(len(ids), None, dtype=object)
                 reasons[role][item[at]] = rows["reason"].to_numpy(dtype=object)[at]
-        first = rows.drop_duplicates("item").set_index("item").loc[ids]
-        groups = first[list(GROUP_COLUMNS)].rename_axis("item").reset_index()
+        first = np.unique(item, return_index=True)[1]
+        groups = rows[["item", *GROUP_COLUMNS]].iloc[first].reset_index(drop=True)
         items = answers.items[answers.items["benchmark"] == benchmark]
         for column in extra_columns:
             groups[column] = group_column(items, ids, column)
-        yield Paired(model, benchmark, scorer, values, reasons, groups)
+        yield Paired(model, benchmark, scorer, values, reasons, Labels(groups))
 
 
 def choose_measures(paired: Paired, names: Sequence[str] | str | None) -> list[Entry]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, capital
-from tiltmeter.families.pairs.estimate import DIFFERENCE
+from tiltmeter.families.pairs.contrasts import DIFFERENCE
 from tiltmeter.families.pairs.headline import directions_of, headline, types_of
 from tiltmeter.stats.significance import p_text
 

@@ -64,7 +64,8 @@ def fills_of(answers: Answers, extra_columns: Sequence[str] = ()) -> Iterator[Fi
     import pandas as pd
 
     for (model, benchmark), rows in answers.table.groupby(["model", "benchmark"], sort=False):
-        first = rows.drop_duplicates("item").reset_index(drop=True)
+        # In the order of their ids: what is drawn must not depend on the order of rows.
+        first = rows.drop_duplicates("item").sort_values("item", kind="stable", ignore_index=True)
         place = pd.Index(first["item"])
         best = best_matches(rows)
         probability, rank = {}, {}

@@ -34,10 +34,8 @@ def moments(stereo: Floats, anti: Floats) -> tuple[Floats, ...]:
     return centred_stereo, centred_stereo**2, centred_anti, centred_anti**2
 
 
-def fit_of_moments(mean: Floats, square: Floats, n: int) -> tuple[Floats, Floats]:
-    """Mean and standard deviation (ddof 1) from the mean and the mean square; NaN where it is zero, up to rounding."""
-    if n < 2:
-        return mean, np.full(np.shape(mean), np.nan)
+def fit_of_moments(mean: Floats, square: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation (ddof 1) from the mean and the mean square of n; NaN where it is zero, up to rounding."""
     variance = square - mean**2
-    flat = variance <= 1e-12 * square
-    return mean, np.where(flat, np.nan, np.sqrt(np.where(flat, 0.0, variance) * n / (n - 1)))
+    flat = (variance <= 1e-12 * square) | (n < 2)
+    return mean, np.where(flat, np.nan, np.sqrt(np.where(flat, 0.0, variance) * (n / np.maximum(n - 1, 1))))
