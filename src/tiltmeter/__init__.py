@@ -13,10 +13,12 @@ Everything below is loaded when it is first used, so that `import tiltmeter` cos
 from __future__ import annotations
 
 import importlib
+import time
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import display
 
+BEGUN = time.perf_counter()
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:

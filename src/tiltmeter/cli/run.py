@@ -55,6 +55,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
         False,
     ),
     "report": (Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")], True),
+    "timings": (Annotated[bool, typer.Option("--timings", help="Say where the time went.")], False),
     "as_json": (Json, False),
 }
 
@@ -71,12 +72,16 @@ def run_command() -> Any:
     return with_signature(run, [*common, *own.values()])
 
 
-def run(model: Any, benchmark: Any, measure: Any, output: Any, report: bool, as_json: bool, **words: Any) -> None:
+def run(
+    model: Any, benchmark: Any, measure: Any, output: Any, report: bool, timings: bool, as_json: bool, **words: Any
+) -> None:
     """Ask models about benchmarks and write a run folder. Without arguments: the embedded models and benchmarks."""
     from tiltmeter import Options, Settings
     from tiltmeter import run as do_run
     from tiltmeter.runs.options import DEFAULT_BY
     from tiltmeter.runs.run import DEFAULT_MODELS
+    from tiltmeter.storage.sealed import amend
+    from tiltmeter.storage.timings import in_words, recording, since_import, timed
 
     common = {name: words.pop(name) for name in COMMON if name in words}
     settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed")))
@@ -92,9 +97,15 @@ def run(model: Any, benchmark: Any, measure: Any, output: Any, report: bool, as_
         **common,
     )
     asked = {name: value for name, value in words.items() if value is not None}
-    finished = do_run(
-        model or DEFAULT_MODELS, benchmark, asked.pop("scorers", None), measure, output, options, progress_bar, **asked
-    )
-    print_run(finished, as_json)
-    if report:
-        write(finished, finished.folder / NAME)
+    with recording() as parts:
+        parts.add("import", since_import())
+        finished = do_run(
+            model or DEFAULT_MODELS, benchmark, asked.pop("scorers", None), measure, output, options, progress_bar, **asked
+        )
+        with timed("report"):
+            print_run(finished, as_json)
+            if report:
+                write(finished, finished.folder / NAME)
+    amend(finished.folder, finished.manifest, timings=parts.rounded())
+    if timings:
+        errors().print(f"Time: {in_words(parts.seconds)}.", markup=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tiltmeter.models.any import AnyModel, kind_of, load_any
 from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
 from tiltmeter.models.filling import Ask, Filled
+from tiltmeter.models.kinds import KINDS
 from tiltmeter.models.language_model import Answer, Batch, LanguageModel, Pending, require
 from tiltmeter.models.loading import PRECISIONS, Parts, check_model, load_model, load_parts, wrap_model
 from tiltmeter.models.passing import OutOfMemoryError
@@ -14,7 +15,7 @@ from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.models.tokenization import Encoded, TokenCount, Tokenization
 
 __all__ = [
-    "EMBEDDED", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel",
+    "EMBEDDED", "KINDS", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel",
     "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization", "check_model",
     "encoder_of", "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_encoder", "load_model", "load_parts",
     "require", "wrap_model",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from concurrent.futures import Future
+from functools import lru_cache
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -29,7 +30,7 @@ def digest_files(files: list[Path]) -> Future[list[bytes]]:
 
     def read() -> None:
         try:
-            digests.set_result([_digest(path) for path in files])
+            digests.set_result([digest_file(path) for path in files])
         except BaseException as error:  # whoever asks for them is told
             digests.set_exception(error)
 
@@ -37,7 +38,14 @@ def digest_files(files: list[Path]) -> Future[list[bytes]]:
     return digests
 
 
-def _digest(path: Path) -> bytes:
+def digest_file(path: Path) -> bytes:
+    """The sha256 of a file, read once in this process while it stays as it is."""
+    facts = path.stat()
+    return _digest(path, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+
+
+@lru_cache(maxsize=512)
+def _digest(path: Path, *_: int) -> bytes:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()
 

@@ -17,7 +17,7 @@ from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
-from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
+from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.wrapping import wrapper_of
 from tiltmeter.storage.packed import is_there
@@ -99,6 +99,7 @@ def load_parts(
     if precision not in PRECISIONS:
         raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
     name = str(name_or_folder)
+    import_libraries()
     wrapper = wrapper_of(name)
     folder, gguf = folder_of(str(wrapper.base) if wrapper else name, revision)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
@@ -164,6 +165,7 @@ def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | N
     if gguf:
         return "causal"
     weights_in(folder)
+    import_libraries()
     return detect_kind(load_config(str(name), folder, trust_remote_code=trust_remote_code), str(name))
 
 

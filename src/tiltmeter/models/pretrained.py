@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.timings import timed
 
 T = TypeVar("T")
 NOT_OURS = "its code is not part of transformers; pass --trust-remote-code if you trust it"
+
+
+def import_libraries() -> None:
+    """Imports torch and transformers, which takes seconds; once, and counted as what it is."""
+    with timed("import"):
+        import torch  # noqa: F401
+        from transformers import AutoConfig, AutoTokenizer  # noqa: F401
 
 
 def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:

@@ -26,18 +26,30 @@ CODE = ("models", "probes", "scorers", "corpora", "families/kit")
 
 def obtain(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
     """What a model answers to a benchmark. A finished cell is not asked again."""
-    folder = cache_folder(how.cache)
-    store = CellStore(folder and folder / "cells")
-    key = cell_key(_identity(model, benchmark, options, how)) if store.root else ""
-    known = store.load(key) if store.root else None
+    known = find_stored(model, benchmark, options, how)
     if known is not None:
-        manifest = _reused(known.manifest)
-        return Answers(known.family, known.tables, known.items, (manifest,), known.attachments)
+        return known
+    store, key = _place(model, benchmark, options, how)
     answers = ask_and_read(model, benchmark, options, how)
     if store.root:
         (manifest,) = answers.manifests
         store.save(key, Cell(answers.family, answers.tables, answers.items, manifest, answers.attachments))
     return answers
+
+
+def find_stored(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers | None:
+    """What a model answered before, if that is stored. Of the model only its name and its identity are asked."""
+    store, key = _place(model, benchmark, options, how)
+    known = store.load(key)
+    if known is None:
+        return None
+    return Answers(known.family, known.tables, known.items, (_reused(known.manifest),), known.attachments)
+
+
+def _place(model: Any, benchmark: Benchmark, options: Any, how: How) -> tuple[CellStore, str]:
+    folder = cache_folder(how.cache)
+    store = CellStore(folder and folder / "cells")
+    return store, cell_key(_identity(model, benchmark, options, how)) if store.root else ""
 
 
 def _identity(model: Any, benchmark: Benchmark, options: Any, how: How) -> dict[str, Any]:

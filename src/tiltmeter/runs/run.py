@@ -22,6 +22,7 @@ from tiltmeter.runs.loop import ask_all, check_all
 from tiltmeter.runs.options import FamilyOptions, Options
 from tiltmeter.runs.reading import Run
 from tiltmeter.storage.provenance import software
+from tiltmeter.storage.timings import recording, since_import, timed, timings_so_far
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,24 +47,42 @@ def run(
     the options of families, such as `top_k` or `corpus` (`tiltmeter run --help` lists them). Interrupted or killed, the
     same call goes on where it stopped: finished cells and batches are in the cache.
     """
-    names, measures = _listed(models), _listed(measures)
+    with recording() as timings:
+        if not timings.seconds:
+            timings.add("import", since_import() if options and options.command else 0.0)
+        return _run(_listed(models), _listed(benchmarks), _listed(scorers), _listed(measures), output, options, watch, asked)
+
+
+def _run(
+    names: list[str],
+    benchmarks: list[str],
+    scorers: list[str],
+    measures: list[str],
+    output: str | Path | None,
+    options: Options | None,
+    watch: Watch | None,
+    asked: dict[str, Any],
+) -> Run:
     options = options or Options()
-    told = FamilyOptions.read(asked | {"scorers": tuple(_listed(scorers)) or None})
+    told = FamilyOptions.read(asked | {"scorers": tuple(scorers) or None})
     options.settings.check()
     check_batch_tokens(options.batch_tokens)
     folder, started = output_folder(output), time.time()
     by_default = not benchmarks
     meant_only = by_default and not measures and not any(_files(told, name) for name in told.of)
-    loaded = _load_benchmarks(_listed(benchmarks) or _defaults(measures, options, told), options, told)
-    _check(loaded, measures, options, told, by_default)
+    with timed("load"):
+        loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)
+        _check(loaded, measures, options, told, by_default)
     check_all(names, loaded, options, told)
     manifest = _manifest(names, loaded, measures, options, told)
 
     with reserved(folder, manifest) as making:
         cells = list(ask_all(names, loaded, options, told, watch, meant_only))
         answers = by_family(cells)
-        table = estimate_all(answers, measures or None, options.by, options.settings)
-        manifest = write_run(making, answers, table, _finished(manifest, cells, answers, started))
+        with timed("estimate"):
+            table = estimate_all(answers, measures or None, options.by, options.settings)
+        with timed("write"):
+            manifest = write_run(making, answers, table, _finished(manifest, cells, answers, started))
     return Run(folder, _in_place(answers, folder), table, manifest)
 
 
@@ -81,6 +100,7 @@ def _finished(
         "asked": asked,
         "status": "finished",
         "seconds": round(time.time() - started, 3),
+        "timings": timings_so_far(),
         "batches_computed": sum(evaluation.get("batches_computed", 0) for evaluation in evaluations),
         "batches_reused": sum(evaluation.get("batches_reused", 0) for evaluation in evaluations),
         "families": {name: list(part.tables) for name, part in answers.items()},

@@ -31,6 +31,14 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     return sealed
 
 
+def amend(folder: Path, manifest: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """Adds to the manifest of a folder that was sealed by this process, and seals it again. The files are as they were."""
+    whole = json.loads(json.dumps({name: value for name, value in manifest.items() if name != SEAL} | more, default=str))
+    sealed = {**whole, SEAL: _digest(whole)}
+    write_json(folder / MANIFEST, sealed)
+    return sealed
+
+
 def read_seal(folder: Path) -> dict[str, Any]:
     """The manifest of a folder, refused where it was changed, is of another layout, or is none."""
     path = folder / MANIFEST

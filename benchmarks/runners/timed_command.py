@@ -1,0 +1,67 @@
+"""One `tiltmeter` command of some tree of the code, in this process, and where its time went: one line of JSON.
+
+python benchmarks/runners/timed_command.py TREE run -m … : the parts are timed from outside, so that trees from before there
+was `--timings` can be compared. "import" is what lies between the start and the command, torch and transformers included.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PARTS = {
+    "load": [("tiltmeter.evaluating", "load_model"), ("tiltmeter.runs.loop", "load_any")],
+    "ask": [("tiltmeter.evaluating", "score"), ("tiltmeter.runs.loop", "obtain")],
+    "estimate": [("tiltmeter.running", "estimate_all"), ("tiltmeter.runs.run", "estimate_all")],
+    "report": [("tiltmeter.cli.reporting", "write"), ("tiltmeter.cli.run", "write"), ("tiltmeter.cli.app", "write")],
+}
+seconds: dict[str, float] = {}
+
+
+def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any, **options: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return function(*args, **options)
+        finally:
+            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+
+    return run
+
+
+def main() -> None:
+    begun = time.perf_counter()
+    tree, words = Path(sys.argv[1]), sys.argv[2:]
+    sys.path.insert(0, str(tree / "src"))
+    app = importlib.import_module("tiltmeter.cli.app").app
+    import torch
+    import transformers
+
+    for name, places in PARTS.items():
+        for module, attribute in places:
+            try:
+                home = importlib.import_module(module)
+            except ImportError:
+                continue
+            if hasattr(home, attribute):
+                setattr(home, attribute, timed(name, getattr(home, attribute)))
+    seconds["import"] = time.perf_counter() - begun
+    sys.argv = ["tiltmeter", *words]
+    try:
+        app(words)
+    except SystemExit as stop:
+        if stop.code:
+            raise
+    whole = time.perf_counter() - begun
+    facts = {"torch": torch.__version__, "transformers": transformers.__version__}
+    rest = whole - sum(seconds.values())
+    print("\nTIMED " + json.dumps({"seconds": seconds | {"rest": rest, "whole": whole}, "versions": facts}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

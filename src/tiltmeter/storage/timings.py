@@ -1,0 +1,88 @@
+"""Where the time of a command goes: importing, loading, asking, estimating, writing, reporting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import tiltmeter
+
+
+class Timings:
+    """Seconds by name. What runs inside another part counts for itself alone, so that all parts add up to the whole."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._inside: list[float] = [0.0]
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Times what is done inside."""
+        start = time.perf_counter()
+        self._inside.append(0.0)
+        try:
+            yield
+        finally:
+            whole = time.perf_counter() - start
+            self.add(name, whole - self._inside.pop())
+            self._inside[-1] += whole
+
+    def add(self, name: str, seconds: float) -> None:
+        """Adds to a part."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+    def rounded(self) -> dict[str, float]:
+        """For the manifest."""
+        return {name: round(seconds, 3) for name, seconds in self.seconds.items()}
+
+
+_current: ContextVar[Timings | None] = ContextVar("timings", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[Timings]:
+    """Collects the parts of what is done inside. Inside another recording it is that one that goes on."""
+    known = _current.get()
+    if known is not None:
+        yield known
+        return
+    timings = Timings()
+    token = _current.set(timings)
+    try:
+        yield timings
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def timed(name: str) -> Iterator[None]:
+    """Times a part of whatever is recorded; without a recording, nothing."""
+    known = _current.get()
+    if known is None:
+        yield
+        return
+    with known.part(name):
+        yield
+
+
+def timings_so_far() -> dict[str, float]:
+    """The seconds of every part of what is recorded, for a manifest."""
+    known = _current.get()
+    return {} if known is None else known.rounded()
+
+
+def since_import() -> float:
+    """Seconds since the package was first imported."""
+    return time.perf_counter() - tiltmeter.BEGUN
+
+
+def in_words(seconds: Mapping[str, float]) -> str:
+    """One line for people.
+
+    >>> in_words({"import": 1.23, "ask": 0.4})
+    'import 1.2 s, ask 0.4 s; together 1.6 s'
+    """
+    parts = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+    return f"{parts}; together {sum(seconds.values()):.1f} s"
