@@ -13,7 +13,7 @@ from tiltmeter import __version__
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
 from tiltmeter.cli.check import check
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.debias import DebiasGroup
 from tiltmeter.cli.list import listing
 from tiltmeter.cli.options import (
@@ -114,15 +114,17 @@ def estimate(
     from tiltmeter.reporting.terminal import long_table
     from tiltmeter.runs import load_answers
     from tiltmeter.runs.options import DEFAULT_BY
+    from tiltmeter.storage.progress import showing
 
-    table = do_estimate(
-        load_answers(runs, scorer),
-        measure,
-        by or DEFAULT_BY,
-        resamples=resamples,
-        confidence=confidence,
-        seed=seed,
-    )
+    with showing(progress_bar):
+        table = do_estimate(
+            load_answers(runs, scorer),
+            measure,
+            by or DEFAULT_BY,
+            resamples=resamples,
+            confidence=confidence,
+            seed=seed,
+        )
     print_table(table, long_table(table, "estimates"), as_json)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.console import errors
+from tiltmeter.cli.console import errors, progress_bar
 
 NAME = "report.html"
 Folders = Annotated[list[Path], typer.Argument(help="Run folders.")]
@@ -22,6 +22,8 @@ def report(runs: Folders, output: Output = None) -> None:
 def write(runs: Any, path: Path) -> None:
     """Writes the page and says where it is."""
     from tiltmeter.reporting.html import write_report
+    from tiltmeter.storage.progress import showing
 
-    written = write_report(runs, path)
+    with showing(progress_bar):
+        written = write_report(runs, path)
     errors().print(f"Report: {written} ({written.stat().st_size / 1e6:.1f} MB)", markup=False, soft_wrap=True)

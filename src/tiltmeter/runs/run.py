@@ -21,6 +21,7 @@ from tiltmeter.runs.folder import output_folder, reserved, write_run
 from tiltmeter.runs.loop import ask_all, check_all
 from tiltmeter.runs.options import FamilyOptions, Options
 from tiltmeter.runs.reading import Run
+from tiltmeter.storage.progress import showing
 from tiltmeter.storage.provenance import software
 from tiltmeter.storage.timings import recording, since_import, timed, timings_so_far
 
@@ -79,7 +80,7 @@ def _run(
     with reserved(folder, manifest) as making:
         cells = list(ask_all(names, loaded, options, told, watch, meant_only))
         answers = by_family(cells)
-        with timed("estimate"):
+        with timed("estimate"), showing(watch):
             table = estimate_all(answers, measures or None, options.by, options.settings)
         with timed("write"):
             manifest = write_run(making, answers, table, _finished(manifest, cells, answers, started))

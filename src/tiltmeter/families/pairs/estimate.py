@@ -31,6 +31,7 @@ from tiltmeter.stats.moments import bootstrap_together, values_of
 from tiltmeter.stats.resampling import Floats, bounded_interval, generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.storage.progress import watched
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
 """Each thread holds draws: about 150 megabytes at 10,000 resamples."""
@@ -73,13 +74,16 @@ def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[
     """All estimates, computed in threads. Each has its own random stream, so the order does not matter."""
     tasks = list(_tasks(pairs, measures, by))
     stop = Event()
-    with ThreadPoolExecutor(MOST_THREADS) as threads:  # most of it is numpy, which lets others run meanwhile
+    known: Known = {}
+    with watched("Estimating", len(tasks)) as advance, ThreadPoolExecutor(MOST_THREADS) as threads:  # numpy lets others run
         try:
-            done = list(threads.map(lambda task: {} if stop.is_set() else _finished(task, settings), tasks))
+            for found in threads.map(lambda task: {} if stop.is_set() else _finished(task, settings), tasks):
+                known |= found
+                advance(1)
         except BaseException:  # Ctrl-C: leaving the pool waits for tasks that have begun
             stop.set()
             raise
-    return {key: found for of_task in done for key, found in of_task.items()}
+    return known
 
 
 def _tasks(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str]) -> Iterator[Task]:

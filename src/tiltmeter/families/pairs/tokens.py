@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 from numpy.typing import NDArray
 
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.pack import Pack
 from tiltmeter.families.pairs.spans import spans_of
 from tiltmeter.storage.files import read_table
+from tiltmeter.storage.progress import watched
 
 VIEWS = ("each", "causal", "unmasked_attention", "unmasked", "causal_nobos", "everything")
 """The views that read every token; the one whose sums are the most established scores comes first."""
@@ -25,6 +27,7 @@ UNKNOWN = -32768
 STEPS = 100
 """Log-probabilities are stored in hundredths: enough for a colour and for a number under a word."""
 WIDEST = 255
+STEP = 500
 
 
 @dataclass
@@ -48,11 +51,17 @@ def token_columns(answers: Answers, manifest: dict[str, Any], items: Any, pack: 
     for view in VIEWS:
         blocks = stored_blocks(answers, manifest, view)
         if blocks:
-            table = pa.concat_tables(read_table(path) for path in blocks).unify_dictionaries()
+            wanted = pa.array(items["item"].astype(str).tolist(), pa.string())
+            table = pa.concat_tables(_only(read_table(path), wanted) for path in blocks).unify_dictionaries()
             byte_level = bool((manifest["model"].get("tokenizer") or {}).get("byte_level"))
             columns = _columns(Sentences(table), items, byte_level)
             return {"view": view, **columns.packed(pack)} if any(columns.count) else None
     return None
+
+
+def _only(block: pa.Table, items: pa.Array) -> pa.Table:
+    """The rows of some items: a page of a very large benchmark shows a sample."""
+    return block.filter(pa.compute.is_in(block["item"].cast(pa.string()), value_set=items))
 
 
 def stored_blocks(answers: Answers, manifest: dict[str, Any], view: str) -> list[Path]:
@@ -92,21 +101,29 @@ def _codes(column: Any) -> tuple[NDArray[np.int32], list[Any]]:
 
 def _columns(sentences: Sentences, items: Any, byte_level: bool) -> Columns:
     columns = Columns()
-    for item, *texts in zip(items["item"], *(items[role] for role in ROLES), strict=True):
-        slices = [sentences.slices.get((str(item), role)) for role in ROLES]
-        pair = _pair(sentences, slices, texts, byte_level) if all(slices) else None
-        for place in range(len(ROLES)):
-            if pair is None:
-                columns.count.append(0)
-                continue
-            spans, kinds, logprob = pair[place]
-            columns.count.append(len(spans))
-            ends = [0, *(high for _, high in spans)]
-            columns.skip += [low - end for (low, _), end in zip(spans, ends, strict=False)]
-            columns.length += [high - low for low, high in spans]
-            columns.kind += kinds
-            columns.logprob += logprob
+    with watched("Words of the page", len(items)) as advance:
+        for number, (item, *texts) in enumerate(zip(items["item"], *(items[role] for role in ROLES), strict=True), 1):
+            _add(columns, sentences, str(item), texts, byte_level)
+            if number % STEP == 0:
+                advance(STEP)
     return columns
+
+
+def _add(columns: Columns, sentences: Sentences, item: str, texts: Sequence[str], byte_level: bool) -> None:
+    """The tokens of one item."""
+    slices = [sentences.slices.get((item, role)) for role in ROLES]
+    pair = _pair(sentences, slices, texts, byte_level) if all(slices) else None
+    for place in range(len(ROLES)):
+        if pair is None:
+            columns.count.append(0)
+            continue
+        spans, kinds, logprob = pair[place]
+        columns.count.append(len(spans))
+        ends = [0, *(high for _, high in spans)]
+        columns.skip += [low - end for (low, _), end in zip(spans, ends, strict=False)]
+        columns.length += [high - low for low, high in spans]
+        columns.kind += kinds
+        columns.logprob += logprob
 
 
 def _pair(sentences: Sentences, slices: Sequence[Any], texts: Sequence[str], byte_level: bool) -> list[Any] | None:

@@ -91,4 +91,5 @@ def flag_remarks(cards: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, st
         names = list(items.get("flag_names", {}).values())
         counts = Counter(n for flags in items.get("flags", ()) for n in flags)
         for n, count in sorted(counts.items()):
-            yield card["name"], names[n], f"{count:,}", f"{100 * count / max(1, len(items['id'])):.1f} %"
+            some = f" of the {len(items['id']):,} shown" if "sample" in card else ""
+            yield card["name"], names[n], f"{count:,}{some}", f"{100 * count / max(1, len(items['id'])):.1f} %"

@@ -8,6 +8,7 @@ from typing import Any
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.pack import Pack
 from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.html.sampling import MOST_BYTES, sampled
 
 CARDS_SCRIPT = "cards.js"
 
@@ -15,12 +16,12 @@ CARDS_SCRIPT = "cards.js"
 def explorer_data(material: Material) -> tuple[str, list[dict[str, Any]]]:
     """All cards as one packed text, and as they are, because the caveats count their flags."""
     pack = Pack()
-    shown = [
-        {"family": name, **card}
-        for name, answers in material.answers.items()
-        if len(answers)
-        for card in find_family(name).cards(answers, material.models, pack)
-    ]
+    shown: list[dict[str, Any]] = []
+    filled = {name: answers for name, answers in material.answers.items() if len(answers)}
+    for name, answers in filled.items():
+        some, cut = sampled(answers, MOST_BYTES / len(filled))
+        for card in find_family(name).cards(some, material.models, pack):
+            shown.append({"family": name, **card} | ({"sample": cut[card["name"]]} if card.get("name") in cut else {}))
     return pack.text({"models": material.models, "benchmarks": shown}), shown
 
 

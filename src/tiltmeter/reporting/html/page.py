@@ -12,6 +12,7 @@ from tiltmeter import __version__
 from tiltmeter.families.kit.pack import Pack, island, table
 from tiltmeter.reporting.html import caveats, comparison, explorer, gate, measures, methods, origin, short, studies
 from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.html.sampling import notices
 from tiltmeter.reporting.told import stories_of
 
 SCRIPTS = ("page.js", "breakdown.js", "explorer.js")
@@ -41,7 +42,7 @@ def _sections(material: Material) -> dict[str, Any]:
         "title": _title(material),
         "material": material,
         "facts": _facts(material),
-        "notices": material.notices,
+        "notices": [*material.notices, *notices({card["name"]: card["sample"] for card in cards if "sample" in card})],
         "stories": stories,
         "cards": short.cards(material, stories, differences),
         "gates": gate.gates(material),
