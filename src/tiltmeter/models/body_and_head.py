@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.branches import branching_options, takes_branches
 
 if TYPE_CHECKING:
     import torch
@@ -46,6 +47,7 @@ class BodyAndHead:
             attention: self.stream is not None and not causal and self.takes_ready_masks(attention)
             for attention in (False, True)
         }
+        self.branches = causal and takes_branches(self)
 
     def _find_body(self) -> Any | None:
         """The submodule whose output the head reads: the base model, or its decoder (OPT)."""
@@ -115,11 +117,20 @@ class BodyAndHead:
             return tensor.cpu().numpy()
 
     def body(
-        self, ids: NDArray[np.int64], lengths: NDArray[np.int64], sites: Sites, attention: bool
+        self,
+        ids: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        sites: Sites,
+        attention: bool,
+        branch: NDArray[np.int64] | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Hidden states at the sites (without a split, the logits there), and the attention they receive if asked."""
         valid = np.arange(ids.shape[1]) < lengths[:, None]
-        options = {**self.options, "attention_mask": self._mask(valid, attention)}
+        if branch is None:
+            options = {**self.options, "attention_mask": self._mask(valid, attention)}
+        else:
+            dtype = next(self.module.parameters()).dtype
+            options = {**self.options, **branching_options(self.send(valid), self.send(branch), dtype)}
         with self._last_layer_at(sites, ids.size), short_attention(self.device, ids.shape[1]):
             hidden, received = self._states(self.send(ids), self.send(valid) if attention else None, options, attention)
             return hidden[sites], None if received is None else received[sites]
@@ -195,6 +206,10 @@ class BodyAndHead:
     def _run(self, ids: torch.Tensor, options: dict[str, Any]) -> Any:
         target = self.module if self.body_module is None else self.body_module
         return target(input_ids=ids, **options)
+
+    def hidden_of(self, ids: torch.Tensor, options: dict[str, Any]) -> torch.Tensor:
+        """Hidden states (without a split, logits) at all positions."""
+        return self._hidden(self._run(ids, {**self.options, **options}))
 
     def _hidden(self, output: Any) -> torch.Tensor:
         return output.logits if self.body_module is None else output.last_hidden_state  # type: ignore[no-any-return]

@@ -30,6 +30,7 @@ class Batch:
     """Padded sequences and what to read of them. A site is a (row, column); several tokens may be read at one site.
 
     `site_of_read` ascends. `block_*` ask for further tokens at a read's site, whose log-probabilities are averaged.
+    `branch`: for each sequence of a causal model, how many of its columns two texts share, and where the second goes on.
     """
 
     ids: Ints
@@ -41,6 +42,7 @@ class Batch:
     read_of_block: Ints
     token_of_block: Ints
     attention: bool = False
+    branch: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,11 @@ class LanguageModel(WeightedModel):
             return logprobs(self._parts, batch)
 
     @property
+    def branches(self) -> bool:
+        """Whether two texts that begin alike can be read in one sequence."""
+        return self._parts.branches
+
+    @property
     def vocabulary(self) -> int:
         """How many tokens it can predict."""
         return int(self._module.config.vocab_size)
@@ -103,7 +110,7 @@ class LanguageModel(WeightedModel):
             batch.site_row, batch.site_column, batch.site_of_read, batch.token_of_read, *again,
             batch.read_of_block, batch.token_of_block, np.unique(batch.read_of_block),
         )  # fmt: skip
-        hidden, received = self._parts.body(batch.ids, batch.lengths, (rows, columns), batch.attention)
+        hidden, received = self._parts.body(batch.ids, batch.lengths, (rows, columns), batch.attention, batch.branch)
         logprob = torch.empty(len(golds), device=hidden.device)
         rank = torch.empty_like(logprob, dtype=torch.int64)
         block = torch.zeros_like(logprob)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.memory import bound_kernel_caches
 from tiltmeter.storage.timings import timed
 
 T = TypeVar("T")
@@ -19,6 +20,7 @@ NOT_OURS = "its code is not part of transformers; pass --trust-remote-code if yo
 
 def import_libraries() -> None:
     """Imports torch and transformers, which takes seconds; once, and counted as what it is."""
+    bound_kernel_caches()
     with timed("import"):
         import torch  # noqa: F401
         from transformers import AutoConfig, AutoTokenizer  # noqa: F401

@@ -17,12 +17,14 @@ import pyarrow as pa
 from tiltmeter.benchmarks import Item
 from tiltmeter.models import Batch, LanguageModel, Pending
 from tiltmeter.probes.batching import TokenBudget
+from tiltmeter.probes.branching import branched
 from tiltmeter.probes.observations import Collected, Replies, finished_table, part_table, unasked_table
 from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import Query, Unasked, View, find_view
 from tiltmeter.probes.work import Advance, Work
+from tiltmeter.storage.memory import give_back
 from tiltmeter.storage.observations import ObservationCache, batches_of
 
 BLOCK_ITEMS = (300, 700)
@@ -94,6 +96,7 @@ class LikelihoodProbe:
                 now = self._open(number, block, views)
             if before:
                 yield self._close(before)
+                give_back()
             before = now
         if before:
             yield self._close(before)
@@ -162,6 +165,8 @@ class LikelihoodProbe:
                     unasked[number].append(Unasked(query.sentence, self._reason(1, len(query.ids)) or ""))
                 elif rest := collected.remaining(number, query):
                     queries[number].append(rest)
+            if self.model.branches:
+                queries[number] = branched(queries[number], sentences)
         return queries, unasked
 
     def _reason(self, n_content: int, length: int) -> str | None:

@@ -43,6 +43,7 @@ class Plan:
     mask_id: int
     reads: Reads
     n_asked: int
+    branch: Ints
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -73,6 +74,7 @@ class Plan:
             read_of_block=reads.block_read[a:b] - low,
             token_of_block=reads.block_token[a:b],
             attention=attention,
+            branch=branch if (branch := self.branch[first : first + size]).any() else None,
         )
         return batch, slice(low, high)
 
@@ -95,7 +97,8 @@ def make_plan(queries: Mapping[int, Sequence[Query]], mask_id: int) -> Plan:
     masked = np.full(len(query_of), -1, dtype=np.int64)
     masked[sequence_of_read[one_by_one[owner]]] = columns[one_by_one[owner]]
 
-    kept, same_as = _unique(ids, start, lengths, query_of, masked, mask_id)
+    branch = np.array([query.branch for query in pooled], dtype=np.int64).reshape(-1, 2)
+    kept, same_as = _unique(ids, start, lengths, query_of, masked, mask_id, branch)
     by_length = np.argsort(-lengths[query_of[kept]], kind="stable")
     place = np.empty_like(by_length)
     place[by_length] = np.arange(len(by_length))
@@ -109,10 +112,13 @@ def make_plan(queries: Mapping[int, Sequence[Query]], mask_id: int) -> Plan:
         mask_id=mask_id,
         reads=_reads(pooled, view[owner], owner, columns, place[same_as[sequence_of_read]]),
         n_asked=len(query_of),
+        branch=branch[query_of[chosen]],
     )
 
 
-def _unique(ids: Ints, start: Ints, lengths: Ints, query_of: Ints, masked: Ints, mask_id: int) -> tuple[Ints, Ints]:
+def _unique(
+    ids: Ints, start: Ints, lengths: Ints, query_of: Ints, masked: Ints, mask_id: int, branch: Ints
+) -> tuple[Ints, Ints]:
     """One of each distinct sequence, and for every sequence which of those it equals.
 
     Sequences are distinguished by 128-bit fingerprints: sums of random weights by position, so that masking a column
@@ -125,6 +131,9 @@ def _unique(ids: Ints, start: Ints, lengths: Ints, query_of: Ints, masked: Ints,
         weight = rng.integers(0, 2**64, size=int(lengths.max()) + 1, dtype=np.uint64)
         with np.errstate(over="ignore"):
             whole = np.add.reduceat(weight[position] * (ids + 1).astype(np.uint64), start) + weight[lengths]
+            whole += (branch.astype(np.uint64) * rng.integers(1, 2**64, size=2, dtype=np.uint64)).sum(
+                axis=1, dtype=np.uint64
+            )
             value = whole[query_of]
             at = masked >= 0
             replaced = ids[start[query_of[at]] + masked[at]]

@@ -18,7 +18,8 @@ class Query(NamedTuple):
     """One input sequence, and the tokens read of it: at `columns` of the input, for `positions` of the sentence.
 
     `one_by_one`: as many sequences as columns, each with its column masked. `block`: at each column, also the mean
-    log-probability of all `tokens`.
+    log-probability of all `tokens`. `branch`: how many columns are shared, and from which on a second text goes on from
+    those (see branching.py); none by default.
     """
 
     sentence: int
@@ -28,6 +29,7 @@ class Query(NamedTuple):
     positions: tuple[int, ...]
     block: bool = False
     one_by_one: bool = False
+    branch: tuple[int, int] = (0, 0)
 
 
 class Unasked(NamedTuple):
