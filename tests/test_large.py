@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import tiltmeter
 from report_material import explorer, made_up_run
 from tiltmeter.reporting.html import sampling, write_report
+from tiltmeter.storage.memory import KERNEL_CACHES, bound_kernel_caches, give_back
 from tiltmeter.storage.progress import showing
 
 
@@ -47,3 +49,12 @@ def test_progress_of_estimates_is_shown_and_comes_to_its_end(tmp_path: Path) -> 
         tiltmeter.estimate(run.answers["pairs"], resamples=100)
     (total, *steps) = seen["Estimating"]
     assert total == sum(steps) > 5
+
+
+def test_less_is_kept_unless_the_user_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in KERNEL_CACHES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LRU_CACHE_CAPACITY", "7")
+    bound_kernel_caches()
+    assert os.environ["LRU_CACHE_CAPACITY"] == "7" and int(os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"]) <= 100
+    give_back()
