@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from math import comb, exp, lgamma, log
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,9 +134,8 @@ def smallest_difference(standard_error: float, confidence: float = 0.95, power: 
     >>> round(smallest_difference(1.0), 3)
     2.802
     """
-    from scipy.stats import norm
-
-    return float(norm.ppf(0.5 + confidence / 2) + norm.ppf(power)) * standard_error
+    quantile = NormalDist().inv_cdf
+    return (quantile(0.5 + confidence / 2) + quantile(power)) * standard_error
 
 
 def p_text(p: float) -> str:
