@@ -47,9 +47,14 @@ class HiddenPositions(BodyAndHead):
         return self.module.transformer
 
     def body(
-        self, ids: NDArray[np.int64], lengths: NDArray[np.int64], sites: Sites, attention: bool
+        self,
+        ids: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        sites: Sites,
+        attention: bool,
+        branch: NDArray[np.int64] | None = None,
     ) -> tuple[torch.Tensor, None]:
-        """States of the query stream at the sites; what is masked is seen by nobody."""
+        """States of the query stream at the sites; what is masked is seen by nobody. Only causal models have branches."""
         import torch
 
         if attention:
