@@ -63,10 +63,10 @@ def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.chdir(tmp_path)
     assert tiltmeter("run", "--limit", 24) == 0
     out, _ = capsys.readouterr()
-    assert "plumb-mlm × plumb-pairs" in out and "plumb-clm × plumb-pairs" in out and "lms" in out and "icat" in out
+    assert "plumb-mlm on plumb-pairs: " in out and "plumb-clm on plumb-pairs: " in out and "lms" in out and "icat" in out
     assert "neutral 50" in out and "bias_score" in out and "kls" in out
     assert "distinguishable from neutral" in out
-    assert "plumb-mlm × plumb-slots" in out and "plumb-clm × plumb-slots" not in out and "mps_gap" in out
+    assert "plumb-mlm on plumb-slots: " in out and "plumb-clm on plumb-slots" not in out and "mps_gap" in out
     (folder,) = (tmp_path / "runs").iterdir()
     assert {path.name for path in folder.iterdir()} == {
         "manifest.json", "items.parquet", "scores.parquet", "slots.parquet", "predictions.parquet", "estimates.csv",

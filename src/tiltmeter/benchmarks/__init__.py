@@ -12,6 +12,7 @@ from tiltmeter.benchmarks.kit.association import AssociationBenchmark
 from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item, Note
 from tiltmeter.benchmarks.kit.slots import SlotBenchmark
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.packed import is_file
 
 __all__ = [
     "GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "Note", "SlotBenchmark", "load_benchmark",
@@ -49,7 +50,10 @@ def load_benchmark(
     refused = [key for key, value in given.items() if value and key not in allowed and key not in ("data_dir", "name")]
     if refused:
         raise TiltmeterError(f"The benchmark '{name}' takes no {', '.join(refused)}.")
-    options = dict(offered or {}) | {key: value for key, value in given.items() if value}
+    options = dict(offered or {})
+    if not any(key in allowed and is_file(Path(value)) for key, value in options.items() if isinstance(value, str | Path)):
+        options.pop("encoding", None)  # it is about files of the user's, and none is read
+    options |= {key: value for key, value in given.items() if value}
     loaded: Benchmark = entry.function(**{key: value for key, value in options.items() if key in allowed and value})
     return loaded.only_groups([groups] if isinstance(groups, str) else groups).limit(limit)
 

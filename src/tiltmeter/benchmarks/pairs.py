@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import ROLES, UNSPECIFIED, Benchmark, Item, encoding_notes, make_benchmark
+from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, UNSPECIFIED, Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
@@ -34,7 +34,8 @@ def pairs(
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], Path(path))
     facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)} | facts
-    return make_benchmark(name, table_items(rows, mapping, str(path)), **facts)
+    own = {theirs for ours, theirs in (columns or {}).items() if ours in GROUP_COLUMNS}
+    return make_benchmark(name, table_items(rows, mapping, str(path), own), **facts)
 
 
 def check_fields(columns: Mapping[str, str] | None) -> None:
@@ -49,10 +50,14 @@ def check_fields(columns: Mapping[str, str] | None) -> None:
 
 
 def table_items(
-    rows: Sequence[Row], columns: Mapping[str, str], source: str = "the file"
+    rows: Sequence[Row], columns: Mapping[str, str], source: str = "the file", own: Set[str] = frozenset()
 ) -> Iterator[tuple[str, Item | str]]:
-    """One item per row, or the reason to skip the row. What is no text where a sentence should be is an error."""
-    used = set(columns.values())
+    """One item per row, or the reason to skip the row. What is no text where a sentence should be is an error.
+
+    Columns that no field is read from stay with the item, so that it can be grouped by them; so do those in `own`, which
+    a user knows by another name than ours.
+    """
+    used = set(columns.values()) - own
     for number, row in enumerate(rows, 1):
         where = f"{source}, row {number}"
         identity = cell(row, columns["id"], where) or str(number)

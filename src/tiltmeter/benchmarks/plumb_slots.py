@@ -16,9 +16,9 @@ CITATION = "Written for tiltmeter. Licence: Apache-2.0. Data statement: docs/plu
 GROUPS = ("female", "male")
 
 
-def plumb_slots(*, terms: str | Path | None = None) -> Benchmark:
+def plumb_slots(*, terms: str | Path | None = None, encoding: str | None = None) -> Benchmark:
     """Sentences for rank-based metrics, gender-neutral but for the mask. They are no pairs, so sentence scores skip them."""
-    words = read_terms(terms) if terms else default_terms()
+    words = read_terms(terms, encoding) if terms else default_terms()
     with as_file(files("tiltmeter.benchmarks") / "data" / "plumb_slots.jsonl") as path:
         items = [
             (
@@ -34,7 +34,7 @@ def plumb_slots(*, terms: str | Path | None = None) -> Benchmark:
             for row in read_table(path, None)
         ]
         facts = {"source": "plumb_slots.jsonl", "sha256": file_sha256(path), "citation": CITATION, "terms": words}
-        return make_benchmark("plumb-slots", items, SlotBenchmark, notes=encoding_notes(terms), **facts)
+        return make_benchmark("plumb-slots", items, SlotBenchmark, notes=encoding_notes(terms, encoding), **facts)
 
 
 def default_terms() -> dict[str, tuple[str, ...]]:

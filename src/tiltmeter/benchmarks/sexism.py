@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Note
+from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.plumb_slots import plumb_slots
 from tiltmeter.benchmarks.slots import slots
 from tiltmeter.storage.packed import is_file
@@ -17,7 +18,11 @@ RELATIVE = Path("sexism") / "sexism.jsonl"
 
 
 def sexism(
-    path: str | Path | None = None, *, data_dir: str | Path | None = None, terms: str | Path | None = None
+    path: str | Path | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    terms: str | Path | None = None,
+    encoding: str | None = None,
 ) -> Benchmark:
     """The sentences you built; where there are none, plumb-slots stands in, and says so.
 
@@ -28,7 +33,8 @@ def sexism(
     places = [Path(folder) / RELATIVE for folder in folders if folder]
     file = path or next((place for place in places if is_file(place)), None)
     if file is not None:
-        return slots(file, terms=terms, name="sexism")
-    ours = plumb_slots(terms=terms)
+        built = slots(file, name="sexism")
+        return replace(built, terms=read_terms(terms, encoding)) if terms else built  # type: ignore[call-arg]
+    ours = plumb_slots(terms=terms, encoding=encoding)
     what = f"nothing was built at {places[-1]} (tiltmeter build sexism --source FILE -o {places[-1]}): plumb-slots stands in"
     return replace(ours, notes=(*ours.notes, Note("sexism", what)))

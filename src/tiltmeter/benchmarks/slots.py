@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
+from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.slots import MASK, SLOT, SlotBenchmark
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.pairs import bias_type_name
@@ -39,17 +39,18 @@ def slots(
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["text"], *(columns or {}).values()], Path(path))
-    notes = (*encoding_notes(path, encoding), *encoding_notes(terms))
+    notes = (*encoding_notes(path, encoding), *encoding_notes(terms, encoding))
     facts = {"source": str(path), "sha256": content_sha256(Path(path)), "citation": CITATION, "notes": notes} | facts
-    words = read_terms(terms) if terms else default_terms()
-    return make_benchmark(name, slot_items(rows, mapping, str(path)), SlotBenchmark, terms=words, **facts)
+    words = read_terms(terms, encoding) if terms else default_terms()
+    own = {theirs for ours, theirs in (columns or {}).items() if ours in GROUP_COLUMNS}
+    return make_benchmark(name, slot_items(rows, mapping, str(path), own), SlotBenchmark, terms=words, **facts)
 
 
 def slot_items(
-    rows: Sequence[Row], columns: Mapping[str, str], source: str = "the file"
+    rows: Sequence[Row], columns: Mapping[str, str], source: str = "the file", own: Set[str] = frozenset()
 ) -> Iterator[tuple[str, Item | str]]:
-    """One item per row with exactly one mask, or the reason to skip the row."""
-    used = set(columns.values())
+    """One item per row with exactly one mask, or the reason to skip the row. `own`: as for pairs."""
+    used = set(columns.values()) - own
     for number, row in enumerate(rows, 1):
         where = f"{source}, row {number}"
         identity = cell(row, columns["id"], where) or str(number)

@@ -8,24 +8,19 @@ import sys
 def main() -> None:
     """Runs the command line. A user's mistake is one message and exit code 2; Ctrl-C is 130."""
     from tiltmeter.cli.app import app
-    from tiltmeter.cli.console import errors
+    from tiltmeter.cli.console import fail, unhush
     from tiltmeter.errors import TiltmeterError
 
+    unhush()
     try:
         app()
     except TiltmeterError as error:
-        errors().print(f"[bold red]Error:[/] {_escaped(str(error))}", soft_wrap=True)
+        fail(f"Error: {error}")
         sys.exit(2)
     except SystemExit as stop:
         if stop.code == 130:  # typer has made this of Ctrl-C
-            errors().print("Interrupted. What was finished is stored: the same command goes on from there.")
+            fail("Interrupted. What was finished is stored: the same command goes on from there.")
         raise
     except BrokenPipeError:  # `tiltmeter list | head`
         sys.stderr.close()
         sys.exit(0)
-
-
-def _escaped(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

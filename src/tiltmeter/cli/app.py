@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from tiltmeter import __version__
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
 from tiltmeter.cli.check import check
-from tiltmeter.cli.console import errors, progress_bar, results
+from tiltmeter.cli.console import note, progress_bar, results, say, working
 from tiltmeter.cli.debias import DebiasGroup
+from tiltmeter.cli.help import App, OrderedGroup, in_order_of_use
 from tiltmeter.cli.list import listing
 from tiltmeter.cli.options import (
+    All,
     By,
     Columns,
     Confidence,
@@ -31,19 +31,20 @@ from tiltmeter.cli.options import (
     Seed,
     mapping,
 )
-from tiltmeter.cli.report import report
-from tiltmeter.cli.show import print_run, print_table
+from tiltmeter.cli.report import open_, report
+from tiltmeter.cli.show import print_grids, print_run, print_table
 from tiltmeter.cli.study import StudyGroup
+from tiltmeter.cli.welcome import FIRST_STEPS, versions
 
 ABOUT = "Measures how far a language model leans: its social biases, by published metrics, with intervals."
 
 
-class Commands(TyperGroup):
-    """The commands in their order of use. `run` is made when it is asked for: it reads the options of every family."""
+class Commands(OrderedGroup):
+    """All commands. `run` is made when it is asked for: it reads the options of every family."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Running first."""
-        return ["run", *(name for name in super().list_commands(ctx) if name != "run")]
+        """In the order of use."""
+        return in_order_of_use(["run", *self.commands])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of one name."""
@@ -51,51 +52,35 @@ class Commands(TyperGroup):
             return super().get_command(ctx, cmd_name)
         from tiltmeter.cli.run import run_command
 
-        single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        single = App()
         single.command("run")(run_command())
         return typer.main.get_command(single)
 
 
-app = typer.Typer(
-    name="tiltmeter",
-    cls=Commands,
-    help=ABOUT,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode=None,
-)
-app.add_typer(
-    typer.Typer(cls=StudyGroup, no_args_is_help=True, rich_markup_mode=None, help="Study which measure to trust."),
-    name="study",
-)
-app.add_typer(
-    typer.Typer(cls=DebiasGroup, no_args_is_help=True, rich_markup_mode=None, help="Make a less biased model of a model."),
-    name="debias",
-)
+app = App(name="tiltmeter", cls=Commands, help=ABOUT, add_completion=True)
+app.add_typer(App(cls=StudyGroup, no_args_is_help=True, help="Study which measure to trust."), name="study")
+app.add_typer(App(cls=DebiasGroup, no_args_is_help=True, help="Make a less biased model of a model."), name="debias")
 app.add_typer(build_app, name="build")
 for _name, _group, _what in (
     ("figure", FigureGroup, "Draw a figure of stored runs."),
     ("table", TableGroup, "Write a table of stored runs."),
 ):
-    app.add_typer(typer.Typer(cls=_group, no_args_is_help=True, rich_markup_mode=None, help=_what), name=_name)
+    app.add_typer(App(cls=_group, no_args_is_help=True, help=_what), name=_name)
 app.command()(report)
+app.command("open")(open_)
 app.command()(check)
 
 
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
-    """List families, scorers, measures, benchmarks, embedded models, views, studies or methods of debiasing."""
+    """List benchmarks, models, scorers, measures and more."""
     rows = listing(what.value)
     if as_json:
         results().print_json(json.dumps(rows, ensure_ascii=False))
         return
-    from rich.table import Table
+    from tiltmeter.reporting.terminal import listed
 
-    table = Table(*rows[0], box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row.values())
-    results().print(table)
+    print_grids([listed(rows)])
 
 
 @app.command()
@@ -111,7 +96,7 @@ def estimate(
 ) -> None:
     """Measures of stored answers, grouped as you like. Needs no model."""
     from tiltmeter import estimate as do_estimate
-    from tiltmeter.reporting.terminal import long_table
+    from tiltmeter.reporting.terminal import long_tables
     from tiltmeter.runs import load_answers
     from tiltmeter.runs.options import DEFAULT_BY
     from tiltmeter.storage.progress import showing
@@ -125,7 +110,7 @@ def estimate(
             confidence=confidence,
             seed=seed,
         )
-    print_table(table, long_table(table, "estimates"), as_json)
+    print_table(table, long_tables(table), as_json)
 
 
 @app.command()
@@ -142,24 +127,29 @@ def compare(
 ) -> None:
     """Paired differences between models, with intervals and p. Needs no model."""
     from tiltmeter import compare as do_compare
-    from tiltmeter.reporting.closeness import too_close
-    from tiltmeter.reporting.terminal import comparison
+    from tiltmeter.reporting.closeness import summaries, too_close
+    from tiltmeter.reporting.terminal import comparisons
     from tiltmeter.runs import load_answers
 
-    table = do_compare(
-        load_answers(runs, scorer),
-        baseline,
-        measure,
-        by or "all",
-        resamples=resamples,
-        confidence=confidence,
-        seed=seed,
-    )
-    print_table(table, comparison(table), as_json)
-    for note in dict.fromkeys(note for note in table["note"] if note):
-        errors().print(f"Note: {note}.", markup=False, soft_wrap=True)
+    with working("Comparing"):
+        table = do_compare(
+            load_answers(runs, scorer),
+            baseline,
+            measure,
+            by or "all",
+            resamples=resamples,
+            confidence=confidence,
+            seed=seed,
+        )
+    if not as_json:
+        for sentence in summaries(table, confidence):
+            say(sentence)
+        say("")
+    print_table(table, comparisons(table), as_json)
+    for remark in dict.fromkeys(remark for remark in table["note"] if remark):
+        note(f"Note: {remark}.")
     for warning in too_close(table, confidence):
-        errors().print(f"Warning: {warning}", markup=False, soft_wrap=True)
+        note(f"Warning: {warning}")
 
 
 @app.command("import")
@@ -173,8 +163,9 @@ def import_(
     encoding: Encoding = None,
     seed: Seed = 0,
     as_json: Json = False,
+    whole: All = False,
 ) -> None:
-    """Take in per-sentence scores that others published, and estimate from them."""
+    """Take in per-sentence scores that others published."""
     from tiltmeter.runs.published import import_run
 
     finished = import_run(
@@ -187,14 +178,17 @@ def import_(
         encoding=encoding,
         seed=seed,
     )
-    print_run(finished, as_json)
+    print_run(finished, as_json, whole=whole)
 
 
 @app.callback(invoke_without_command=True)
-def version(
-    show: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+def program(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the versions and exit.")] = False,
 ) -> None:
     """Options of the program itself."""
-    if show:
-        results().print(f"tiltmeter {__version__}")
+    if version:
+        say(versions())
         raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        say(FIRST_STEPS)

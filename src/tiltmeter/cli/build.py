@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import note, say
+from tiltmeter.cli.help import App
 from tiltmeter.cli.options import mapping
 from tiltmeter.errors import TiltmeterError
 
-build_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Build a benchmark or a text.")
+build_app = App(no_args_is_help=True, help="Build a benchmark or a text.")
 Source = Annotated[list[Path], typer.Option("--source", help="Labelled corpus (CSV, TSV, JSON, JSONL); repeatable.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="File to write (JSONL), or a folder for sexism.jsonl.")]
 
@@ -39,15 +40,15 @@ def sexism(
 
     built = build_sexism(source, rules=rules, columns=mapping(columns), positive=positive or (), encoding=encoding)
     target = output / "sexism.jsonl" if output.is_dir() or not output.suffix else output
-    results().print(f"{'here':>8}  {'paper':>8}  left after", markup=False)
+    say(f"{'here':>8}  {'paper':>8}  left after")
     for stage in built.stages:
         paper = "" if stage.paper is None else f"{stage.paper:,}"
-        results().print(f"{stage.count:>8,}  {paper:>8}  {stage.name}", markup=False)
-    results().print(f"{built.mean_length:>8.2f}  {PAPER_LENGTH:>8.2f}  words in a sentence, on average", markup=False)
+        say(f"{stage.count:>8,}  {paper:>8}  {stage.name}")
+    say(f"{built.mean_length:>8.2f}  {PAPER_LENGTH:>8.2f}  words in a sentence, on average")
     _write(target, built.rows())
     if dropped:
         _write(dropped, (vars(one) for one in built.dropped))
-    errors().print(f"{len(built.sentences):,} sentences: {target}", markup=False, soft_wrap=True)
+    note(f"{len(built.sentences):,} sentences: {target}")
 
 
 @build_app.command()
@@ -65,7 +66,7 @@ def counterfactual(
     from tiltmeter.builders.counterfactual import write_counterfactuals
 
     written, kept = write_counterfactuals(text, output, terms, names, sides=sides, neutral=neutral)
-    errors().print(f"{written:,} lines, from {kept:,}: {output}", markup=False, soft_wrap=True)
+    note(f"{written:,} lines, from {kept:,}: {output}")
 
 
 def _write(path: Path, rows: Iterable[dict[str, str]]) -> None:

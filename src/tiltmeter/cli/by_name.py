@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from tiltmeter import catalog
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import note, results
+from tiltmeter.cli.help import App, Group
+from tiltmeter.cli.options import RunFolder
+from tiltmeter.cli.show import print_grids
 from tiltmeter.cli.signature import parameter, study_options, with_signature
-from tiltmeter.cli.study import Folders, Scorers, Without
+from tiltmeter.cli.study import Scorers, Without
 
 FigureFile = Annotated[Path, typer.Option("-o", "--output", help="File to write: .pdf, .svg or .png.")]
 TableFile = Annotated[Path | None, typer.Option("-o", "--output", help="File to write: .tex or .md. Default: print it.")]
@@ -31,7 +33,7 @@ Confidence = Annotated[float | None, typer.Option(help="Confidence of the interv
 SETTINGS = {"seed": Seed, "resamples": Resamples, "confidence": Confidence}
 
 
-class _Group(TyperGroup):
+class _Group(Group):
     """One command per name; a study's options are read off its signature when it is asked for."""
 
     kind = ""
@@ -47,7 +49,7 @@ class _Group(TyperGroup):
         from tiltmeter.reporting.by_name import parts_of
 
         source, _ = parts_of(self.kind, cmd_name)
-        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single = App()
         single.command(cmd_name)(_command(_draw if self.kind == "figure" else _print, self.kind, cmd_name, source))
         return typer.main.get_command(single)
 
@@ -71,7 +73,7 @@ def _command(act: Callable[..., None], kind: str, name: str, source: str) -> Any
     common: dict[str, tuple[Any, ...]] = {"output": (FigureFile,), "width": (Width, "one")}
     if kind == "table":
         common = {"output": (TableFile, None), "form": (Form, None), "caption": (Caption, ""), "digits": (Digits, None)}
-    shared = [parameter("runs", Folders), *(parameter(key, *how) for key, how in common.items())]
+    shared = [parameter("runs", RunFolder), *(parameter(key, *how) for key, how in common.items())]
     shared.append(parameter("scorers", Scorers, None))
     from tiltmeter.reporting.by_name import COMPARISON, own
 
@@ -106,18 +108,25 @@ def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any)
 
     figures.format_of(output)
     figures.write_figure(figure(name, runs, width=width, **_given(options, "figure", name)), output)
-    errors().print(f"Figure: {output}", markup=False, soft_wrap=True)
+    note(f"Figure: {output}")
 
 
 def _print(
     name: str, runs: list[Path], output: Path | None, form: str | None, caption: str, digits: int | None, **options: Any
 ) -> None:
-    from tiltmeter.reporting.by_name import form_of, table, write
+    from tiltmeter.reporting.by_name import described, form_of, table, write
+    from tiltmeter.reporting.terminal import as_grids
     from tiltmeter.reporting.typeset import typeset
 
+    for_people = output is None and form is None and results().is_terminal
     form = form_of(output, form)
-    text = typeset(table(name, runs, **_given(options, "table", name)), form, caption, digits)
+    found = table(name, runs, **_given(options, "table", name))
+    if for_people:
+        print_grids(as_grids(found, name))
+        note("In a pipe, or with --format, this is Markdown or LaTeX.")
+        return
+    text = typeset(found, form, caption or described(name), digits, label=name)
     if output is None:
         results().print(text, markup=False, soft_wrap=True, end="")
     else:
-        errors().print(f"Table: {write(text, output)}", markup=False, soft_wrap=True)
+        note(f"Table: {write(text, output)}")

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import note, say, width
+from tiltmeter.cli.folders import optional_run_folder
+from tiltmeter.cli.show import print_grids, print_lines
 from tiltmeter.errors import TiltmeterError
 
 
@@ -20,10 +22,13 @@ class Policy(StrEnum):
 
 
 EXAMPLE = "bias_score[aul,crows-pairs] within 45..55 at 95%"
-Folder = Annotated[Path | None, typer.Argument(metavar="RUN", help="Run folder. With --plan it may be left out.")]
+Folder = Annotated[
+    Path | None,
+    typer.Argument(metavar="RUN", help="Run folder. With --plan it may be left out.", callback=optional_run_folder),
+]
 RuleTexts = Annotated[list[str] | None, typer.Option("--rule", help=f'Such as "{EXAMPLE}"; repeatable.')]
 RuleFile = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML).")]
-Baseline = Annotated[Path | None, typer.Option(help="Run folder of the model to compare with.")]
+Baseline = Annotated[Path | None, typer.Option(help="Run of the model to compare with.", callback=optional_run_folder)]
 BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, of the baseline run or of this one.")]
 Undecided = Annotated[Policy | None, typer.Option(help="What becomes of an undecided rule. Default: fail.")]
 Confidence = Annotated[float | None, typer.Option(help="Confidence of rules that do not say. Default: 0.95.")]
@@ -48,10 +53,13 @@ def check(
     json: JsonFile = None,
     plan: PlanFlag = False,
 ) -> None:
-    """Hold a run against rules: exit code 0 if it passes, 1 if it fails, 2 for a mistake. Needs no model."""
+    """Hold a run against rules; the exit code says pass or fail.
+
+    0: it passes, 1: it fails, 2: a mistake. Needs no model.
+    """
     from tiltmeter.gate import check as decide
     from tiltmeter.gate import forms, read_rules
-    from tiltmeter.reporting.verdicts import decision_table
+    from tiltmeter.reporting.verdicts import decision_lines
 
     files = {"junit": junit, "markdown": markdown, "json": json}
     try:
@@ -68,9 +76,9 @@ def check(
             forms.write_mistake(files, str(mistake), run)
         raise
     forms.write_forms(files, decision, run)
-    results().print(decision_table(decision))
-    results().print(decision.summary, markup=False, soft_wrap=True)
-    errors().print(forms.explained(decision), markup=False, soft_wrap=True)
+    print_lines(decision_lines(decision, width()))
+    say(decision.summary)
+    note(forms.explained(decision))
     raise typer.Exit(decision.exit_code)
 
 
@@ -81,4 +89,4 @@ def _print_plan(book: object, run: Path | None, baseline: Path | None, baseline_
     from tiltmeter.reporting.verdicts import plan_table
 
     assert isinstance(book, RuleBook)
-    results().print(plan_table(plan(book.rules, gather(run, baseline, baseline_model) if run else None)))
+    print_grids([plan_table(plan(book.rules, gather(run, baseline, baseline_model) if run else None))])

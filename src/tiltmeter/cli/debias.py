@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from tiltmeter import catalog
-from tiltmeter.cli.console import errors, progress_bar, results
+from tiltmeter.cli.console import note, progress_bar, say
+from tiltmeter.cli.help import App, Group
 from tiltmeter.cli.signature import parameter, study_options, with_signature
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Hub id, folder or embedded name.")]
@@ -19,7 +19,7 @@ Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write; i
 NO_OPTIONS = ("output", "watch")
 
 
-class DebiasGroup(TyperGroup):
+class DebiasGroup(Group):
     """The methods as subcommands; a method's module is imported when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -28,7 +28,7 @@ class DebiasGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of one method."""
-        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single = App()
         single.command(cmd_name)(_command(catalog.find("debias", cmd_name)))
         return typer.main.get_command(single)
 
@@ -53,9 +53,9 @@ def _tell(folder: Path, model: str) -> None:
     if trained and trained["first_loss"] is not None:
         early = trained["stopped"] == "early"
         ended = f", stopped early with the weights of step {trained['weights_of_step']}" if early else ""
-        results().print(f"{trained['steps']:,} steps in {trained['seconds']:,.0f} s{ended}", markup=False)
-        results().print(f"loss: {trained['first_loss']:.3f} → {trained['last_loss']:.3f}", markup=False)
+        say(f"{trained['steps']:,} steps in {trained['seconds']:,.0f} s{ended}")
+        say(f"loss: {trained['first_loss']:.3f} → {trained['last_loss']:.3f}")
         if len(looks := trained["held_out"]) > 1:
-            results().print(f"held-out loss: {looks[0]['loss']:.3f} → {looks[-1]['loss']:.3f}", markup=False)
-    errors().print(f"Model: {folder}", markup=False, soft_wrap=True)
-    errors().print(f"What it changed: tiltmeter run -m {model} -m {folder}", markup=False, soft_wrap=True)
+            say(f"held-out loss: {looks[0]['loss']:.3f} → {looks[-1]['loss']:.3f}")
+    note(f"Model: {folder}")
+    note(f"What it changed: tiltmeter run -m {model} -m {folder}")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.folders import run_folders
 from tiltmeter.errors import TiltmeterError
 
 Names = list[str] | None
@@ -17,6 +18,7 @@ Scorers = Annotated[Names, typer.Option("-s", "--scorer", help="Scorer; repeatab
 Measures = Annotated[Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.")]
 By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of yours.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON instead of tables.")]
+All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not the most important ones.")]
 Seed = Annotated[int, typer.Option(help="Seed of all resampling.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
 Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
@@ -24,7 +26,9 @@ Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stere
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder. Default: runs/<date>.")]
-RunFolder = Annotated[list[Path], typer.Argument(help="Run folders.")]
+RunFolder = Annotated[
+    list[Path], typer.Argument(help="Run folders, the last parts of their names, or last.", callback=run_folders)
+]
 
 
 class Precision(StrEnum):

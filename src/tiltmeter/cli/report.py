@@ -1,4 +1,4 @@
-"""`tiltmeter report RUN…`, and the page that `tiltmeter run` ends with."""
+"""`tiltmeter report RUN…` and `open RUN`, and the page that `tiltmeter run` ends with."""
 
 from __future__ import annotations
 
@@ -7,16 +7,39 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.console import errors, progress_bar
+from tiltmeter.cli.console import note, progress_bar, say
+from tiltmeter.cli.folders import run_folder
+from tiltmeter.cli.options import RunFolder
+from tiltmeter.errors import TiltmeterError
 
 NAME = "report.html"
-Folders = Annotated[list[Path], typer.Argument(help="Run folders.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File. Default: RUN/report.html; of several, here.")]
+One = Annotated[Path, typer.Argument(help="Run folder, the last part of its name, or last.", callback=run_folder)]
 
 
-def report(runs: Folders, output: Output = None) -> None:
-    """One HTML page about stored runs: the story, the figures and every pair. Needs no model and no network."""
+def report(runs: RunFolder, output: Output = None) -> None:
+    """Write one HTML page about runs: the story, figures, every item.
+
+    It needs no model and no network.
+    """
     write(runs, output or (runs[0] / NAME if len(runs) == 1 else Path(NAME)))
+
+
+def open_(run: One = Path("last")) -> None:
+    """Open the report of a run in your browser.
+
+    A run that has no report yet gets one. Without a browser, the path is printed.
+    """
+    import webbrowser
+
+    if not run.is_dir():
+        raise TiltmeterError(f"There is no run folder {run}.")
+    page = run / NAME
+    if not page.is_file():
+        write([run], page)
+    if not webbrowser.open(page.absolute().as_uri()):
+        note("No browser can be opened from here. The report is a file:")
+    say(str(page))
 
 
 def write(runs: Any, path: Path) -> None:
@@ -26,4 +49,4 @@ def write(runs: Any, path: Path) -> None:
 
     with showing(progress_bar):
         written = write_report(runs, path)
-    errors().print(f"Report: {written} ({written.stat().st_size / 1e6:.1f} MB)", markup=False, soft_wrap=True)
+    note(f"Report: {written} ({written.stat().st_size / 1e6:.1f} MB)")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.console import errors, progress_bar
+from tiltmeter.cli.console import fail, note, progress_bar
 from tiltmeter.cli.options import (
+    All,
     Benchmarks,
     By,
     Columns,
@@ -26,8 +28,8 @@ from tiltmeter.cli.options import (
     mapping,
 )
 from tiltmeter.cli.report import NAME, write
-from tiltmeter.cli.show import print_run
-from tiltmeter.cli.signature import family_options, parameter, with_signature
+from tiltmeter.cli.show import print_run, short
+from tiltmeter.cli.signature import family_options, in_panel, parameter, with_signature
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import all_families
 
@@ -57,6 +59,17 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "report": (Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")], True),
     "timings": (Annotated[bool, typer.Option("--timings", help="Say where the time went.")], False),
     "as_json": (Json, False),
+    "whole": (All, False),
+}
+
+PANEL = {
+    name: panel
+    for panel, names in (
+        ("Estimates", ("measure", "by", "seed", "resamples", "confidence")),
+        ("Files of yours", ("data_dir", "columns", "encoding")),
+        ("Computing", ("device", "precision", "batch_tokens", "kind", "cache", "trust_remote_code")),
+    )
+    for name in names
 }
 
 
@@ -64,10 +77,10 @@ def run_command() -> Any:
     """The command as typer reads it. A family of another package that cannot be used is named, and left out."""
 
     def warn(error: TiltmeterError) -> None:
-        errors().print(f"Warning: {error}", markup=False, soft_wrap=True)
+        fail(f"Warning: {error}")
 
     families = all_families(warn).values()
-    common = [parameter(name, hint, default) for name, (hint, default) in COMMON.items()]
+    common = [parameter(name, in_panel(hint, PANEL.get(name, "")), default) for name, (hint, default) in COMMON.items()]
     own = {option.name: option for family in families for option in family_options(family)}
     return with_signature(run, [*common, *own.values()])
 
@@ -75,7 +88,10 @@ def run_command() -> Any:
 def run(
     model: Any, benchmark: Any, measure: Any, output: Any, report: bool, timings: bool, as_json: bool, **words: Any
 ) -> None:
-    """Ask models about benchmarks and write a run folder. Without arguments: the embedded models and benchmarks."""
+    """Ask models about benchmarks; write a run folder and its report.
+
+    Without arguments: the embedded models and benchmarks.
+    """
     from tiltmeter import Options, Settings
     from tiltmeter import run as do_run
     from tiltmeter.runs.options import DEFAULT_BY
@@ -84,10 +100,11 @@ def run(
     from tiltmeter.storage.timings import in_words, recording, since_import, timed
 
     common = {name: words.pop(name) for name in COMMON if name in words}
+    by, whole = common.pop("by") or (), common.pop("whole")
     settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed")))
     kind, precision = common.pop("kind"), common.pop("precision")
     options = Options(
-        by=common.pop("by") or DEFAULT_BY,
+        by=by or DEFAULT_BY,
         groups=common.pop("groups") or (),
         settings=settings,
         kind=kind.value if kind else None,
@@ -103,9 +120,19 @@ def run(
             model or DEFAULT_MODELS, benchmark, asked.pop("scorers", None), measure, output, options, progress_bar, **asked
         )
         with timed("report"):
-            print_run(finished, as_json)
+            print_run(finished, as_json, by=by, whole=whole)
             if report:
                 write(finished, finished.folder / NAME)
     amend(finished.folder, finished.manifest, timings=parts.rounded())
     if timings:
-        errors().print(f"Time: {in_words(parts.seconds)}.", markup=False, soft_wrap=True)
+        note(f"Time: {in_words(parts.seconds)}.")
+    for line in next_steps(finished, report):
+        note(line)
+
+
+def next_steps(finished: Any, report: bool) -> Iterator[str]:
+    """The two commands that are useful after a run."""
+    name = short(finished.folder)
+    yield f"Next: tiltmeter {'open' if report else 'report'} {name}"
+    models = max(len(part.models) for part in finished.answers.values())
+    yield f"      tiltmeter {'compare' if models > 1 else 'estimate'} {name}"

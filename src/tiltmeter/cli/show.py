@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import note, results, say, width
 
 
-def print_run(finished: Any, as_json: bool) -> None:
-    """A finished run: its tables, what they say, and where it lies; or its estimates as JSON."""
-    from tiltmeter.reporting.terminal import missing_text, overview
+def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bool = False) -> None:
+    """A finished run: what its numbers say, the numbers, and where it lies; or its estimates as JSON."""
+    from tiltmeter.reporting.headlines import told
+    from tiltmeter.reporting.terminal import left_out, missing_text, overview
     from tiltmeter.reporting.told import stories_of
 
     said = dict.fromkeys(
@@ -18,21 +21,51 @@ def print_run(finished: Any, as_json: bool) -> None:
         for what, count in evaluation.get("benchmark", {}).get("notes", {}).items()
     )
     for line in said:
-        errors().print(line, markup=False)
+        note(line)
+    table = finished.estimates
     if as_json:
-        results().print_json(finished.estimates.to_json(orient="records", force_ascii=False, double_precision=15))
+        print_json(table)
     else:
-        table = finished.estimates
-        for shown in overview(table):
-            results().print(shown)
-        for line in filter(None, (missing_text(table), *(story.text for story in stories_of(table)))):
-            results().print(line, markup=False, soft_wrap=True)
-    errors().print(f"Run folder: {finished.folder}", markup=False, soft_wrap=True)
+        print_lines(told(stories_of(table), width(), whole=whole))
+        print_grids(overview(table, by, whole=whole))
+        if missing := missing_text(table):
+            say(missing)
+        more = 0 if whole else left_out(table)
+        if more:
+            note(f"{more:,} more numbers: --all, tiltmeter estimate {short(finished.folder)}, or the report.")
+    note(f"Run folder: {finished.folder}")
 
 
 def print_table(table: Any, shown: Any, as_json: bool) -> None:
     """A table for people, or the same rows as JSON."""
     if as_json:
-        results().print_json(table.to_json(orient="records", force_ascii=False, double_precision=15))
+        print_json(table)
     else:
-        results().print(shown)
+        print_grids(shown)
+
+
+def print_json(table: Any) -> None:
+    """Rows as JSON, with every digit."""
+    results().print_json(table.to_json(orient="records", force_ascii=False, double_precision=15))
+
+
+def print_grids(grids: Iterable[Any]) -> None:
+    """Tables as wide as the terminal; in a pipe as wide as they want to be, up to a fixed width."""
+    from tiltmeter.reporting.columns import fitted
+
+    for grid in grids:
+        print_lines(fitted(grid, results().width))
+
+
+def print_lines(lines: Iterable[Any]) -> None:
+    """Lines that have been laid out: nothing is broken or cut any more."""
+    for line in lines:
+        results().print(line, soft_wrap=True)
+
+
+def short(folder: Path) -> str:
+    """How a run can be named on the command line: by its last part where that is enough."""
+    from tiltmeter.cli.folders import run_folder
+
+    brief = Path(folder.name)
+    return folder.name if not brief.exists() and run_folder(brief) == folder else str(folder)

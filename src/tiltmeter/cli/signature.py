@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import fields
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -24,6 +25,13 @@ def with_signature(command: Callable[..., Any], parameters: Sequence[inspect.Par
 def parameter(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     """One option or argument."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def in_panel(hint: Any, panel: str) -> Any:
+    """An option in a help panel."""
+    about = copy(hint.__metadata__[0])
+    about.rich_help_panel = panel or None
+    return Annotated[hint.__origin__, about]
 
 
 def study_options(entry: Entry, without: Collection[str] = ()) -> list[inspect.Parameter]:

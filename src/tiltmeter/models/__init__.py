@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.models.any import AnyModel, kind_of, load_any
+from tiltmeter.models.any import AnyModel, kind_of, load_any, usable
 from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
 from tiltmeter.models.filling import Ask, Filled
 from tiltmeter.models.kinds import KINDS
@@ -18,5 +18,5 @@ __all__ = [
     "EMBEDDED", "KINDS", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel",
     "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization", "check_model",
     "encoder_of", "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_encoder", "load_model", "load_parts",
-    "require", "wrap_model",
+    "require", "usable", "wrap_model",
 ]  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.encoder import Encoder
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.loading import check_model, load_model
@@ -13,6 +14,18 @@ from tiltmeter.models.static_vectors import StaticVectors, is_static
 
 AnyModel = LanguageModel | Encoder | StaticVectors
 ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
+
+
+def usable(model: Any) -> AnyModel:
+    """A model that can be asked: loaded by its name, or one that is. What else lies in memory needs its tokenizer."""
+    if isinstance(model, str | Path):
+        return load_any(model)
+    if not hasattr(model, "identity"):
+        raise TiltmeterError(
+            f"A {type(model).__name__} cannot be asked without its tokenizer. Give a name or a folder, or "
+            'tiltmeter.wrap_model(model, tokenizer, name="my-model").'
+        )
+    return cast(AnyModel, model)
 
 
 def load_any(name: str | Path, **options: Any) -> AnyModel:

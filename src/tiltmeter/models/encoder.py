@@ -70,7 +70,7 @@ class Encoder(WeightedModel):
 
     def embed(self, batch: PoolBatch, layer: int = -1) -> NDArray[np.float32]:
         """One forward pass; one vector for each that the batch names."""
-        with passing(self.precision):
+        with passing(self.precision, self._module):
             return self._embed(batch, layer).cpu().numpy()
 
     def _embed(self, batch: PoolBatch, layer: int) -> torch.Tensor:

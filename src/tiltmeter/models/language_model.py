@@ -13,7 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.body_and_head import BodyAndHead
 from tiltmeter.models.filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.logits import LogProbabilities, count_larger
-from tiltmeter.models.passing import passing
+from tiltmeter.models.passing import evaluating, passing
 from tiltmeter.models.permutation import HiddenPositions, is_permuted
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
@@ -62,9 +62,10 @@ class LanguageModel(WeightedModel):
         super().__init__(name, kind, module, tokens, facts)
         permuted = is_permuted(module.config)
         cls_id = getattr(tokens.tokenizer, "cls_token_id", None)
-        self._parts = (
-            HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
-        )
+        with evaluating(module):
+            self._parts = (
+                HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
+            )
         self.gives_attention = not permuted
 
     @cached_property
@@ -79,17 +80,17 @@ class LanguageModel(WeightedModel):
 
     def begin(self, batch: Batch) -> Pending:
         """Starts a pass. A GPU works on it while the caller goes on; on a CPU it is done when this returns."""
-        with passing(self.precision):
+        with passing(self.precision, self._module):
             return self._begin(batch)
 
     def fill(self, batch: Batch, ask: Ask) -> Filled:
         """One pass over sequences with masks, and what may fill them."""
-        with passing(self.precision):
+        with passing(self.precision, self._module):
             return fill(self._parts, batch, ask)
 
     def logprobs(self, batch: Batch) -> Floats:
         """One pass, and the log-probability of every read."""
-        with passing(self.precision):
+        with passing(self.precision, self._module):
             return logprobs(self._parts, batch)
 
     @property

@@ -15,6 +15,7 @@ from tiltmeter.models.hashing import check_card, digest_files, hash_weights
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
+from tiltmeter.models.passing import evaluating
 from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
@@ -130,7 +131,10 @@ def load_parts(
 def wrap_model(
     module: Any, tokenizer: Any, *, name: str, kind: str | None = None, facts: dict[str, Any] | None = None
 ) -> LanguageModel:
-    """A model that is already in memory (one you just debiased, say), ready to be scored."""
+    """A model that is already in memory (one you just debiased, say), ready to be scored.
+
+    It is asked in evaluation mode, and left in the mode it was in: in the middle of training, go on training.
+    """
     kind = kind or detect_kind(module.config, name)
     _refuse_causal_permutation(name, module.config, kind)
     if kind == "causal":
@@ -148,7 +152,7 @@ def wrap_model(
     }
     how = {"masking": ABOUT} if is_permuted(module.config) else {}
     facts = known | how | fit | (facts or {})
-    return LanguageModel(name, kind, module.eval(), Tokenization(tokenizer, limit, count_embeddings(module)), facts)
+    return LanguageModel(name, kind, module, Tokenization(tokenizer, limit, count_embeddings(module)), facts)
 
 
 @_without_collecting
@@ -195,8 +199,8 @@ def _check_direction(name: str, module: Any) -> None:
     import torch
 
     ids = torch.tensor([[5, 6, 7, 8], [5, 6, 7, 9]], device=next(module.parameters()).device)
-    with torch.inference_mode():
-        first, second = (module.eval()(input_ids=row[None] % module.config.vocab_size).logits[0, :3] for row in ids)
+    with torch.inference_mode(), evaluating(module):
+        first, second = (module(input_ids=row[None] % module.config.vocab_size).logits[0, :3] for row in ids)
     moved = (first - second).abs().max() / first.std()  # not a number for broken weights: those are reported later
     if moved > (1e-3 if first.dtype == torch.float32 else 5e-2):
         raise TiltmeterError(f"{name} is not a causal language model: what it says of a token depends on later ones.")

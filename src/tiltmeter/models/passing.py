@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class OutOfMemoryError(Exception):
@@ -11,14 +12,27 @@ class OutOfMemoryError(Exception):
 
 
 @contextmanager
-def passing(precision: str) -> Iterator[None]:
-    """Inference in a precision; the old setting of matrix products comes back afterwards."""
+def evaluating(module: Any) -> Iterator[None]:
+    """No dropout while a model is asked; afterwards every part of it is as it was: whoever trains it goes on training."""
+    training = [part for part in module.modules() if part.training] if module.training else []
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
+
+
+@contextmanager
+def passing(precision: str, module: Any) -> Iterator[None]:
+    """Inference in a precision; the old setting of matrix products comes back afterwards, and the model's own mode."""
     import torch
 
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     try:
-        with torch.inference_mode():
+        with torch.inference_mode(), evaluating(module):
             yield
     except torch.OutOfMemoryError as error:
         raise OutOfMemoryError(str(error)) from None

@@ -47,6 +47,12 @@ def names(kind: str) -> tuple[str, ...]:
     return (*own(kind), *(catalog.public_name(name) for name in catalog.names("studies")))
 
 
+def described(name: str) -> str:
+    """A caption for a table of a study: what it asks. Tables of estimates say by themselves what they show."""
+    source, _ = parts_of("table", name)
+    return "" if source in own("table") else catalog.find("studies", source).summary
+
+
 def parts_of(kind: str, name: str) -> tuple[str, str]:
     """The (study, its figure or table) that a name means; for those of estimates, (name, "").
 

@@ -1,10 +1,13 @@
-"""For models that are not distinguishable: the smallest difference that could be detected, and the items needed."""
+"""Comparisons in words: how many differences are distinguishable, and what the data could have detected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tiltmeter.families.kit.story import fixed
 from tiltmeter.stats.significance import smallest_difference
 
 if TYPE_CHECKING:
@@ -13,19 +16,47 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 6
 
 
+def summaries(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
+    """One sentence per model and benchmark: how many of the differences are distinguishable from none."""
+    for (model, baseline, benchmark), rows in comparison.groupby(["model", "baseline", "benchmark"], sort=False):
+        p = rows["p_holm"].where(rows["p_holm"].notna(), rows["p"])
+        tested, sure = int(p.notna().sum()), int((p < 1 - confidence).sum())
+        if not tested:
+            yield f"{model} against {baseline} on {benchmark}: no difference could be tested."
+            continue
+        found = f"{sure or 'none'} of {tested} differences {'is' if sure <= 1 else 'are'} distinguishable from none"
+        yield f"{model} against {baseline} on {benchmark}: {found} (p < {1 - confidence:g})."
+
+
 def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
     """One sentence per comparison that is not distinguishable, the first few of them."""
     close = comparison[(comparison["by"] == "all") & ~(comparison["p"] < 1 - confidence) & comparison["low"].notna()]
     for _, row in close.head(MOST_WARNINGS).iterrows():
-        # An interval reaches as far as a difference that is detected half of the time.
-        standard_error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
-        least, seen = smallest_difference(standard_error, confidence), abs(row["difference"])
-        needed = row["n"] * (least / seen) ** 2 if seen else 0
-        more = f"; about {needed:,.0f} pairs would be needed to detect this difference" if seen else ""
-        yield (
-            f"{row['model']} and {row['baseline']} are not distinguishable by {row['measure']} of {row['scorer']} on "
-            f"{row['benchmark']}: they differ by {seen:.2f}, and with {row['n']:,} pairs, only differences of {least:.2f} "
-            f"or more are detected with 80 % power{more}."
-        )
+        yield _close(row, confidence)
     if len(close) > MOST_WARNINGS:
         yield f"{len(close) - MOST_WARNINGS} more of {len(comparison)} comparisons are not distinguishable either."
+
+
+def _close(row: Any, confidence: float) -> str:
+    by = f"by {row['measure']} of {row['scorer']} on {row['benchmark']}"
+    if row["low"] == row["high"] == row["difference"] == 0:  # every resample gave the same: nothing varies between them
+        return f"{row['model']} and {row['baseline']} have the same value {by}, in every resample of {row['n']:,} pairs."
+    # An interval reaches as far as a difference that is detected half of the time.
+    standard_error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
+    least, seen = smallest_difference(standard_error, confidence), abs(row["difference"])
+    needed = row["n"] * (least / seen) ** 2 if seen else 0
+    more = f"; about {needed:,.0f} pairs would be needed to detect this difference" if seen else ""
+    places = _decimals(least)
+    return (
+        f"{row['model']} and {row['baseline']} are not distinguishable {by}: they differ by {fixed(seen, places)}, and with "
+        f"{row['n']:,} pairs, only differences of {fixed(least, places)} or more are detected with 80 % power{more}."
+    )
+
+
+def _decimals(least: float) -> int:
+    """Two decimals, or as many as a small number needs to be told from 0.
+
+    >>> _decimals(3.2), _decimals(0.004)
+    (2, 4)
+    """
+    return 2 if least >= 0.1 else int(1 - np.floor(np.log10(least)))

@@ -21,14 +21,15 @@ def draw_estimates(table: pd.DataFrame, by: str = "bias_type") -> Any:
 
     Each model is shown by the measure and the scorer of its headline sentence, unless the table has only one.
     """
-    rows = _one_of_each(table, table[table["by"].isin(["all", by]) & table["value"].notna()])
-    if not len(rows):
+    rows = _one_of_each(table, table[table["by"].isin(["all", by])])
+    if not rows["value"].notna().any():
         raise TiltmeterError(
             f"There are no overall estimates and none by {by} to draw. These runs have estimates by: "
             f"{', '.join(dict.fromkeys(table['by']))}. Choose one with --by."
         )
     series = _series(rows)
-    places = [panel for _, panel in series.groupby(["benchmark", "measure"], sort=False)]
+    panels = [panel for _, panel in series.groupby(["benchmark", "measure"], sort=False)]
+    places = [panel for panel in panels if panel["value"].notna().any()]
     heights = [0.6 + ROW_HEIGHT * panel["series"].nunique() * panel["group"].nunique() for panel in places]
     figure, axes = figures.grid(len(places), each=1, height=heights)
     labels = list(dict.fromkeys(series["series"]))
@@ -79,8 +80,9 @@ def _panel(axis: Any, rows: pd.DataFrame, labels: list[str]) -> None:
     neutral = rows["neutral"].iloc[0]
     if not np.isnan(neutral):
         figures.neutral_line(axis, neutral, label="neutral")
-    sizes = rows.groupby("group")["n"].max()
-    figures.name_rows(axis, [f"{group}, n = {sizes[group]:,}" for group in groups])
+    sizes, known = rows.groupby("group")["n"].max(), set(rows[rows["value"].notna()]["group"])
+    named = [f"{group}, n = {sizes[group]:,}{'' if group in known else ': no value'}" for group in groups]
+    figures.name_rows(axis, named)
     if len(groups) > 1 and groups[0] == "all":
         axis.axhline(0.5, color=figures.GREY, linewidth=0.4)  # between the whole and its parts
     scorers = " or ".join(dict.fromkeys(rows["scorer"]))

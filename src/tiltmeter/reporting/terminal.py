@@ -1,89 +1,165 @@
-"""Tables for the terminal: every measure with its neutral point, interval and n."""
+"""Tables for the terminal: every measure with its neutral point, interval and n, in as many columns as there is room for."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.markup import escape
 
 from tiltmeter import catalog
-from tiltmeter.families.kit.story import Sheet, decimals_of, value_text
-from tiltmeter.reporting.told import overall_rows, sheets_of
+from tiltmeter.families.kit.story import Sheet, decimals_of, fixed, in_order, value_text
+from tiltmeter.reporting.columns import NO_NEED, Column, Grid
+from tiltmeter.reporting.told import overall_rows, sheets_of, stories_of
+from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table
+
+BRIEF = 4
+"""Rows of a model that a short table shows."""
+COUNTS = {"n": "n", "missing": "n_missing", "ties": "n_ties"}
 
 
-def overview(estimates: pd.DataFrame) -> Iterator[Table]:
-    """Tables of the overall estimates: one per model and sheet, with measures as columns or a row per estimate."""
-    begun = set()
+def overview(estimates: pd.DataFrame, by: Sequence[str] = (), *, whole: bool = False) -> Iterator[Grid]:
+    """The tables of a run: overall estimates and those by the columns in `by`, the most important rows; or all."""
+    heads = _heads(estimates)
     for sheet in sheets_of(estimates):
-        for model, rows in sheet.rows.groupby("model", sort=False) if sheet.overall else ():
-            title = f"{model} × {sheet.benchmark}"
-            more = sheet.title.removeprefix(sheet.benchmark) if (model, sheet.benchmark) in begun or not sheet.pivot else ""
-            begun.add((model, sheet.benchmark))
-            shown = f"{title} · {more.removeprefix(' · ')}" if more else title
-            yield _pivot(shown, sheet, rows) if sheet.pivot else long_table(rows, shown)
+        if len(sheet.rows) and (sheet.overall or whole or any(_is_by(sheet, column) for column in by)):
+            shown = sheet.rows if whole or not sheet.overall else _brief(sheet, heads)
+            yield from _pivots(sheet, shown, whole) if sheet.pivot else (_estimate_rows(sheet, shown),)
 
 
-def _pivot(title: str, sheet: Sheet, rows: pd.DataFrame) -> Table:
-    table = _table(title)
-    measures = list(dict.fromkeys(rows["measure"]))
-    table.add_column(sheet.rows_are if sheet.rows_are == "scorer" else sheet.by)
-    for measure in measures:
-        table.add_column(f"{measure}\n{neutral_text(measure)}".rstrip(), justify="right")
-    for name in ("n", "missing", "ties"):
-        table.add_column(name, justify="right")
-    for label, of_label in rows.groupby(sheet.rows_are, sort=False):
-        by_measure = {row["measure"]: row for _, row in of_label.iterrows()}
-        cells = [value_text(by_measure[measure]) if measure in by_measure else "" for measure in measures]
-        counts = of_label.loc[of_label["n"].idxmin()]
-        table.add_row(escape(str(label)), *cells, *(f"{counts[name]:,}" for name in ("n", "n_missing", "n_ties")))
-    return table
+def left_out(estimates: pd.DataFrame) -> int:
+    """How many overall estimates the short tables do not show, at any width."""
+    heads, sheets = _heads(estimates), [sheet for sheet in sheets_of(estimates) if sheet.overall]
+    return sum(len(sheet.rows) - len(_brief(sheet, heads)) for sheet in sheets)
 
 
-def long_table(estimates: pd.DataFrame, title: str) -> Table:
-    """One row per estimate."""
-    table = _table(title)
-    for name in ("model", "benchmark", "scorer", "measure", "group"):
-        table.add_column(name)
-    for name in ("value (interval)", "neutral", "n", "missing", "ties", "p (Holm)"):
-        table.add_column(name, justify="right")
-    for _, row in estimates.iterrows():
-        group = "all" if row["by"] == "all" else f"{row['group']}"
-        neutral = "" if np.isnan(row["neutral"]) else f"{row['neutral']:g}"
-        counts = (f"{row[name]:,}" for name in ("n", "n_missing", "n_ties"))
-        names = (escape(row[name]) for name in ("model", "benchmark", "scorer", "measure"))
-        table.add_row(*names, escape(group), value_text(row), neutral, *counts, _p_cell(row))
-    return table
+def _heads(estimates: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """The scorer of each headline, by model and benchmark."""
+    stories = [story for story in stories_of(estimates) if story.head is not None]
+    return {(story.model, story.benchmark): str(story.head["scorer"]) for story in stories}
 
 
-def comparison(table: pd.DataFrame) -> Table:
-    """One row per difference between two models."""
-    shown = _table("difference to the baseline")
-    for name in ("benchmark", "scorer", "measure", "group", "model", "baseline"):
-        shown.add_column(name)
-    for name in ("value", "baseline value", "difference (interval)", "n", "p (Holm)"):
-        shown.add_column(name, justify="right")
-    for _, row in table.iterrows():
-        names = (escape(row[name]) for name in ("benchmark", "scorer", "measure", "group", "model", "baseline"))
-        places = decimals_of(row["measure"], row["value"], row["baseline_value"])
-        value, baseline = (f"{row[name]:.{places}f}" for name in ("value", "baseline_value"))
-        shown.add_row(*names, value, baseline, _difference_text(row, places), f"{row['n']:,}", _p_cell(row))
-    return shown
+def _is_by(sheet: Sheet, column: str) -> bool:
+    """Whether a table is by a column, alone or crossed with another."""
+    return column in sheet.by.split(" × ")
+
+
+def _brief(sheet: Sheet, heads: Mapping[tuple[str, str], str]) -> pd.DataFrame:
+    """The first rows of every model, the headline's before all; of a list of tests, those with the smallest p."""
+    kept: list[Any] = []
+    for model, rows in sheet.rows.groupby("model", sort=False):
+        if sheet.pivot:
+            head = heads.get((str(model), sheet.benchmark), "")
+            labels = in_order(list(dict.fromkeys(rows[sheet.rows_are])), [head])[:BRIEF]
+            kept += [at for label in labels for at in rows.index[rows[sheet.rows_are] == label]]
+        else:
+            p = rows["p_holm"].where(rows["p_holm"].notna(), rows["p"])
+            first = set(p.sort_values(kind="stable").index[:BRIEF])
+            kept += [at for at in rows.index if at in first]
+    return sheet.rows.loc[kept]
+
+
+def _title(sheet: Sheet) -> str:
+    more = sheet.title.removeprefix(sheet.benchmark).removeprefix(" · ")
+    return f"{sheet.benchmark}: {more}" if more else sheet.benchmark
+
+
+def _pivots(sheet: Sheet, rows: pd.DataFrame, whole: bool) -> Iterator[Grid]:
+    """A row per model and scorer (or group), a column per measure. Measures of different rows have tables of their own."""
+    alike: dict[frozenset[str], list[str]] = {}
+    for measure in sheet.rows["measure"].drop_duplicates():
+        labels = frozenset(sheet.rows[sheet.rows["measure"] == measure][sheet.rows_are])
+        alike.setdefault(labels, []).append(str(measure))
+    for measures in alike.values():
+        part = rows[rows["measure"].isin(measures)]
+        if len(part):
+            yield _pivot(sheet, part, measures, whole)
+
+
+def _pivot(sheet: Sheet, rows: pd.DataFrame, measures: Sequence[str], whole: bool) -> Grid:
+    order = {name: n for n, name in enumerate(dict.fromkeys(rows["model"]))}
+    parts = sorted(rows.groupby(["model", sheet.rows_are], sort=False), key=lambda one: order[one[0][0]])
+    names = [Column("model", [str(key[0]) for key, _ in parts])] if len(order) > 1 else []
+    names.append(Column(sheet.rows_are if sheet.rows_are == "scorer" else sheet.by, [str(key[1]) for key, _ in parts]))
+    values = []
+    for number, measure in enumerate(measures):
+        of = [part[part["measure"] == measure] for _, part in parts]
+        cells = [value_text(one.iloc[0]) if len(one) else "" for one in of]
+        values.append(Column(f"{measure}\n{neutral_text(measure)}".rstrip(), cells, "number", spare=float(number)))
+    fewest = [part.loc[part["n"].idxmin()] for _, part in parts]
+    title = _title(sheet) if whole or not sheet.overall or sheet.rows_are != "scorer" else sheet.benchmark
+    title = title if len(order) > 1 else f"{next(iter(order))} on {title}"
+    return Grid(title, names, [*values, *_counts(fewest)], all_values=whole)
+
+
+def _counts(rows: Sequence[Any]) -> list[Column]:
+    """n, and how many are missing or tied, where any are."""
+    columns = []
+    for spare, (head, name) in zip((0.0, 0.5, 20.0), COUNTS.items(), strict=True):
+        zeros = head != "n" and not any(row[name] for row in rows)
+        if zeros and head == "ties":
+            continue
+        columns.append(Column(head, [f"{row[name]:,}" for row in rows], "number", NO_NEED if zeros else spare))
+    return columns
+
+
+def _estimate_rows(sheet: Sheet, rows: pd.DataFrame) -> Grid:
+    """A row per estimate of one measure."""
+    listed = [row for _, row in rows.iterrows()]
+    names = [Column("model", [str(row["model"]) for row in listed])] if rows["model"].nunique() > 1 else []
+    names.append(Column(sheet.by or "group", [str(row["group"]) for row in listed]))
+    title = _title(sheet) if names[0].head == "model" else f"{rows['model'].iloc[0]} on {_title(sheet)}"
+    return Grid(title, names, [*_numbers(listed), _p_column(listed)])
+
+
+def long_tables(estimates: pd.DataFrame) -> Iterator[Grid]:
+    """Every estimate in a row of its own, in a table per model and benchmark."""
+    for (model, benchmark), part in estimates.groupby(["model", "benchmark"], sort=False):
+        rows = [row for _, row in part.iterrows()]
+        names = [Column(name, [str(row[name]) for row in rows]) for name in ("scorer", "measure")]
+        groups = Column("group", ["all" if row["by"] == "all" else str(row["group"]) for row in rows])
+        yield Grid(f"{model} on {benchmark}", [*names, groups], [*_numbers(rows), _p_column(rows)])
+
+
+def _numbers(rows: Sequence[Any]) -> list[Column]:
+    neutral = ["" if np.isnan(row["neutral"]) else f"{row['neutral']:g}" for row in rows]
+    return [
+        Column("value (interval)", [value_text(row) for row in rows], "number"),
+        Column("neutral", neutral, "number", spare=10.0),
+        *_counts(rows),
+    ]
+
+
+def comparisons(table: pd.DataFrame) -> Iterator[Grid]:
+    """Differences between two models, in a table per model and benchmark."""
+    for (model, baseline, benchmark), part in table.groupby(["model", "baseline", "benchmark"], sort=False):
+        rows = [row for _, row in part.iterrows()]
+        names = [Column(name, [str(row[name]) for row in rows]) for name in ("scorer", "measure", "group")]
+        names = [column for column in names if column.head != "group" or set(column.cells) != {"all"}]
+        yield Grid(f"{model} against {baseline} on {benchmark}", names, list(_differences(rows)))
+
+
+def _differences(rows: Sequence[Any]) -> Iterator[Column]:
+    places = [decimals_of(row["measure"], row["value"], row["baseline_value"]) for row in rows]
+    numbered = list(zip(rows, places, strict=True))
+    yield Column("difference (interval)", [_difference_text(row, n) for row, n in numbered], "number")
+    yield Column("value", [fixed(row["value"], n) for row, n in numbered], "number", spare=2.0)
+    yield Column("baseline", [fixed(row["baseline_value"], n) for row, n in numbered], "number", spare=3.0)
+    yield Column("n", [f"{row['n']:,}" for row in rows], "number")
+    yield _p_column(rows)
 
 
 def _difference_text(row: Any, places: int) -> str:
     if np.isnan(row["difference"]):
         return "missing"
-    if np.isnan(row["low"]):
-        return f"{row['difference']:+.{places}f}"
-    return f"{row['difference']:+.{places}f} [{row['low']:+.{places}f}, {row['high']:+.{places}f}]"
+    value, low, high = (fixed(row[name], places, "+") for name in ("difference", "low", "high"))
+    return value if np.isnan(row["low"]) else f"{value} [{low}, {high}]"
 
 
 def missing_text(estimates: pd.DataFrame) -> str:
@@ -98,11 +174,17 @@ def missing_text(estimates: pd.DataFrame) -> str:
     return "Missing pairs are excluded from n. " + "; ".join(parts) + "." if parts else ""
 
 
+def _p_column(rows: Sequence[Any]) -> Column:
+    return Column("p (Holm)", [_p_cell(row) for row in rows], "number")
+
+
 def _p_cell(row: Any) -> str:
-    p = row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]
-    if np.isnan(p):
-        return ""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return p_text(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])
+
+
+def p_text(p: float) -> str:
+    """A p-value in a table; empty where nothing was tested."""
+    return "" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def neutral_text(measure: str) -> str:
@@ -116,22 +198,53 @@ def neutral_text(measure: str) -> str:
     return "" if ideal is None else f"ideal {ideal:g}"
 
 
-def _table(title: str) -> Table:
-    from rich import box
-    from rich.table import Table
+def plain_table(frame: pd.DataFrame, title: str, most: int | None = 40) -> Grid:
+    """The first rows of any tidy table, or all; what is the same in all rows is in the heading, an interval in its value."""
+    shown = frame if most is None else frame.head(most)
+    more = f" (first {most} of {len(frame):,} rows)" if len(shown) < len(frame) else ""
+    heads = [f"{name} {shown[name].iloc[0]}" for name in shown if _is_name(shown, name) and _is_constant(shown, name)]
+    rest = shown.drop(columns=[name for name in shown if _is_name(shown, name) and _is_constant(shown, name)])
+    names = [Column(str(name), [cell_text(value) for value in rest[name]]) for name in rest if _is_name(rest, name)]
+    return Grid(f"{', '.join([title, *heads])}{more}", names, list(_values(rest)), all_values=True)
 
-    return Table(title=escape(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+
+def as_grids(table: pd.DataFrame, title: str) -> Iterator[Grid]:
+    """A table of estimates, of differences, or of a study."""
+    if set(ESTIMATE_COLUMNS) <= set(table.columns):
+        yield from long_tables(table)
+    elif {"baseline_value", "difference"} <= set(table.columns):
+        yield from comparisons(table)
+    else:
+        yield plain_table(table, title, None)
 
 
-def plain_table(frame: pd.DataFrame, title: str, most: int = 40) -> Table:
-    """The first rows of any tidy table; the files have the rest."""
-    more = f" (first {most} of {len(frame):,} rows)" if len(frame) > most else ""
-    table = _table(title + more)
-    for name in frame:
-        table.add_column(escape(str(name)), justify="left" if frame[name].dtype.kind in "OUT" else "right")
-    for row in frame.head(most).itertuples(index=False):
-        table.add_row(*(escape(cell_text(value)) for value in row))
-    return table
+def listed(rows: Sequence[Mapping[str, str]]) -> Grid:
+    """What there is, with a line about each."""
+    first, *others, last = (Column(name, [row[name] for row in rows]) for name in rows[0])
+    return Grid("", [first], [*(replace(column, spare=1.0) for column in others), replace(last, kind="text")])
+
+
+def _is_name(frame: pd.DataFrame, name: Any) -> bool:
+    return bool(frame[name].dtype.kind in "OUTb")
+
+
+def _is_constant(frame: pd.DataFrame, name: Any) -> bool:
+    return len(frame) > 1 and frame[name].nunique(dropna=False) == 1
+
+
+def _values(frame: pd.DataFrame) -> Iterator[Column]:
+    """The columns of numbers; low and high are written into the column before them."""
+    names = [str(name) for name in frame]
+    holder = names[names.index("low") - 1] if {"low", "high"} <= set(names) and names.index("low") else ""
+    for name in names:
+        if _is_name(frame, name) or (holder and name in ("low", "high")):
+            continue
+        said = p_text if name in ("p", "p_holm") else cell_text
+        cells = [said(value) for value in frame[name].tolist()]
+        if name == holder:
+            edges = zip(frame["low"].tolist(), frame["high"].tolist(), strict=True)
+            cells = [f"{cell} [{cell_text(low)}, {cell_text(high)}]" for cell, (low, high) in zip(cells, edges, strict=True)]
+        yield Column(f"{name} (interval)" if name == holder else name, cells, "number")
 
 
 def cell_text(value: Any) -> str:
@@ -139,5 +252,5 @@ def cell_text(value: Any) -> str:
     if isinstance(value, float) and np.isnan(value):
         return "missing"
     if isinstance(value, float):
-        return f"{value:.3f}" if abs(value) < 10 else f"{value:.2f}"
+        return fixed(value, 3 if abs(value) < 10 else 2)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.story import decimals_of
+from tiltmeter.families.kit.story import decimals_of, fixed
 from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
 from tiltmeter.stats.significance import p_text
 
@@ -24,6 +24,7 @@ TO_LATEX = {
     "Δ": r"$\Delta$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "…": r"\ldots{}", "|": r"\textbar{}",
 }  # fmt: skip
 PLACE = ("benchmark", "model", "scorer", "by", "group")
+COMPARED = ("model", "baseline", "benchmark", "scorer", "measure", "group")
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ class Page:
     numbers: Sequence[bool]
 
 
-def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits: int | None = None) -> str:
+def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits: int | None = None, label: str = "") -> str:
     """A table as LaTeX or Markdown. Estimates: a row per model, scorer and group, a column per measure with its interval.
 
-    Other tables (comparisons, studies) keep their columns; an interval is written into the cell of its value.
+    Comparisons: a row per difference. Other tables (of studies) keep their columns; an interval is written into the cell of
+    its value. What is the same in all rows is said in the caption. `label` is for references in LaTeX.
     """
     if form not in FORMATS:
         raise TiltmeterError(f"The format of a table must be {' or '.join(FORMATS)}, not '{form}'.")
@@ -47,9 +49,14 @@ def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits:
         raise TiltmeterError("The table is empty, so there is nothing to write.")
     if set(ESTIMATE_COLUMNS) <= set(table.columns):
         sheets = [_estimates_page(part, caption, digits) for part in _alike(table)]
+    elif {"difference", "baseline_value", "measure"} <= set(table.columns):
+        sheets = [_differences_page(table, caption, digits)]
     else:
         sheets = [_plain_sheet(table, caption, digits)]
-    return "\n".join(map(_latex if form == "latex" else _markdown, sheets))
+    labels = [label and (f"tab:{label}" if number == 1 else f"tab:{label}-{number}") for number in range(1, len(sheets) + 1)]
+    return "\n".join(
+        _latex(sheet, name) if form == "latex" else _markdown(sheet) for sheet, name in zip(sheets, labels, strict=True)
+    )
 
 
 def _alike(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -70,7 +77,7 @@ def _alike(table: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _estimates_page(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
     """A table with measures as columns. Names that are the same in every row go into the caption."""
-    measures = list(dict.fromkeys(table["measure"]))
+    measures, places = list(dict.fromkeys(table["measure"])), _places(table, digits, "value")
     order = {name: n for n, name in enumerate(dict.fromkeys(table["benchmark"]))}
     table = table.sort_values("benchmark", key=lambda names: names.map(order), kind="stable")
     keys = [name for name in PLACE if table[name].nunique() > 1]
@@ -81,7 +88,7 @@ def _estimates_page(table: pd.DataFrame, caption: str, digits: int | None) -> Pa
     rows = []
     for key, part in table.groupby(keys, sort=False):
         of = {row["measure"]: row for _, row in part.iterrows()}
-        cells = [_value(of[measure], digits) if measure in of else "" for measure in measures]
+        cells = [_value(of[measure], places[measure]) if measure in of else "" for measure in measures]
         rows.append([*map(str, key), *cells, _span(part["n"]), _span(part["n_missing"])])
     heads = [*keys, *(_head(measure, table) for measure in measures), "n", "missing"]
     title = ". ".join(filter(None, [caption, ", ".join(fixed)]))
@@ -90,11 +97,55 @@ def _estimates_page(table: pd.DataFrame, caption: str, digits: int | None) -> Pa
     return Page(f"{title}. {note}" if title else note, heads, rows, [False] * len(keys) + [True] * (len(measures) + 2))
 
 
+def _differences_page(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
+    """A row per difference between two models."""
+    names = [name for name in COMPARED if table[name].nunique() > 1]
+    names = names or ["measure"]
+    fixed_names = [str(table[name].iloc[0]) for name in COMPARED[2:5] if name not in names]
+    who = " minus ".join(table[name].iloc[0] if name not in names else f"the {name}" for name in COMPARED[:2])
+    places = _places(table, digits, "value", "baseline_value")
+    rows = []
+    for _, row in table.iterrows():
+        n = places[row["measure"]]
+        values = [fixed(row[name], n) if np.isfinite(row[name]) else "missing" for name in ("value", "baseline_value")]
+        gap = "missing" if np.isnan(row["difference"]) else fixed(row["difference"], n, "+")
+        if np.isfinite(row["low"]):
+            gap = f"{gap} [{fixed(row['low'], n, '+')}, {fixed(row['high'], n, '+')}]"
+        p = row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]
+        rows.append([*(str(row[name]) for name in names), *values, gap, f"{row['n']:,}", _cell("p", p, digits)])
+    heads, numbers = [*names, "value", "baseline", "difference (interval)", "n", "p"], [False] * len(names) + [True] * 5
+    where = ", ".join(filter(None, [f"Differences: {who}", *fixed_names]))
+    same = table["n"].nunique() == 1
+    title = ". ".join(filter(None, [caption, f"{where}, n = {table['n'].iloc[0]:,}" if same else where]))
+    page = Page(f"{title}. Intervals are in brackets.", heads, rows, numbers)
+    return _without(page, "n") if same else page
+
+
+def _places(table: pd.DataFrame, digits: int | None, *columns: str) -> dict[str, int]:
+    """One number of decimals for each measure, whatever its rows."""
+    if digits is not None:
+        return dict.fromkeys(map(str, table["measure"]), digits)
+    return {
+        str(measure): decimals_of(str(measure), *rows[list(columns)].to_numpy(dtype=float).ravel())
+        for measure, rows in table.groupby("measure", sort=False)
+    }
+
+
+def _without(page: Page, head: str) -> Page:
+    at = [n for n, name in enumerate(page.heads) if name != head]
+    rows = [[row[n] for n in at] for row in page.rows]
+    return replace(page, heads=[page.heads[n] for n in at], rows=rows, numbers=[page.numbers[n] for n in at])
+
+
 def _plain_sheet(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
     """Any tidy table; `low` and `high` are written in brackets after the column before them."""
     columns = [str(name) for name in table]
     holder = columns[columns.index("low") - 1] if {"low", "high"} <= set(columns) and columns.index("low") else ""
-    shown = [name for name in columns if not holder or name not in ("low", "high")]
+    same = [
+        name for name in columns if len(table) > 1 and name not in (holder, "low", "high") and table[name].nunique() == 1
+    ]
+    same = same if len(same) < len(columns) - 2 * bool(holder) else []
+    shown = [name for name in columns if name not in same and not (holder and name in ("low", "high"))]
     rows = []
     for _, row in table.iterrows():
         cells = [_cell(name, row[name], digits) for name in shown]
@@ -103,7 +154,10 @@ def _plain_sheet(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
             cells[at] = _bracketed(cells[at], *(_cell(holder, row[edge], digits) for edge in ("low", "high")))
         rows.append(cells)
     numbers = [table[name].dtype.kind in "iuf" for name in shown]
-    return Page(caption, [f"{name} (interval)" if name == holder else name for name in shown], rows, numbers)
+    said = ", ".join(f"{name} {_cell(name, table[name].iloc[0], digits)}" for name in same)
+    title = ". ".join(filter(None, [caption, f"In all rows: {said}" if said else ""]))
+    title = title and f"{title.rstrip('.')}."
+    return Page(title, [f"{name} (interval)" if name == holder else name for name in shown], rows, numbers)
 
 
 def _head(measure: str, table: pd.DataFrame) -> str:
@@ -111,11 +165,10 @@ def _head(measure: str, table: pd.DataFrame) -> str:
     return measure if np.isnan(neutral) else f"{measure} ({neutral:g})"
 
 
-def _value(row: Any, digits: int | None) -> str:
+def _value(row: Any, places: int) -> str:
     if np.isnan(row["value"]):
         return "missing"
-    places = digits if digits is not None else decimals_of(row["measure"], row["value"])
-    value, low, high = (f"{row[name]:.{places}f}" for name in ("value", "low", "high"))
+    value, low, high = (fixed(row[name], places) for name in ("value", "low", "high"))
     return value if np.isnan(row["low"]) else _bracketed(value, low, high)
 
 
@@ -130,7 +183,7 @@ def _cell(name: str, value: Any, digits: int | None) -> str:
         return p_text(value).removeprefix("= ")
     if isinstance(value, float | np.floating):
         places = digits if digits is not None else 3 if abs(float(value)) < 10 else 2
-        return f"{value:.{places}f}"
+        return fixed(float(value), places)
     return f"{value:,}" if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_) else str(value)
 
 
@@ -139,12 +192,13 @@ def _span(counts: Any) -> str:
     return f"{counts.min():,}" if counts.nunique() == 1 else f"{counts.min():,}–{counts.max():,}"
 
 
-def _latex(sheet: Page) -> str:
+def _latex(sheet: Page, label: str = "") -> str:
     columns = "".join("r" if number else "l" for number in sheet.numbers)
     # LaTeX would read a bracket at the start of a row as an argument of the line break before it.
     cells = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (sheet.heads, *sheet.rows)]
     lines = ["{}" * row.startswith("[") + row for row in cells]
     caption = [rf"\caption{{{_escape_latex(sheet.caption)}}}"] if sheet.caption else []
+    caption += [rf"\label{{{label}}}"] if label and caption else []
     whole = [
         r"% \usepackage{booktabs}", r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule",
         lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}", *caption, r"\end{table}",

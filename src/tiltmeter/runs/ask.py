@@ -12,7 +12,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, How, family_of
 from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.families.kit.seam import Watch
-from tiltmeter.models import AnyModel, load_any
+from tiltmeter.models import AnyModel, usable
 from tiltmeter.runs.options import FamilyOptions
 
 
@@ -33,7 +33,7 @@ def ask(
     so that a second call or one after an interruption computes only what is missing.
     """
     told = FamilyOptions.read(options)
-    model = load_any(model) if isinstance(model, str | Path) else model
+    model = usable(model)
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=told.given)
     if benchmark.family not in told.of:
         family_of(benchmark)  # says what is wrong with it

@@ -48,6 +48,7 @@ def run(
     the options of families, such as `top_k` or `corpus` (`tiltmeter run --help` lists them). Interrupted or killed, the
     same call goes on where it stopped: finished cells and batches are in the cache.
     """
+    _refuse_objects(models)
     with recording() as timings:
         if not timings.seconds:
             timings.add("import", since_import() if options and options.command else 0.0)
@@ -73,7 +74,7 @@ def _run(
     meant_only = by_default and not measures and not any(_files(told, name) for name in told.of)
     with timed("load"):
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)
-        _check(loaded, measures, options, told, by_default)
+        _check(loaded, measures, options, told)
     check_all(names, loaded, options, told)
     manifest = _manifest(names, loaded, measures, options, told)
 
@@ -123,6 +124,16 @@ def _listed(given: Any) -> list[str]:
     return list(dict.fromkeys(map(str, [given] if isinstance(given, str | Path) else given)))
 
 
+def _refuse_objects(models: Any) -> None:
+    """Says what to do with a model that is in memory already."""
+    for model in models if isinstance(models, list | tuple) else [models]:
+        if not isinstance(model, str | Path):
+            raise TiltmeterError(
+                f"run loads models by name or folder, and this {type(model).__name__} is in memory already. Ask it with "
+                'tiltmeter.score or tiltmeter.ask; first tiltmeter.wrap_model(model, tokenizer, name="my-model").'
+            )
+
+
 def _defaults(measures: Sequence[str], options: Options, told: FamilyOptions) -> list[str]:
     """The embedded benchmarks, less those that nothing would be read from."""
     loaded = {name: load_benchmark(name) for name in DEFAULT_BENCHMARKS}
@@ -157,7 +168,7 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
             encoding=None if built_in else options.encoding,
             limit=options.limit,
             groups=options.groups,
-            offered=told.given,
+            offered={**told.given, "encoding": options.encoding},
         )
         if any(benchmark.name == other.name for other in loaded):
             benchmark = replace(benchmark, name=f"{benchmark.name}-{benchmark.data_hash[:8]}")
@@ -165,19 +176,13 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
     return loaded
 
 
-def _check(
-    loaded: Sequence[Benchmark],
-    measures: Sequence[str],
-    options: Options,
-    told: FamilyOptions,
-    by_default: bool,
-) -> None:
+def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Options, told: FamilyOptions) -> None:
     """Refuses names that are not there, options that nothing here takes, and columns that no item has."""
     for benchmark in loaded:
         family_of(benchmark)
     families = {benchmark.family for benchmark in loaded}
     for name, of_family in told.of.items():
-        unused = [] if name in families or by_default else changed(of_family)
+        unused = [] if name in families else changed(of_family)
         if unused:
             raise TiltmeterError(
                 f"{flag_of(type(of_family), unused[0])} is an option of {name}, and no benchmark here is one of {name}."

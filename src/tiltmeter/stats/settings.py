@@ -21,7 +21,9 @@ class Settings:
     def check(self) -> None:
         """Raises an error if these settings cannot give a meaningful interval."""
         if self.resamples < MINIMUM_RESAMPLES:
-            raise TiltmeterError(f"{self.resamples} resamples are too few for an interval; use 1,000 or more.")
+            raise TiltmeterError(
+                f"{self.resamples} resamples are too few for an interval; {MINIMUM_RESAMPLES} the fewest, 1,000 usual."
+            )
         if self.resamples > MOST_RESAMPLES:
             raise TiltmeterError(f"{self.resamples:,} resamples would take days; {MOST_RESAMPLES:,} are the most.")
         if self.seed < 0:

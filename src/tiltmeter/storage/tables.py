@@ -22,7 +22,9 @@ __all__ = [
 ]  # fmt: skip
 
 SEPARATORS = ",\t;|"
-SEPARATOR_LINE = re.compile(r'\A[\r\n]*"?sep=(?P<separator>[^\r\n"])"?[^\S\r\n\t]*(?:\r\n|\r|\n)', re.IGNORECASE)
+SEPARATOR_LINE = re.compile(
+    r'\A[\r\n]*"?sep=(?P<separator>[^\r\n"])"?(?P=separator)*[^\S\r\n\t]*(?:\r\n|\r|\n)', re.IGNORECASE
+)
 """The first line with which Excel tells the separator."""
 TOO_MANY = "\0cells beyond the header"
 """The key of a row's cells that have no column. No column can be called so."""

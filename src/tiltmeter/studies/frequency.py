@@ -5,6 +5,7 @@ Tables 2 and 3 of Kaneko and Bollegala (2022).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
@@ -98,15 +99,20 @@ def _known(grouped: GroupWords, listed: str | None, corpus: str | None, language
 
 
 def _ranks(grouped: GroupWords, known: dict[str, float], top: int, least: int) -> Iterator[dict[str, Any]]:
-    for name, of_type in grouped.kept.items():
-        sides = {side: sorted((w for w in of_type[side] if w in known), key=lambda w: (-known[w], w)) for side in SHORT}
-        for side, words in sides.items():
-            if not words:
-                raise TiltmeterError(
-                    f"frequency: no word for the {side} groups of '{name}' is in at least {least} pairs and has a "
-                    f"frequency. Lower --least, or leave the type out with --without {name}."
-                )
-        yield {"bias_type": name} | mean_ranks(sides, known, top) | _test(sides, known)
+    sides = {
+        name: {side: sorted((w for w in of_type[side] if w in known), key=lambda w: (-known[w], w)) for side in SHORT}
+        for name, of_type in grouped.kept.items()
+    }
+    lacking = {name: side for name, of_type in sides.items() for side, words in of_type.items() if not words}
+    if lacking:
+        named = ", ".join(f"the {side} groups of '{name}'" for name, side in lacking.items())
+        leave = " ".join(f"--without {shlex.quote(name)}" for name in lacking)
+        raise TiltmeterError(
+            f"frequency: no word for {named} is in at least {least} pairs and has a frequency. Lower --least, or leave "
+            f"{'this type' if len(lacking) == 1 else 'these types'} out: {leave}"
+        )
+    for name, of_type in sides.items():
+        yield {"bias_type": name} | mean_ranks(of_type, known, top) | _test(of_type, known)
 
 
 def mean_ranks(sides: dict[str, list[str]], known: dict[str, float], top: int) -> dict[str, Any]:

@@ -105,12 +105,22 @@ def decimals_of(measure: str, *values: float) -> int:
     return 2 if is_percentage(measure) or any(abs(value) >= 10 for value in values) else 3
 
 
+def fixed(value: float, places: int, sign: str = "") -> str:
+    """A number with so many decimals; nothing is "-0.00".
+
+    >>> fixed(-0.001, 2), fixed(-0.001, 2, "+"), fixed(1.005, 1, "+")
+    ('0.00', '+0.00', '+1.0')
+    """
+    text = f"{value:{sign}.{places}f}"
+    return text if text.strip("-0.") else text.replace("-", sign)
+
+
 def value_text(row: Any) -> str:
     """A value with its interval, or "missing"."""
     if np.isnan(row["value"]):
         return "missing"
     places = decimals_of(row["measure"], row["value"])
-    value, edge = f".{places}f", ".3f" if places == 3 else ".1f"
+    value, edge = fixed(row["value"], places), 3 if places == 3 else 1
     if np.isnan(row["low"]):
-        return f"{row['value']:{value}}"
-    return f"{row['value']:{value}} [{row['low']:{edge}}, {row['high']:{edge}}]"
+        return value
+    return f"{value} [{fixed(row['low'], edge)}, {fixed(row['high'], edge)}]"

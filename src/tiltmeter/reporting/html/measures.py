@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,9 +114,21 @@ class Section:
     places: tuple[Place, ...]
 
     @property
+    def id(self) -> str:
+        """The section's id: a family of another package may be called as a section of the page is."""
+        return f"family-{self.name}" if self.name in taken_ids() else self.name
+
+    @property
     def short(self) -> str:
         """A short name for the list of sections."""
         return self.name.replace("_", " ").capitalize()
+
+
+@cache
+def taken_ids() -> frozenset[str]:
+    """The ids that the templates of the page give themselves."""
+    templates = [path for path in (resources("tiltmeter.reporting.html") / "templates").iterdir() if path.is_file()]
+    return frozenset(found for path in templates for found in re.findall(r'\bid="([\w-]+)"', path.read_text("utf-8")))
 
 
 def sections(material: Material) -> list[Section]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from tiltmeter import catalog
 from tiltmeter.families import find_family
 from tiltmeter.probes import VIEWS
@@ -48,8 +50,8 @@ def _note(kind: str, name: str) -> Note:
     view = VIEWS.get(entry.constant("VIEW", ""))
     return Note(
         name=name,
-        summary=_plain(without_name(entry.summary, name)),
-        formula=_plain(_before_examples(inspect.getdoc(entry.function) or "")) + weighted,
+        summary=_marked(without_name(entry.summary, name)),
+        formula=_marked(_before_examples(inspect.getdoc(entry.function) or "")) + weighted,
         neutral="" if neutral is None else f"{neutral:g}",
         asked=(inspect.getdoc(view.ask) or "").split("\n", 1)[0] if view else "",
         citation=str(entry.constant("CITATION", "")),
@@ -65,9 +67,14 @@ def _before_examples(text: str) -> str:
     return " ".join(text.split(">>>", 1)[0].split())
 
 
-def _plain(text: str) -> str:
-    """The text without Markdown marks, which the page would show as they are."""
-    return re.sub(r"[`*](\S(?:.*?\S)?)[`*]", r"\1", text)
+def _marked(text: str) -> Markup:
+    """The text with its Markdown marks as the page shows them: `code` and *stress*.
+
+    >>> _marked("Columns in `by` are taken *apart* (a < b).")
+    Markup('Columns in <code>by</code> are taken <em>apart</em> (a &lt; b).')
+    """
+    shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"(?<!\w)\*(\S(?:[^*]*\S)?)\*(?!\w)", r"<em>\1</em>", shown))
 
 
 def resampling_notes(material: Material) -> list[tuple[str, str]]:
@@ -83,7 +90,7 @@ def resampling_notes(material: Material) -> list[tuple[str, str]]:
 
 def _paragraph(function: Callable[..., Any], number: int) -> str:
     parts = (inspect.getdoc(function) or "").split("\n\n")
-    return _plain(" ".join(parts[number].split())) if len(parts) > number else ""
+    return _marked(" ".join(parts[number].split())) if len(parts) > number else ""
 
 
 def benchmark_notes(material: Material) -> Iterable[tuple[str, str]]:

@@ -1,0 +1,139 @@
+"""Help that fits any terminal: commands in their order of use, options in panels, no line and no word cut."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from tiltmeter.cli.console import hush
+from tiltmeter.cli.signature import parameter, with_signature
+
+PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Measure", ("run", "open", "list")),
+    ("Look again, without a model", ("estimate", "compare", "report", "study", "leaderboard")),
+    ("For a paper", ("figure", "table", "cite")),
+    ("Change a model", ("debias", "train")),
+    ("Check and hand on", ("check", "bundle", "verify")),
+    ("Data of yours and of others", ("build", "import")),
+)
+"""The commands in their order of use. One that is not listed comes last, under MORE."""
+MORE = "More"
+TYPES = {"str": "NAME", "int": "N", "float": "X", "path": "PATH", "Path": "PATH"}
+Function = TypeVar("Function", bound=Callable[..., Any])
+UNCUT = 10_000
+WIDEST = 24
+"""A name that is longer has a line of its own."""
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, notes or hints; only results and errors.")]
+
+
+class Command(TyperCommand):
+    """A command whose options are listed in panels: its own first, then those that an option names."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then a list of options per panel."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                default = "Arguments" if param.param_type_name == "argument" else "Options"
+                panel = getattr(param, "rich_help_panel", None) or default
+                panels.setdefault(panel, []).append((_plain_types(record[0]), record[1]))
+        _write(formatter, panels)
+
+
+class Group(TyperGroup):
+    """Commands with the whole first sentence of each."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """One list; a sentence too long for a line goes on in the next."""
+        _write(formatter, {"Commands": list(self._lines(ctx).items())})
+
+    def _lines(self, ctx: Any) -> dict[str, str]:
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        return {name: one.get_short_help_str(UNCUT) for name, one in commands.items() if one and not one.hidden}
+
+
+class OrderedGroup(Group):
+    """The commands of the program, in panels by what they are for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of use."""
+        return in_order_of_use(super().list_commands(ctx))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """A panel per purpose."""
+        lines = self._lines(ctx)
+        panels = {title: [(name, lines.pop(name)) for name in names if name in lines] for title, names in PANELS}
+        _write(formatter, panels | {MORE: list(lines.items())})
+
+
+class App(typer.Typer):
+    """A program whose commands all have this help and take --quiet."""
+
+    def __init__(self, **settings: Any) -> None:
+        plain = {"rich_markup_mode": None, "add_completion": False, "pretty_exceptions_enable": False, "cls": Group}
+        super().__init__(**(plain | settings))
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Function], Function]:
+        """Registers a command."""
+        register = super().command(name, **({"cls": Command} | settings))
+
+        def registered(function: Function) -> Function:
+            register(_with_quiet(function))
+            return function
+
+        return registered
+
+
+def in_order_of_use(names: Iterable[str]) -> list[str]:
+    """Names of commands as PANELS has them; then the others.
+
+    >>> in_order_of_use(["table", "mine", "run"])
+    ['run', 'table', 'mine']
+    """
+    known = [name for _, listed in PANELS for name in listed]
+    return sorted(names, key=lambda name: known.index(name) if name in known else len(known))
+
+
+def _with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with --quiet, which is the same for all."""
+    own = list(inspect.signature(function, eval_str=True).parameters.values())
+    if any(one.name == "quiet" for one in own):
+        return function
+
+    @wraps(function)
+    def command(**words: Any) -> Any:
+        if words.pop("quiet", False):
+            hush()
+        return function(**words)
+
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+    return with_signature(command, [*named, parameter("quiet", Quiet, False)])  # type: ignore[no-any-return]
+
+
+def _write(formatter: Any, panels: Mapping[str, Iterable[tuple[str, str]]]) -> None:
+    """Lists with one column of names for all panels, so that they read as one table."""
+    lists = {title: list(rows) for title, rows in panels.items()}
+    lengths = [len(name) for rows in lists.values() for name, _ in rows]
+    widest = max((length for length in lengths if length <= WIDEST), default=0)
+    for title, rows in lists.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), about) for name, about in rows], col_max=widest)
+
+
+def _plain_types(flags: str) -> str:
+    """Types as people write them.
+
+    >>> _plain_types("-m, --model <list[str]>"), _plain_types("--kind <masked|causal>"), _plain_types("runs... <list[Path]>")
+    ('-m, --model NAME', '--kind masked|causal', 'runs...')
+    """
+    if flags.startswith("runs"):
+        return flags.partition(" <")[0]
+    return re.sub(r"<(?:list\[)?([^\]>]+)\]?>", lambda found: TYPES.get(found[1], found[1]), flags)

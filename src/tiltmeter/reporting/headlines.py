@@ -1,0 +1,71 @@
+"""Stories for the terminal: a headline per model and benchmark, its interval drawn, and what is behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tiltmeter.families.kit.story import Gauge, Story
+from tiltmeter.reporting.filling import filled
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+INDENT = "  "
+DRAWN = 50
+"""Columns of a drawn interval, where there is room."""
+LEAST_REACH = 10.0
+CERTAIN = ("towards", "away", "sure")
+
+
+def told(stories: Sequence[Story], width: int | None, *, whole: bool = False) -> Iterator[Text]:
+    """Headlines, each with its first sentence, or with all of them. Without a width (a pipe) nothing is drawn or broken."""
+    from rich.text import Text
+
+    for story in stories:
+        style = "bold magenta" if story.tone in CERTAIN else "bold"
+        yield Text(filled(headline(story), width, then=INDENT), style=style)
+        if story.gauge is not None and width:
+            alike = [other for other in stories if other.benchmark == story.benchmark]
+            yield Text(INDENT + drawn(story.gauge, reach_of(alike), min(DRAWN, width - 16)))
+        for sentence in story.sentences if whole else story.sentences[:1]:
+            yield Text(filled(sentence, width, INDENT, INDENT))
+        yield Text()
+
+
+def headline(story: Story) -> str:
+    """One line: who, on what, the verdict and its number."""
+    number = f" ({' '.join(filter(None, [story.number, story.unit]))})" if story.number else ""
+    return f"{story.model} on {story.benchmark}: {story.verdict}{number}"
+
+
+def reach_of(stories: Sequence[Story]) -> float:
+    """How far a drawing reaches to either side of neutral: as little as shows every interval."""
+    gauges = [story.gauge for story in stories if story.gauge is not None]
+    far = [abs(edge - gauge.neutral) for gauge in gauges for edge in (gauge.value, gauge.low, gauge.high)]
+    return min(50.0, 10.0 * math.ceil(max([LEAST_REACH, *filter(math.isfinite, far)]) / 10))
+
+
+def drawn(gauge: Gauge, reach: float, width: int) -> str:
+    """A percentage and its interval around neutral, which is a bar in the middle.
+
+    >>> drawn(Gauge(58.0, 55.0, 61.0, 50.0, ""), 20.0, 21)
+    '30 % ··········│··├─●──┤····· 70 %'
+    """
+    cells = ["·"] * width
+    at = {name: _place(getattr(gauge, name), gauge.neutral, reach, width) for name in ("value", "low", "high")}
+    cells[width // 2] = "│"
+    if math.isfinite(gauge.low) and math.isfinite(gauge.high):
+        for place in range(at["low"], at["high"] + 1):
+            cells[place] = "─" if cells[place] == "·" else "┼"
+        cells[at["low"]], cells[at["high"]] = "├", "┤"
+    cells[at["value"]] = "●"
+    return f"{gauge.neutral - reach:g} % {''.join(cells)} {gauge.neutral + reach:g} %"
+
+
+def _place(value: float, neutral: float, reach: float, width: int) -> int:
+    """The column of a value; what lies outside is drawn at the edge."""
+    if not math.isfinite(value):
+        return width // 2
+    return max(0, min(width - 1, round((value - neutral + reach) / (2 * reach) * (width - 1))))
