@@ -32,6 +32,7 @@ types: $(VENV)/.installed-dev
 # The site, in site/: no fonts, scripts or pictures from elsewhere. A broken link fails it.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python scripts/api_reference.py
+	$(BIN)/python scripts/faithful_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
 
