@@ -35,6 +35,9 @@ from tiltmeter.families import all_families
 from tiltmeter.families.associations.facts import COLUMNS, DRAW_COLUMNS
 from tiltmeter.families.kit.options import flag_of
 from tiltmeter.families.kit.seam import CONSTANTS, FUNCTIONS, find_family, measures_of
+from tiltmeter.families.labels.ask import COLUMNS as LABEL_COLUMNS
+from tiltmeter.families.labels.ask import SWAP_COLUMNS
+from tiltmeter.families.labels.drivers import COLUMNS as DRIVER_COLUMNS
 from tiltmeter.families.pairs.ask import SCORE_COLUMNS
 from tiltmeter.families.slots.ask import PREDICTION_COLUMNS, SLOT_COLUMNS
 from tiltmeter.models import EMBEDDED
@@ -59,7 +62,7 @@ FASTER = {
 }  # fmt: skip
 TABLES = {
     "scores": SCORE_COLUMNS, "slots": SLOT_COLUMNS, "predictions": PREDICTION_COLUMNS, "associations": COLUMNS,
-    "draws": DRAW_COLUMNS,
+    "draws": DRAW_COLUMNS, "labels": LABEL_COLUMNS, "swaps": SWAP_COLUMNS, "drivers": DRIVER_COLUMNS,
 }  # fmt: skip
 CONTENT = {f"{table}.parquet" for table in TABLES} | {column for columns in TABLES.values() for column in columns}
 OTHERS = {"--with-special"}  # of the package in tests/plugin

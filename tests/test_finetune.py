@@ -155,7 +155,7 @@ def test_loss_and_gradients_are_those_of_the_whole_model(name: str, budget: int)
     found = {key: one.grad.clone() for key, one in parts.module.named_parameters() if one.grad is not None}
     parts.module.zero_grad()
     drawn = task.draw(rows, random(FEW.seed, 1, 0))
-    wanted = plain_loss(parts.module, drawn["ids"], drawn["labels"], task.lengths[rows])
+    wanted = plain_loss(parts.module, drawn["ids"], drawn["wanted"], task.lengths[rows])
     torch.autograd.backward(wanted)
     assert float(loss) == pytest.approx(float(wanted.detach()), rel=1e-5)
     scale = max(float(one.grad.abs().max()) for one in parts.module.parameters() if one.grad is not None)
@@ -172,10 +172,10 @@ def test_masks_are_drawn_as_bert_does_and_every_row_has_one() -> None:
     counts, asked, ordinary = np.zeros(3), 0, 0
     for step in range(20):
         drawn, ids = task.draw(rows, random(0, 1, step)), task.ids(rows)
-        hit = drawn["labels"] != -100
+        hit = drawn["wanted"] != -100
         assert (
             hit.any(1).all()
-            and np.array_equal(drawn["labels"][hit], ids[hit])
+            and np.array_equal(drawn["wanted"][hit], ids[hit])
             and np.array_equal(drawn["ids"][~hit], ids[~hit])
         )
         assert not np.isin(ids[hit], task.special).any()
@@ -192,7 +192,7 @@ def test_a_causal_row_begins_and_ends_as_it_is_asked() -> None:
     drawn = task.draw(np.array([0]), random(0, 1, 0))
     begin = parts.tokenizer.bos_token_id if parts.tokenizer.bos_token_id is not None else parts.tokenizer.eos_token_id
     assert drawn["ids"][0, 0] == begin and drawn["ids"][0, -1] == parts.tokenizer.eos_token_id
-    assert np.array_equal(drawn["labels"][0, :-1], drawn["ids"][0, 1:]) and drawn["labels"][0, -1] == -100
+    assert np.array_equal(drawn["wanted"][0, :-1], drawn["ids"][0, 1:]) and drawn["wanted"][0, -1] == -100
 
 
 # Training

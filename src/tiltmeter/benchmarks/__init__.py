@@ -10,12 +10,14 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark
 from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item, Note
+from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, is_labelled
 from tiltmeter.benchmarks.kit.slots import SlotBenchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import is_file
 
 __all__ = [
-    "GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "Note", "SlotBenchmark", "load_benchmark",
+    "GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "LabelledBenchmark", "Note", "SlotBenchmark",
+    "load_benchmark",
 ]  # fmt: skip
 
 
@@ -30,12 +32,13 @@ def load_benchmark(
     offered: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Benchmark:
-    """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs or of sentences with one mask.
+    """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs, labelled text or sentences with a mask.
 
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
-    a text column as `slots` (whose groups of words are in the file `terms`), anything else as `pairs`, with `columns`
-    mapping our field names to yours. `groups` keeps only what is about these groups. What some benchmarks take besides
-    (`terms`, `words`, `path`) is `given` by name; what is only `offered` is used by the benchmarks that take it.
+    text and label columns and no mask as `labels`, one with a text column as `slots` (whose groups of words are in the
+    file `terms`), anything else as `pairs`, with `columns` mapping our field names to yours. `groups` keeps only what is
+    about these groups. What some benchmarks take besides (`terms`, `words`, `path`) is `given` by name; what is only
+    `offered` is used by the benchmarks that take it.
     """
     name = str(name_or_path)
     given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
@@ -71,6 +74,8 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
     if '"targ1"' in text and '"attr1"' in text and '"tests"' not in text:  # one JSON document, though called .jsonl
         return "seat"
     rows = parse_table(text, path)
+    if is_labelled(rows, columns):
+        return "labels"
     if "text" in (columns or {}) or ("text" in rows[0] and not columns and not {"stereo", "sent_more"} & set(rows[0])):
         return "slots"
     looks_like_crows = bool(rows) and {"sent_more", "sent_less"} <= set(rows[0]) and not columns

@@ -70,7 +70,7 @@ class _Text(Task):
 
     def weight(self, rows: Ints, drawn: Drawn) -> float:
         """The positions that are asked."""
-        return float((drawn["labels"] != IGNORED).sum())
+        return float((drawn["wanted"] != IGNORED).sum())
 
     def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
         """Mean cross-entropy over the positions that are asked."""
@@ -78,7 +78,7 @@ class _Text(Task):
 
         lengths = self.lengths[rows]
         width = int(lengths.max())
-        ids, labels = drawn["ids"][:, :width], drawn["labels"][:, :width]
+        ids, labels = drawn["ids"][:, :width], drawn["wanted"][:, :width]
         row, column = np.nonzero(labels != IGNORED)
         sites = self.parts.send_all(row, column, labels[row, column])
         hidden, _ = self.parts.body(ids, lengths, (sites[0], sites[1]), attention=False)
@@ -110,7 +110,7 @@ class Masked(_Text):
         asked = (chance < self.share) | (chance == chance.min(1, keepdims=True))
         asked &= ordinary
         shown = np.where(how < 0.8, self.mask, np.where(how < 0.9, other, ids))
-        return {"ids": np.where(asked, shown, ids), "labels": np.where(asked, ids, IGNORED)}
+        return {"ids": np.where(asked, shown, ids), "wanted": np.where(asked, ids, IGNORED)}
 
 
 class Causal(_Text):
@@ -129,7 +129,7 @@ class Causal(_Text):
         ids = self.ids(rows)
         labels = np.full_like(ids, IGNORED)
         labels[:, :-1] = np.where(np.arange(1, ids.shape[1]) < self.lengths[rows][:, None], ids[:, 1:], IGNORED)
-        return {"ids": ids, "labels": labels}
+        return {"ids": ids, "wanted": labels}
 
 
 class Labelled(Task):
@@ -140,7 +140,10 @@ class Labelled(Task):
             raise TiltmeterError(f"{len(rows)} texts and {len(labels)} labels: there must be one for each.")
         self.module, self.rows = module, [np.asarray(row, dtype=np.int64) for row in rows]
         self.lengths = np.array([len(row) for row in self.rows], dtype=np.int64)
-        self.labels, self.pad = np.asarray(labels, dtype=np.int64), tokenizer.pad_token_id or 0
+        self.labels = np.asarray(labels, dtype=np.int64)
+        # A causal classifier reads the last token that is no padding, which it tells by its configuration.
+        pad = module.config.pad_token_id
+        self.pad = pad if pad is not None else tokenizer.pad_token_id or 0
 
     def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
         """Mean cross-entropy of the labels."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tiltmeter.models.any import AnyModel, kind_of, load_any, usable
+from tiltmeter.models.classifier import Classifier, load_classifier, with_head
 from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
 from tiltmeter.models.filling import Ask, Filled
 from tiltmeter.models.kinds import KINDS
@@ -15,8 +16,8 @@ from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.models.tokenization import Encoded, TokenCount, Tokenization
 
 __all__ = [
-    "EMBEDDED", "KINDS", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Encoded", "Encoder", "Filled", "LanguageModel",
-    "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization", "check_model",
-    "encoder_of", "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_encoder", "load_model", "load_parts",
-    "require", "usable", "wrap_model",
+    "EMBEDDED", "KINDS", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Classifier", "Encoded", "Encoder", "Filled",
+    "LanguageModel", "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization",
+    "check_model", "encoder_of", "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_classifier",
+    "load_encoder", "load_model", "load_parts", "require", "usable", "with_head", "wrap_model",
 ]  # fmt: skip

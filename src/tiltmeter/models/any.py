@@ -1,4 +1,4 @@
-"""Whatever can be asked something: a language model, a sentence-transformers folder, or a file of static vectors."""
+"""Whatever can be asked something: a language model, a classifier, a sentence-transformers folder, or static vectors."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.classifier import KIND, Classifier, is_classifier, load_classifier
 from tiltmeter.models.encoder import Encoder
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.loading import check_model, load_model
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
 from tiltmeter.models.static_vectors import StaticVectors, is_static
 
-AnyModel = LanguageModel | Encoder | StaticVectors
+AnyModel = LanguageModel | Encoder | StaticVectors | Classifier
 ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
 
 
@@ -34,11 +35,13 @@ def load_any(name: str | Path, **options: Any) -> AnyModel:
         return StaticVectors(name)
     if is_sentence_transformer(name):
         return load_encoder(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
+    if options.get("kind") is None and is_classifier(name):
+        return load_classifier(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
     return load_model(name, **options)
 
 
 def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
-    """masked, causal, encoder or static, where that can be known before loading; None for a model of the hub.
+    """masked, causal, classifier, encoder or static, where that can be known before loading; None for a model of the hub.
 
     A folder whose configuration is Python code of its own is refused without `trust_remote_code`.
     """
@@ -46,4 +49,5 @@ def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
         return "static"
     if is_sentence_transformer(name):
         return "encoder"
-    return check_model(name, trust_remote_code=trust_remote_code)
+    kind = check_model(name, trust_remote_code=trust_remote_code)
+    return KIND if kind is not None and is_classifier(name) else kind

@@ -22,7 +22,7 @@ from tiltmeter.families.associations.seat import ask_seat
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.reading import reading_of
 from tiltmeter.families.kit.seam import How, Known
-from tiltmeter.models import AnyModel, LanguageModel, StaticVectors, encoder_of, require
+from tiltmeter.models import AnyModel, Classifier, LanguageModel, StaticVectors, encoder_of, require
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import find_pooling
 from tiltmeter.probes.templates import ATTRIBUTE, GROUP, TemplateProbe
@@ -105,6 +105,7 @@ def _without_slots(templates: Iterable[str]) -> list[str]:
 def _probe(model: AnyModel, options: Options, root: Path | None, how: How) -> EmbeddingProbe | StaticProbe:
     if isinstance(model, StaticVectors):
         return StaticProbe(model)
+    assert not isinstance(model, Classifier)  # refused by `check`
     encoder = encoder_of(model) if isinstance(model, LanguageModel) else model
     vectors = root and root / "vectors"
     return EmbeddingProbe(encoder, vectors, pooling=options.pooling, layer=options.layer, batch_tokens=how.batch_tokens)

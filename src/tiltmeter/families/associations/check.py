@@ -18,6 +18,7 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
     if not isinstance(benchmark, AssociationBenchmark):
         raise TiltmeterError(f"{benchmark.name} has no association tests.")
     options.check()
+    refuse_vectors([known for known in models if known.kind == "classifier"], benchmark)
     if benchmark.kind == "ceat":
         check_corpus(options)
         choose(benchmark, options.tests)

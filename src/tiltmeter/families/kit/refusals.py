@@ -10,11 +10,15 @@ from tiltmeter.families.kit.seam import Known
 
 
 def refuse_vectors(models: Sequence[Known], benchmark: Benchmark) -> None:
-    """Raises an error for models that give only vectors, where a language model is needed."""
+    """Raises an error for models that give only vectors or labels, where a language model is needed."""
     for known in models:
         if known.kind == "static":
             raise TiltmeterError(
                 f"{known.name} is a file of static vectors, which only seat can use. Run {benchmark.name} without it."
+            )
+        if known.kind == "classifier":
+            raise TiltmeterError(
+                f"{known.name} is a classifier, which labels texts and predicts no words. Run {benchmark.name} without it."
             )
         if known.kind == "encoder":
             raise TiltmeterError(

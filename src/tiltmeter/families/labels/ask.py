@@ -1,0 +1,128 @@
+"""Asking about labelled text: fine-tuned classifiers, or one that is there, give every text a probability of toxic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.benchmarks import LabelledBenchmark
+from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks.kit.labelled import TEXT
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.families.labels import drivers as words
+from tiltmeter.families.labels.check import check
+from tiltmeter.families.labels.drivers import Asked, explained
+from tiltmeter.families.labels.meaning import toxic_columns
+from tiltmeter.families.labels.options import Options
+from tiltmeter.families.labels.predict import NO_TOKENS, encode, probabilities
+from tiltmeter.families.labels.swapping import Swapped, swapped, swaps_of
+from tiltmeter.families.labels.training import classifiers_of
+from tiltmeter.models import Classifier, LanguageModel
+from tiltmeter.storage.provenance import benchmark_facts, model_facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("model", "benchmark", "item", "seed", "probability", "tokens", "cut", "reason")
+"""One row per text and seed. `cut`: the text was longer than allowed. `reason`: why there is no probability."""
+SWAP_COLUMNS = ("model", "benchmark", "item", "seed", "domain", "group", "other", "probability")
+"""One row per text, other group and seed: the probability when the text names the other group instead."""
+AS_IT_IS = 0
+"""The seed of a classifier that is not trained here."""
+Each = Iterator[tuple[int, Classifier, dict[str, Any]]]
+
+
+def ask(model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, how: How) -> Answers:
+    """The probability that each text is toxic, by each fine-tuned classifier, and of its counterfactuals.
+
+    A classifier is kept when it is trained; an interrupted training goes on where it was.
+    """
+    check(benchmark, [Known(model.name, model.kind, model)], options)
+    counterfactual = swapped(benchmark.asked_items, swaps_of(options.group_terms), options.swaps)
+    parts: dict[str, list[pd.DataFrame]] = {"labels": [], "swaps": [], "drivers": []}
+    trained: list[dict[str, Any]] = []
+    wanted = options.toxic_labels if isinstance(model, Classifier) else ()  # ours are called toxic and non-toxic
+    with _classifiers(model, benchmark, options, how) as each:
+        for seed, classifier, facts in each:
+            asked = options if not trained else replace(options, explained=0)  # the first seed explains itself
+            for name, frame in _one(classifier, benchmark, counterfactual, wanted, asked, how).items():
+                parts[name].append(frame.assign(model=model.name, benchmark=benchmark.name, seed=seed))
+            trained.append(facts)
+    tables = {name: _together(frames) for name, frames in parts.items()}
+    columns = {"labels": COLUMNS, "swaps": SWAP_COLUMNS, "drivers": words.COLUMNS}
+    labelled = tables["labels"]
+    manifest = {
+        "family": benchmark.family,
+        "model": model_facts(model),
+        "benchmark": benchmark_facts(
+            benchmark,
+            learned_from=benchmark.learned_from or benchmark.name,
+            training_texts=len(benchmark.training),
+            groups=list(benchmark.groups),
+        ),
+        "classifiers": trained,
+        "texts_cut": int(labelled.loc[labelled["seed"] == labelled["seed"].iloc[0], "cut"].sum()),
+        "max_length": options.max_length,
+    }
+    frames = {name: tables[name][list(columns[name])] for name in tables}
+    return Answers(benchmark.family, frames, items_table(benchmark), (manifest,))
+
+
+@contextmanager
+def _classifiers(
+    model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, how: How
+) -> Iterator[Each]:
+    if isinstance(model, Classifier):
+        yield iter([(AS_IT_IS, model, {"recipe": "as it is", "labels": list(model.labels)})])
+    else:
+        with classifiers_of(model, benchmark, options, how) as each:
+            yield each
+
+
+def _one(
+    classifier: Classifier,
+    benchmark: LabelledBenchmark,
+    counterfactual: list[Swapped],
+    wanted: Sequence[str],
+    options: Options,
+    how: How,
+) -> dict[str, pd.DataFrame]:
+    """What one classifier says."""
+    import pandas as pd
+
+    items = benchmark.asked_items
+    columns = toxic_columns(classifier, wanted)
+    texts = [item.texts[TEXT] for item in items] + [one.text for one in counterfactual]
+    encoded = encode(classifier.tokens, texts, options.max_length)
+    with how.watched(f"{classifier.name} × {benchmark.name}", len(texts)) as advance:
+        found = probabilities(classifier, encoded.rows, columns, batch_tokens=how.batch_tokens, advance=advance)
+    n = len(items)
+    labelled = pd.DataFrame(
+        {
+            "item": [item.id for item in items],
+            "probability": found[:n],
+            "tokens": np.array([len(row) for row in encoded.rows[:n]], dtype=np.int64),
+            "cut": encoded.cut[:n],
+            "reason": [None if np.isfinite(one) else NO_TOKENS for one in found[:n]],
+        }
+    )
+    facts = {name: [getattr(one, name) for one in counterfactual] for name in ("item", "domain", "group", "other")}
+    asked = Asked(classifier, columns, options.max_length, how.batch_tokens)
+    shown = explained(items, found[:n], options.explained)
+    return {
+        "labels": labelled,
+        "swaps": pd.DataFrame(facts | {"probability": found[n:]}),
+        "drivers": words.drivers([items[at] for at in shown], found[shown], asked),
+    }
+
+
+def _together(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else frames[0]

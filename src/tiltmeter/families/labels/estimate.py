@@ -1,0 +1,92 @@
+"""Estimating labels: every measure of all texts, groups, domains and counterfactuals, with intervals, counts and p."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from tiltmeter.benchmarks import GROUP_COLUMNS
+from tiltmeter.catalog import Entry
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.labels.facts import Facts, Floats, facts_of
+from tiltmeter.families.labels.questions import Question, questions
+from tiltmeter.families.labels.resample import counts_of, dealt, drawn
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.measured import interval_of, neutral_of
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
+
+FAMILY = "labels"
+DEALT = "mean over deals within clusters, since texts of a cluster are not independent"
+
+
+def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+    """Every measure for every model and benchmark: `by` is all, group, domain, threshold, swap, or a column of yours.
+
+    The value is the mean over seeds. Intervals draw texts (clusters of texts where they belong together) and seeds, at two
+    levels; notes say which part of the variance is that of the seeds. p of gaps and of domain scores: who is called toxic
+    is dealt again at random among texts of the same label; Holm-corrected over the groups, or domains, of a measure.
+    """
+    for facts in facts_of(answers, extra_columns(by)):
+        counts = list(counts_of(facts, settings))
+        asked = questions(facts, measures, by)
+        for _, together in groupby(asked, key=lambda one: (one.measure.name, one.scorer, one.by)):
+            yield from corrected([_one(question, facts, counts, settings) for question in together])
+
+
+def extra_columns(by: Sequence[str]) -> list[str]:
+    """Columns of the user's; those that every benchmark has are about pairs."""
+    return [column for column in by if column not in (*GROUP_COLUMNS, "all")]
+
+
+def _one(question: Question, facts: Facts, counts: Sequence[Floats], settings: Settings) -> Estimate:
+    measure = question.measure
+    known = Estimate(
+        facts.model,
+        facts.benchmark,
+        FAMILY,
+        question.scorer,
+        measure.name,
+        question.by,
+        question.group,
+        n=question.n,
+        n_missing=sum(facts.reasons.values()),
+        neutral=neutral_of(measure),
+        missing=json.dumps(dict(facts.reasons)) if facts.reasons else "",
+    )
+    if question.lacking:
+        return replace(known, note=question.lacking)
+    if facts.clustered and (by_chance := measure.constant("DEALT")) is not None:
+        return replace(known, value=float(np.nanmean(dealt(question, facts, settings, by_chance))), note=DEALT)
+    found = drawn(question, facts, settings, counts)
+    if np.isnan(found.value):
+        return replace(known, note="not computed: no text is left on one of the two sides that are compared")
+    stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
+    low, high, note = interval_of(measure, question.n, found.value, found.both(stream), settings)
+    notes = [note, _of_seeds(found.seeds_share), _fewer(found.texts.shape[1], settings)]
+    p = p_value(question, facts, found.value, settings)
+    return replace(known, value=found.value, low=low, high=high, p=p, note="; ".join(filter(None, notes)))
+
+
+def _of_seeds(share: float) -> str:
+    return "" if np.isnan(share) else f"{share:.0%} of the variance is that of the seeds"
+
+
+def _fewer(draws: int, settings: Settings) -> str:
+    return f"interval from {draws} resamples, since there are many texts" if draws < settings.resamples else ""
+
+
+def p_value(question: Question, facts: Facts, value: float, settings: Settings) -> float:
+    """Only where groups are compared, and not for each point of a curve."""
+    neutral = neutral_of(question.measure)
+    tested = {"member", "members"} & set(question.fixed) and "called" in question.varying and not question.curve
+    if np.isnan(neutral) or not tested:
+        return float("nan")
+    again = dealt(question, facts, settings, question.measure.function)
+    centre = neutral if question.measure.constant("BOUNDED", False) else float(np.nanmean(again))
+    return permutation_p(value, again, centre)

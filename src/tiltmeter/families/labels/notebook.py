@@ -1,0 +1,22 @@
+"""How a notebook shows labels: a line, a small table, and the few numbers that are drawn at once."""
+
+from __future__ import annotations
+
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.notebook import Described, counted
+
+
+def brief(answers: Answers) -> tuple[Answers, list[str]]:
+    """The answers and measures that are drawn before anything is estimated."""
+    return answers, ["fpr"]
+
+
+def described(answers: Answers) -> Described:
+    """How many texts each seed calls toxic."""
+    frame = answers.table
+    rows = [
+        [*key, len(part), f"{(part['probability'] >= 0.5).mean():.1%}", int(part["cut"].sum())]
+        for key, part in frame.groupby(["benchmark", "model", "seed"], sort=False)
+    ]
+    sentence = f"{len(answers):,} probabilities: {counted(frame, 'model')}, {counted(frame, 'benchmark')}."
+    return Described("Labels", sentence, ("benchmark", "model", "seed", "texts", "called toxic", "cut"), rows)

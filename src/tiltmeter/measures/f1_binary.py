@@ -1,0 +1,26 @@
+"""f1_binary: harmonic mean of precision and recall of the toxic texts."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEUTRAL = None
+CITATION = "van Rijsbergen (1979), Information Retrieval; scikit-learn's f1_score."
+
+
+def f1_binary(
+    truth: NDArray[np.bool_], called: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """2·TP / (2·TP + FP + FN); 0 where nothing is toxic, and nothing called so.
+
+    >>> float(f1_binary(np.array([True, True, False, False]), np.array([1.0, 0.0, 1.0, 0.0])))
+    0.5
+    """
+    return f1(truth, called, weight)
+
+
+def f1(truth: NDArray[np.bool_], called: NDArray[np.float64], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """F1 of the texts for which `truth` holds."""
+    weights = np.ones(truth.shape[-1]) if weight is None else weight
+    hits = (weights * (called * truth)).sum(axis=-1)
+    both = (weights * truth).sum(axis=-1) + (weights * called).sum(axis=-1)
+    return np.asarray(np.divide(2 * hits, both, out=np.zeros(np.shape(both)), where=both > 0), dtype=np.float64)

@@ -1,0 +1,26 @@
+"""fpr_gap: the false-positive rate of the texts that name a group, less that of all others. 0 is neutral."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.measures.kit.rates import false_positives, of_rows
+
+NEUTRAL = 0.0
+AMONG = "not toxic"
+CITATION = "Dixon et al. (2018), Measuring and Mitigating Unintended Bias in Text Classification, AIES: equality of rates."
+
+
+def fpr_gap(
+    truth: NDArray[np.bool_],
+    called: NDArray[np.float64],
+    member: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Above 0: texts about the group are wronged more often.
+
+    >>> group = np.array([True, True, False, False])
+    >>> float(fpr_gap(np.array([False, False, False, False]), np.array([1.0, 1.0, 1.0, 0.0]), group))
+    0.5
+    """
+    named, others = (false_positives(truth[rows], called[..., rows], of_rows(weight, rows)) for rows in (member, ~member))
+    return np.asarray(named - others, dtype=np.float64)

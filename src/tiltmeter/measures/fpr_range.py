@@ -1,0 +1,35 @@
+"""fpr_range: the highest false-positive rate of a domain's groups less the lowest. 0 is neutral."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.measures.kit.rates import shares
+
+NEUTRAL = 0.0
+BOUNDED = True
+RANGE = (0.0, 1.0)
+CURVE = True
+CITATION = "Hardt, Price and Srebro (2016), Equality of Opportunity in Supervised Learning; fairlearn's difference of rates."
+
+
+def fpr_range(
+    truth: NDArray[np.bool_],
+    called: NDArray[np.float64],
+    members: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """`members`: groups × texts. Groups without a text that is not toxic are left out.
+
+    >>> members = np.array([[True, True, False, False], [False, False, True, True]])
+    >>> float(fpr_range(np.zeros(4, bool), np.array([1.0, 0.0, 0.0, 0.0]), members))
+    0.5
+    """
+    return spread(shares(called, members & ~truth, weight))
+
+
+def spread(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Highest less lowest over the last axis; missing with fewer than two."""
+    known = (~np.isnan(rates)).sum(axis=-1) > 1
+    highest, lowest = (np.where(np.isnan(rates), sign * -np.inf, rates) for sign in (1, -1))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, highest.max(axis=-1) - lowest.min(axis=-1), np.nan), dtype=np.float64)

@@ -1,0 +1,64 @@
+"""Rates of labelled text, weighted: `weight` has a row of weights for each resample, or is left out.
+
+Arrays run over texts in their last axis. `called` may be a share (of several seeds that call a text toxic): rates are
+linear in it, so their mean is the rate of the mean.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def share(hit: Floats, among: NDArray[np.bool_], weight: Floats | None) -> Floats:
+    """The weighted share of hits among some texts; missing where there are none.
+
+    >>> float(share(np.array([1.0, 0.0, 1.0]), np.array([True, True, False]), None))
+    0.5
+    """
+    counted = among.astype(np.float64)
+    if weight is None:
+        n, hits = counted.sum(axis=-1), (hit * counted).sum(axis=-1)
+    else:
+        n, hits = (weight * counted).sum(axis=-1), (weight * (hit * counted)).sum(axis=-1)
+    return np.asarray(np.divide(hits, n, out=np.full(np.broadcast(hits, n).shape, np.nan), where=n > 0), dtype=np.float64)
+
+
+def shares(hit: Floats, among: NDArray[np.bool_], weight: Floats | None) -> Floats:
+    """The same for several sets of texts at once (`among`: sets × texts); the sets are the last axis of what is returned."""
+    counted = among.astype(np.float64).T
+    weights = np.ones(counted.shape[0]) if weight is None else weight
+    n, hits = weights @ counted, (weights * hit) @ counted
+    return np.asarray(np.divide(hits, n, out=np.full(np.broadcast(hits, n).shape, np.nan), where=n > 0), dtype=np.float64)
+
+
+def false_positives(truth: NDArray[np.bool_], called: NDArray[np.float64], weight: Floats | None = None) -> Floats:
+    """The share of the texts that are not toxic, and are called so."""
+    return share(called, ~truth, weight)
+
+
+def false_negatives(truth: NDArray[np.bool_], called: NDArray[np.float64], weight: Floats | None = None) -> Floats:
+    """The share of the toxic texts that are not called so."""
+    return share(1.0 - called, truth, weight)
+
+
+def area(truth: NDArray[np.bool_], score: Floats, weight: Floats | None = None) -> Floats:
+    """The area under the ROC curve: the chance that a toxic text has the higher score; equal scores count half.
+
+    >>> float(area(np.array([False, False, True, True]), np.array([0.1, 0.4, 0.35, 0.8])))
+    0.75
+    """
+    order = np.argsort(score, kind="stable")
+    weights = np.ones(len(score)) if weight is None else weight
+    ordered, toxic = weights[..., order], truth[order]
+    first = np.flatnonzero(np.diff(score[order], prepend=-np.inf) > 0)  # where a new score begins
+    above = np.add.reduceat(np.where(toxic, ordered, 0.0), first, axis=-1)
+    below = np.add.reduceat(np.where(toxic, 0.0, ordered), first, axis=-1)
+    wins = (above * (np.cumsum(below, axis=-1) - below / 2)).sum(axis=-1)
+    pairs = above.sum(axis=-1) * below.sum(axis=-1)
+    return np.asarray(np.divide(wins, pairs, out=np.full(np.shape(pairs), np.nan), where=pairs > 0), dtype=np.float64)
+
+
+def of_rows(weight: Floats | None, rows: NDArray[np.bool_]) -> Floats | None:
+    """The weights of some texts."""
+    return None if weight is None else weight[..., rows]

@@ -1,0 +1,21 @@
+"""label_accuracy: the share of texts that get their label."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.measures.kit.rates import share
+
+NEUTRAL = None
+PROPORTION = 1.0
+CITATION = "The share of agreement with the labels; scikit-learn's accuracy_score."
+
+
+def label_accuracy(
+    truth: NDArray[np.bool_], called: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Share of texts called what they are.
+
+    >>> float(label_accuracy(np.array([True, False, False, True]), np.array([1.0, 0.0, 1.0, 1.0])))
+    0.75
+    """
+    return share(np.where(truth, called, 1.0 - called), np.ones_like(truth), weight)
