@@ -17,10 +17,20 @@ PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 PARTS = {
     "Load": ("load_model", "wrap_model", "load_benchmark", "import_scores"),
     "Ask": ("run", "ask", "score", "load_run"),
-    "Judge": ("estimate", "compare", "study", "check", "read_rules"),
+    "Judge": ("estimate", "compare", "study", "check", "read_rules", "leaderboard"),
     "Show": ("report", "show", "figure", "table", "typeset", "as_html"),
     "Settings": ("Options", "Settings"),
-    "What comes back": ("Answers", "Run", "Finding", "Decision", "Benchmark", "Item", "LanguageModel", "TiltmeterError"),
+    "What comes back": (
+        "Answers",
+        "Run",
+        "Finding",
+        "Decision",
+        "Board",
+        "Benchmark",
+        "Item",
+        "LanguageModel",
+        "TiltmeterError",
+    ),
 }
 HEAD = """# API reference
 

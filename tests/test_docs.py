@@ -58,7 +58,7 @@ FASTER = {
     "table comparison": [*FEW, *ONE],
     "study power": ["--draws", "50", *ONE], "study robustness": ["--repeats", "10", *ONE], "figure robustness": ONE,
     "study accuracy": FEW, "study shuffling": FEW, "study pll-gap": [*FEW, "--repeats", "10"], "study debiasing": FEW,
-    "figure debiasing": FEW, "study frequency": ["--least", "1"],
+    "figure debiasing": FEW, "study frequency": ["--least", "1"], "leaderboard": FEW,
 }  # fmt: skip
 TABLES = {
     "scores": SCORE_COLUMNS, "slots": SLOT_COLUMNS, "predictions": PREDICTION_COLUMNS, "associations": COLUMNS,

@@ -26,9 +26,9 @@ from tiltmeter import TiltmeterError
 from tiltmeter.gate import Rule, check, read_rules
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
 from tiltmeter.gate.grammar import parse
-from tiltmeter.gate.numbers import farther
 from tiltmeter.gate.plan import plan
 from tiltmeter.reporting.html import write_report
+from tiltmeter.stats.direction import farther
 
 WITHIN = "bias_score[aul,mine] within 40..60"
 

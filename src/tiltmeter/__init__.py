@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
+    from tiltmeter.boards import Board, leaderboard
     from tiltmeter.errors import TiltmeterError
     from tiltmeter.families import Answers
     from tiltmeter.gate import Decision, check, read_rules
@@ -41,19 +42,21 @@ if TYPE_CHECKING:
     from tiltmeter.studies import Finding, study
 
 _HOME = {
-    "Answers": "families", "Benchmark": "benchmarks", "Decision": "gate", "Finding": "studies", "Item": "benchmarks",
-    "LanguageModel": "models", "Options": "runs", "Run": "runs", "Settings": "stats.settings", "TiltmeterError": "errors",
+    "Answers": "families", "Benchmark": "benchmarks", "Board": "boards", "Decision": "gate", "Finding": "studies",
+    "Item": "benchmarks", "LanguageModel": "models", "Options": "runs", "Run": "runs", "Settings": "stats.settings",
+    "TiltmeterError": "errors",
     "as_html": "reporting.notebook", "ask": "runs.ask", "check": "gate", "compare": "runs.compare",
-    "estimate": "runs.estimate", "figure": "reporting.by_name", "import_scores": "runs.published",
+    "estimate": "runs.estimate", "figure": "reporting.by_name", "import_scores": "runs.published", "leaderboard": "boards",
     "load_benchmark": "benchmarks", "load_model": "models", "load_run": "runs", "read_rules": "gate", "report": "reporting",
     "run": "runs.run", "score": "runs.ask", "show": "reporting.notebook", "study": "studies", "table": "reporting.by_name",
     "typeset": "reporting.typeset", "wrap_model": "models",
 }  # fmt: skip
 
 __all__ = [
-    "Answers", "Benchmark", "Decision", "Finding", "Item", "LanguageModel", "Options", "Run", "Settings", "TiltmeterError",
-    "__version__", "as_html", "ask", "check", "compare", "estimate", "figure", "import_scores", "load_benchmark",
-    "load_model", "load_run", "read_rules", "report", "run", "score", "show", "study", "table", "typeset", "wrap_model",
+    "Answers", "Benchmark", "Board", "Decision", "Finding", "Item", "LanguageModel", "Options", "Run", "Settings",
+    "TiltmeterError", "__version__", "as_html", "ask", "check", "compare", "estimate", "figure", "import_scores",
+    "leaderboard", "load_benchmark", "load_model", "load_run", "read_rules", "report", "run", "score", "show", "study",
+    "table", "typeset", "wrap_model",
 ]  # fmt: skip
 
 

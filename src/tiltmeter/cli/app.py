@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.board import leaderboard
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
 from tiltmeter.cli.check import check
 from tiltmeter.cli.console import note, progress_bar, results, say, working
 from tiltmeter.cli.debias import DebiasGroup
+from tiltmeter.cli.export import bundle, cite, export, verify
 from tiltmeter.cli.help import App, OrderedGroup, in_order_of_use
 from tiltmeter.cli.list import listing
 from tiltmeter.cli.options import (
@@ -69,6 +71,11 @@ for _name, _group, _what in (
 app.command()(report)
 app.command("open")(open_)
 app.command()(check)
+app.command()(leaderboard)
+app.command()(export)
+app.command()(cite)
+app.command()(bundle)
+app.command()(verify)
 
 
 @app.command("list")

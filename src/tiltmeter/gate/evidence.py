@@ -14,6 +14,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.gate.rule import Rule
 from tiltmeter.runs import Run, load_run
+from tiltmeter.runs.alike import refuse_unlike
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.reading import refuse_namesakes
@@ -97,6 +98,7 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
         name = f"{chosen}{SUFFIX}"
         parts += [_renamed(part.where(model=chosen), chosen, name) for part in theirs.answers.values()]
         refuse_namesakes(parts)
+        refuse_unlike([ours, theirs], same_models=False)
     elif baseline_model is not None:
         if baseline_model not in models:
             raise TiltmeterError(f"The run has no model '{baseline_model}'. Models: {', '.join(models)}.")

@@ -11,7 +11,8 @@ from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.evidence import Evidence, plain
 from tiltmeter.gate.rule import VALUE, WORSENING, Rule
-from tiltmeter.gate.sense import AWAY, DOWN, check_best, worse_is
+from tiltmeter.gate.sense import check_best
+from tiltmeter.stats.direction import AWAY, worse_is, worsening
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.settings import Settings
 
@@ -84,23 +85,19 @@ class _Tables:
             group = f" in {row['group']}" if rule.worst else ""
             raise TiltmeterError(f"{rule.text}: {model} has {what}{group}, so the rule cannot be judged{why}.")
         if rule.quantity == WORSENING:
-            ends = self._distance(rule, model, row) if _is_distance(rule) else _turned(rule, ends)
+            ends = self._worsening(rule, model, row)
         return Number(str(row["group"]), int(row["n"]), *ends)
 
-    def _distance(self, rule: Rule, model: str, row: Any) -> tuple[float, float, float]:
-        """How much farther from neutral than the baseline, from the difference of the two values and their sum.
-
-        With u and v the two distances on a signed scale, |u| − |v| lies between these ends wherever u − v and u + v lie in
-        their intervals. The sum's interval is that of two values that move together, which is the widest.
-        """
-        neutral = neutral_of(catalog.find("measures", rule.measure))
-        pair = [self._estimate(rule, name, row) for name in (model, self.baseline)]
-        total = float(row["value"]) + float(row["baseline_value"]) - 2 * neutral
-        below = sum(float(one["low"]) - float(one["value"]) for one in pair)
-        above = sum(float(one["high"]) - float(one["value"]) for one in pair)
-        value = abs(float(row["value"]) - neutral) - abs(float(row["baseline_value"]) - neutral)
-        low, high = farther((float(row["low"]), float(row["high"])), (total + below, total + above))
-        return value, low, high
+    def _worsening(self, rule: Rule, model: str, row: Any) -> tuple[float, float, float]:
+        """How much worse than the baseline; intervals of both models are read only where distances count."""
+        measure = catalog.find("measures", rule.measure)
+        values = (float(row["value"]), float(row["baseline_value"]))
+        ends = [(value, value) for value in values]
+        if _is_distance(rule):
+            pair = [self._estimate(rule, name, row) for name in (model, self.baseline)]
+            moved = [value - float(one["value"]) for value, one in zip(values, pair, strict=True)]  # other items
+            ends = [(float(one["low"]) + by, float(one["high"]) + by) for one, by in zip(pair, moved, strict=True)]
+        return worsening(measure, values, (float(row["low"]), float(row["high"])), (ends[0], ends[1]))
 
     def _estimate(self, rule: Rule, model: str, row: Any) -> Any:
         (same,) = (one for one in _rows(self.estimates, rule, model) if one["group"] == row["group"])
@@ -109,25 +106,8 @@ class _Tables:
         return same
 
 
-def farther(difference: tuple[float, float], total: tuple[float, float]) -> tuple[float, float]:
-    """The ends of |u| − |v|, given those of u − v and of u + v.
-
-    >>> farther((1.0, 3.0), (8.0, 10.0)), farther((-1.0, 1.0), (-1.0, 1.0))
-    ((1.0, 3.0), (-1.0, 1.0))
-    """
-    low = min(max(difference[0], -total[1]), max(-difference[1], total[0]))
-    high = max(min(difference[1], total[1]), min(-difference[0], -total[0]))
-    return low, high
-
-
 def _is_distance(rule: Rule) -> bool:
     return rule.quantity == WORSENING and worse_is(catalog.find("measures", rule.measure)) == AWAY
-
-
-def _turned(rule: Rule, ends: tuple[float, float, float]) -> tuple[float, float, float]:
-    """A change as a worsening: where lower is worse, the other way round."""
-    value, low, high = ends
-    return (-value, -high, -low) if worse_is(catalog.find("measures", rule.measure)) == DOWN else ends
 
 
 def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:

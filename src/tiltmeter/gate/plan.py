@@ -18,7 +18,8 @@ from tiltmeter.gate.evidence import Evidence
 from tiltmeter.gate.judge import POWER
 from tiltmeter.gate.numbers import Number, corrected, numbers_of
 from tiltmeter.gate.rule import VALUE, Rule
-from tiltmeter.gate.sense import best_of, check_sense, range_of
+from tiltmeter.gate.sense import check_sense
+from tiltmeter.stats.direction import best_of, range_of
 from tiltmeter.stats.significance import smallest_difference
 
 MOST_ITEMS = 10_000_000

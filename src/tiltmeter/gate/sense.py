@@ -8,31 +8,7 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.rule import VALUE, WORSENING, Rule
-
-EVERYWHERE = (-math.inf, math.inf)
-UP, DOWN, AWAY = "up", "down", "away"
-"""Where worse lies: higher, lower, or farther from neutral on either side."""
-
-
-def range_of(measure: Entry) -> tuple[float, float]:
-    """The ends of what is possible."""
-    low, high = measure.constant("RANGE") or EVERYWHERE
-    return float(low), float(high)
-
-
-def best_of(measure: Entry) -> float:
-    """The value of a model without fault: the ideal, else neutral; NaN where a measure has neither."""
-    best = measure.constant("IDEAL")
-    best = measure.constant("NEUTRAL") if best is None else best
-    return math.nan if best is None else float(best)
-
-
-def worse_is(measure: Entry) -> str:
-    """Where worse values lie; empty where a measure knows no better and worse."""
-    best, (low, high) = best_of(measure), range_of(measure)
-    if math.isnan(best):
-        return ""
-    return UP if best == low else DOWN if best == high else AWAY
+from tiltmeter.stats.direction import best_of, range_of, worse_is
 
 
 def check_sense(rule: Rule) -> Entry:

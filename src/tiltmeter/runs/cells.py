@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -17,6 +17,7 @@ from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.families import Answers, How
 from tiltmeter.families.kit.reading import ask_and_read
+from tiltmeter.runs.definitions import definitions
 from tiltmeter.storage.cells import Cell, CellStore, cell_key
 from tiltmeter.storage.places import cache_folder
 
@@ -34,7 +35,16 @@ def obtain(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
     if store.root:
         (manifest,) = answers.manifests
         store.save(key, Cell(answers.family, answers.tables, answers.items, manifest, answers.attachments))
-    return answers
+    return _defined(answers)
+
+
+def _defined(answers: Answers) -> Answers:
+    """The answers with digests of the definitions that made them, where they are scores."""
+    manifests = tuple(
+        manifest | {"definitions": definitions(manifest["scorers"])} if "scorers" in manifest else manifest
+        for manifest in answers.manifests
+    )
+    return replace(answers, manifests=manifests)
 
 
 def find_stored(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers | None:
@@ -43,7 +53,7 @@ def find_stored(model: Any, benchmark: Benchmark, options: Any, how: How) -> Ans
     known = store.load(key)
     if known is None:
         return None
-    return Answers(known.family, known.tables, known.items, (_reused(known.manifest),), known.attachments)
+    return _defined(Answers(known.family, known.tables, known.items, (_reused(known.manifest),), known.attachments))
 
 
 def _place(model: Any, benchmark: Benchmark, options: Any, how: How) -> tuple[CellStore, str]:

@@ -52,10 +52,14 @@ def read_seal(folder: Path) -> dict[str, Any]:
         raise TiltmeterError(
             f"{folder} is not a finished run. The run is unfinished; run the same command again to finish it."
         )
-    whole = {name: value for name, value in manifest.items() if name != SEAL}
-    if manifest.get(SEAL) != _digest(whole):
+    if not is_sealed(manifest):
         raise TiltmeterError(f"{path} was changed after the run wrote it. {AGAIN}")
     return manifest
+
+
+def is_sealed(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest is as it was written."""
+    return manifest.get(SEAL) == _digest({name: value for name, value in manifest.items() if name != SEAL})
 
 
 AGAIN = "Run the same command again: what the models answered is taken from the cache."

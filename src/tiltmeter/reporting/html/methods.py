@@ -32,7 +32,12 @@ class Note:
 
 def measure_notes(material: Material) -> list[Note]:
     """The measures on the page."""
-    return [_note("measures", name) for name in dict.fromkeys(material.estimates["measure"])]
+    return notes_of("measures", material.estimates["measure"])
+
+
+def notes_of(kind: str, names: Iterable[Any]) -> list[Note]:
+    """A note on each of these measures or scorers, once."""
+    return [_note(kind, name) for name in dict.fromkeys(map(str, names))]
 
 
 def scorer_notes(material: Material) -> list[Note]:

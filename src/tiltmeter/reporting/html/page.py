@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from functools import cache
-from importlib.resources import files as resources
 from typing import Any
 
 from tiltmeter import __version__
 from tiltmeter.families.kit.pack import Pack, island, table
 from tiltmeter.reporting.html import caveats, comparison, explorer, gate, measures, methods, origin, short, studies
 from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.html.render import render, resource
 from tiltmeter.reporting.html.sampling import notices
 from tiltmeter.reporting.told import stories_of
 
@@ -20,12 +17,8 @@ SCRIPTS = ("page.js", "breakdown.js", "explorer.js")
 
 def page(material: Material) -> str:
     """The whole report as text."""
-    script = "\n".join([*(_resource(name) for name in SCRIPTS), *explorer.scripts(material)])
-    return str(
-        _environment()
-        .get_template("page.html.j2")
-        .render(_sections(material) | {"style": _resource("style.css"), "script": script, "script_hash": _hash(script)})
-    )
+    script = "\n".join([*(resource(name) for name in SCRIPTS), *explorer.scripts(material)])
+    return render("page.html.j2", _sections(material), script)
 
 
 def _sections(material: Material) -> dict[str, Any]:
@@ -38,7 +31,6 @@ def _sections(material: Material) -> dict[str, Any]:
     if differences is not None:
         data["comparison"] = table(differences)
     return {
-        "version": __version__,
         "title": _title(material),
         "material": material,
         "facts": _facts(material),
@@ -97,26 +89,3 @@ def _facts(material: Material) -> list[str]:
         *([f"run on {' and '.join(dict.fromkeys(started))}"] if started else []),
         f"tiltmeter {' / '.join(versions)}",
     ]
-
-
-@cache
-def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("tiltmeter.reporting.html"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-
-
-@cache
-def _resource(name: str) -> str:
-    return (resources("tiltmeter.reporting.html") / name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    """The hash of the only script that may run in the page, so that no sentence can inject another."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

@@ -1,0 +1,7 @@
+"""Boards: any number of runs as one table of models and measures, with ranks that say what cannot be told apart."""
+
+from __future__ import annotations
+
+from tiltmeter.boards.board import Board, leaderboard
+
+__all__ = ["Board", "leaderboard"]

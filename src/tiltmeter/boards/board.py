@@ -1,0 +1,109 @@
+"""`leaderboard`: run folders merged into one board, refused where their numbers are unlike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.boards.columns import Column, Filter, columns_of
+from tiltmeter.boards.ranks import Compared, Rank, ranks_of
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import Answers
+from tiltmeter.runs import Run, load_run
+from tiltmeter.runs.alike import refuse_unlike, ways_of
+from tiltmeter.runs.estimate import by_family, estimate_all
+from tiltmeter.runs.reading import refuse_repeats
+from tiltmeter.stats.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Board:
+    """Models, columns, an estimate for each that has one, and ranks within each column."""
+
+    models: tuple[str, ...]
+    columns: tuple[Column, ...]
+    cells: dict[tuple[str, Column], Any]
+    ranks: dict[Column, dict[str, Rank]]
+    settings: Settings
+    manifests: tuple[dict[str, Any], ...]
+    notices: tuple[str, ...]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per model and column: the estimate, and its rank."""
+        import pandas as pd
+
+        rows = []
+        for column in self.columns:
+            for model in self.models:
+                cell, rank = self.cells.get((model, column)), self.ranks[column].get(model)
+                if cell is not None:
+                    place = {"rank": rank.place, "rank_best": rank.best, "rank_worst": rank.worst} if rank else {}
+                    rows.append({**cell, "asked": column.way, **place})
+        table = pd.DataFrame(rows)
+        for name in ("rank", "rank_best", "rank_worst"):
+            table[name] = table[name].astype("Int64") if name in table else pd.NA
+        return table
+
+
+def leaderboard(
+    runs: Sequence[str | Path | Run], only: Filter | None = None, by: Sequence[str] = (), settings: Settings | None = None
+) -> Board:
+    """A board of stored runs. Numbers are estimated anew from what models answered, all in the same way.
+
+    `only` filters; without measures, a board has the first one of each benchmark. `by` are columns of items to group by.
+    """
+    import pandas as pd
+
+    if not runs:
+        raise TiltmeterError("A leaderboard needs at least one run.")
+    loaded = [run if isinstance(run, Run) else load_run(run) for run in runs]
+    refuse_unlike(loaded)
+    only, settings = only or Filter(), settings or Settings()
+    answers = by_family([part for run in loaded for part in run.answers.values() if len(part)])
+    for part in answers.values():
+        refuse_repeats(part)
+    stored = pd.concat([run.estimates for run in loaded], ignore_index=True)
+    if len(stored):
+        only.refuse_unknown(stored, "family", "benchmark", "scorer", "model")
+    estimates = only.kept(_estimates(answers, stored, only, by, settings))
+    ways = {place: way for run in loaded for place, way in ways_of(run).items()}
+    found = columns_of(estimates, ways)
+    compared = Compared(answers, settings)
+    return Board(
+        models=tuple(dict.fromkeys(map(str, estimates["model"]))),
+        columns=tuple(found),
+        cells={(str(row["model"]), column): dict(row) for column, rows in found.items() for _, row in rows.iterrows()},
+        ranks={column: ranks_of(column, rows, compared) for column, rows in found.items()},
+        settings=settings,
+        manifests=tuple(run.manifest for run in loaded),
+        notices=tuple(_notices(loaded)),
+    )
+
+
+def _estimates(
+    answers: dict[str, Answers], stored: pd.DataFrame, only: Filter, by: Sequence[str], settings: Settings
+) -> pd.DataFrame:
+    """Estimates of what the filters leave. Which measure is the first is read off those that the runs stored."""
+    wanted = {"benchmark": list(only.benchmarks), "model": list(only.models), "scorer": list(only.scorers)}
+    kept = {name: part.where(**{key: names for key, names in wanted.items() if names}) for name, part in answers.items()}
+    kept = {name: part for name, part in kept.items() if len(part) and (not only.families or name in only.families)}
+    if not kept:
+        raise TiltmeterError("Nothing in these runs fits all of these filters.")
+    if only.measures:
+        return estimate_all(kept, list(only.measures), list(by) or "all", settings)
+    stored = stored[stored["family"].isin(list(kept))]
+    known = stored if len(stored) else estimate_all(kept, None, "all", replace(settings, resamples=100))
+    first = replace(only, groups=()).kept(known)
+    return estimate_all(kept, list(dict.fromkeys(first["measure"])), list(by) or "all", settings)
+
+
+def _notices(runs: Sequence[Run]) -> list[str]:
+    versions = dict.fromkeys(str(run.manifest.get("tiltmeter", "unknown")) for run in runs)
+    if len(versions) < 2:
+        return []
+    return [f"These runs were asked by different versions of tiltmeter ({', '.join(versions)}), by the same definitions."]

@@ -1,0 +1,93 @@
+"""`tiltmeter export`, `cite`, `bundle` and `verify`: results for other programs, pages, papers and audits."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.console import errors, results
+from tiltmeter.errors import TiltmeterError
+
+
+class Form(StrEnum):
+    """What can be exported."""
+
+    lm_eval = "lm-eval"
+    model_card = "model-card"
+
+
+Forms = Annotated[Form, typer.Argument(help="lm-eval: a results file per model. model-card: metadata and a table.")]
+OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
+Place = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for lm-eval, else a file. Default: print.")]
+OneModel = Annotated[str | None, typer.Option("-m", "--model", help="Model of the card, where a run has several.")]
+
+
+def export(form: Forms, run: OneRun, output: Place = None, model: OneModel = None) -> None:
+    """Write results as lm-evaluation-harness or a model card on the Hugging Face hub has them. Needs no model."""
+    from tiltmeter.runs import load_run
+
+    loaded = load_run(run)
+    if not len(loaded.estimates):
+        raise TiltmeterError(f"{run} has no estimates to export.")
+    if form is Form.model_card:
+        from tiltmeter.exports.model_card import model_card
+
+        _give(model_card(loaded, model), output)
+        return
+    from tiltmeter.exports.harness import harness_files
+
+    if output is not None and output.exists() and not output.is_dir():
+        raise TiltmeterError(f"{output} is a file; -o names a folder.")
+    for path, content in harness_files(loaded):
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        _give(text, output / path if output else None)
+
+
+def cite(run: OneRun, output: Place = None) -> None:
+    """Print BibTeX for every measure, scorer and benchmark that a run used."""
+    from tiltmeter.exports.citations import cite as bibliography
+    from tiltmeter.runs import load_run
+
+    _give(bibliography(load_run(run)), output)
+
+
+def bundle(
+    run: OneRun, output: Annotated[Path, typer.Option("-o", "--output", help="File to write.")] = Path("audit.zip")
+) -> None:
+    """Write one zip for an audit: report, numbers, manifest, verdicts, checksums, and a summary of one page."""
+    from tiltmeter.exports.bundle import bundle as pack
+
+    made = pack(run, output)
+    results().print(f"{made.sha256}  {made.path}", markup=False, soft_wrap=True)
+    errors().print(f"{len(made.files)} files. Keep the sha256 apart from the bundle.", markup=False, soft_wrap=True)
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(help="Bundle to check.")],
+    digest: Annotated[str | None, typer.Option(help="Its sha256, as it was printed when it was made.")] = None,
+) -> None:
+    """Check a bundle: exit code 0 if it is whole, 1 if something was changed, 2 if it is no bundle."""
+    from tiltmeter.exports.verify import verify as problems_of
+
+    problems = problems_of(file, digest)
+    for problem in problems:
+        results().print(f"{file}: {problem}", markup=False, soft_wrap=True)
+    if not problems:
+        results().print(f"{file}: whole", markup=False, soft_wrap=True)
+    raise typer.Exit(1 if problems else 0)
+
+
+def _give(text: str, path: Path | None) -> None:
+    from tiltmeter.storage.files import write_text
+
+    if path is None:
+        results().print(text, markup=False, soft_wrap=True, end="")
+        return
+    if path.is_dir():
+        raise TiltmeterError(f"{path} is a folder; name a file.")
+    write_text(path, text)
+    errors().print(f"Written: {path}", markup=False, soft_wrap=True)

@@ -1,0 +1,98 @@
+"""A bundle for an audit: one zip with the report, the numbers, where they came from, the rules and verdicts, and checksums.
+
+Checksums tell damage and careless changes. They are no signature: whoever can rewrite the whole bundle can rewrite them
+too, so the digest of the bundle is printed, to be kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter import __version__
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.exports.citations import cite
+from tiltmeter.exports.summary import as_pdf, as_text
+from tiltmeter.gate.forms import STORED
+from tiltmeter.reporting.html import gather, page
+from tiltmeter.runs import load_run
+from tiltmeter.storage.files import file_sha256, read_json, write_atomically
+from tiltmeter.storage.sealed import MANIFEST, verified
+
+INDEX, SUMS = "bundle.json", "SHA256SUMS"
+LAYOUT = 1
+WHEN = (1980, 1, 1, 0, 0, 0)
+"""The same run gives the same bundle, so no time of day is in it."""
+COPIED = ("estimates.csv", "estimates.json")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that was written."""
+
+    path: Path
+    sha256: str
+    files: tuple[str, ...]
+
+
+def bundle(run: str | Path, output: str | Path = "audit.zip") -> Bundle:
+    """Writes the bundle of a finished run. A decision of `tiltmeter check` about this very run goes in with it."""
+    folder, path = Path(run), Path(output)
+    if path.is_dir():
+        raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'audit.zip'}.")
+    loaded = load_run(folder)
+    if not len(loaded.estimates):
+        raise TiltmeterError(f"{folder} has no estimates, so there is nothing to bundle.")
+    decision = _decision(folder, loaded.manifest)
+    files: dict[str, bytes] = {
+        "report.html": page(gather(loaded)).encode(),
+        "summary.pdf": as_pdf(loaded, decision),
+        "summary.md": as_text(loaded, decision).encode(),
+        "references.bib": cite(loaded).encode(),
+        MANIFEST: (folder / MANIFEST).read_bytes(),
+    }
+    files |= {name: verified(folder, loaded.manifest, name).read_bytes() for name in COPIED}
+    if decision is not None:
+        files[STORED] = (folder / STORED).read_bytes()
+    _write(path, _indexed(files, loaded.manifest))
+    return Bundle(path, file_sha256(path), tuple(files))
+
+
+def _decision(folder: Path, manifest: dict[str, Any]) -> dict[str, Any] | None:
+    """The stored decision, refused where it is about another run or was a mistake."""
+    if not (folder / STORED).is_file():
+        return None
+    decision = read_json(folder / STORED)
+    if not isinstance(decision, dict) or decision.get("verdict") == "mistake":
+        raise TiltmeterError(f"{folder / STORED} holds no decision: the last check was a mistake. Check the run again.")
+    if decision.get("seal") != manifest.get("seal"):
+        raise TiltmeterError(f"{folder / STORED} is about an earlier run in this folder. Check the run again.")
+    return decision
+
+
+def _indexed(files: dict[str, bytes], manifest: dict[str, Any]) -> dict[str, bytes]:
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
+    about = {"layout": LAYOUT, "tiltmeter": __version__, "run_seal": manifest.get("seal"), "files": digests}
+    index = (json.dumps(about, indent=2) + "\n").encode()
+    return {**dict(sorted(files.items())), INDEX: index, SUMS: sums_of(digests, index)}
+
+
+def sums_of(digests: dict[str, str], index: bytes) -> bytes:
+    """The checksums as `sha256sum -c` reads them, of the index too."""
+    sums = {**digests, INDEX: hashlib.sha256(index).hexdigest()}
+    return "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode()
+
+
+def _write(path: Path, files: dict[str, bytes]) -> None:
+    def write(target: Path) -> None:
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                entry = zipfile.ZipInfo(name, WHEN)
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(entry, content)
+
+    write_atomically(path, write)

@@ -1,0 +1,86 @@
+"""BibTeX for everything that a run used: measures, scorers and benchmarks, and the program itself.
+
+What is cited is read off the CITATION of each. Who is in the bibliography beside this file is found by surname and year;
+anything else becomes an entry with the citation as its note, so that nothing is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files as resources
+
+from tiltmeter import __version__, catalog
+from tiltmeter.runs import Run
+
+OWN = (
+    f"@software{{tiltmeter, author = {{{{The tiltmeter authors}}}}, title = {{tiltmeter: how far a language model leans}}, "
+    f"version = {{{__version__}}}}}"
+)
+AUTHORS = re.compile(r"((?:[A-Z][\w’'-]+(?:, | and )?)+)(?: et al\.)? \((\d{4})\)")
+ENTRY = re.compile(r"^@\w+\{(\w+),")
+TO_TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "{": r"\{", "}": r"\}", "–": "--"}
+
+
+def cited(citation: str) -> list[str]:
+    """The keys of the works that a citation names.
+
+    >>> cited("Nadeem, Bethke and Reddy (2021), StereoSet, ACL; as Eq. 2 of Kaneko and Bollegala (2022), AAAI.")
+    ['nadeem2021', 'kaneko2022']
+    >>> cited("After Kurita et al. (2019); the causal analogue is tiltmeter's.")
+    ['kurita2019']
+    """
+    found = (re.split(r", | and ", names)[0].lower() + year for names, year in AUTHORS.findall(citation))
+    return [key for key in dict.fromkeys(found) if key in bibliography()]
+
+
+@cache
+def bibliography() -> dict[str, str]:
+    """Key → entry."""
+    text = (resources("tiltmeter.exports") / "data" / "bibliography.bib").read_text(encoding="utf-8")
+    return {found[1]: line for line in text.splitlines() if (found := ENTRY.match(line))}
+
+
+def used(run: Run) -> Iterator[tuple[str, str]]:
+    """The name and the citation of everything that a run used."""
+    for kind, column in (("measures", "measure"), ("scorers", "scorer")):
+        for name in dict.fromkeys(map(str, run.estimates[column])) if len(run.estimates) else ():
+            if name in catalog.names(kind):
+                yield name, str(catalog.find(kind, name).constant("CITATION", ""))
+    for evaluation in run.manifest.get("evaluations", ()):
+        benchmark = evaluation.get("benchmark", {})
+        yield str(benchmark.get("name", "")), str(benchmark.get("citation") or "")
+
+
+def cite(run: Run) -> str:
+    """The bibliography of a run, with a comment that says what each work is cited for."""
+    works: dict[str, list[str]] = {}
+    for name, citation in dict.fromkeys(used(run)):
+        keys = cited(citation)
+        for entry in [bibliography()[key] for key in keys] or ([_note(name, citation)] if citation else []):
+            works.setdefault(entry, []).append(name)
+    lines = [f"% {', '.join(names)}\n{_spread(entry)}" for entry, names in works.items()]
+    return "\n\n".join([f"% the numbers\n{_spread(OWN)}", *lines]) + "\n"
+
+
+def _note(name: str, citation: str) -> str:
+    key = re.sub(r"\W", "", name)
+    return f"@misc{{{key}, title = {{{{{_tex(name)}}}}}, note = {{{_tex(citation)}}}}}"
+
+
+def _tex(text: str) -> str:
+    return "".join(TO_TEX.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def _spread(entry: str) -> str:
+    """An entry with one field per line.
+
+    >>> print(_spread("@misc{a, title = {B, c}, year = {2020}}"))
+    @misc{a,
+      title = {B, c},
+      year = {2020},
+    }
+    """
+    head, _, fields = entry.removesuffix("}").partition(", ")
+    return f"{head},\n" + "".join(f"  {field},\n" for field in re.split(r", (?=\w+ = \{)", fields)) + "}"

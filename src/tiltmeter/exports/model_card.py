@@ -1,0 +1,113 @@
+"""A snippet for a model card of the Hugging Face hub: the model-index of its front matter, and a table to read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tiltmeter import __version__
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.story import decimals_of
+from tiltmeter.runs import Run
+
+TASKS = {"masked": ("fill-mask", "Masked language modelling"), "causal": ("text-generation", "Text generation")}
+OTHER = ("feature-extraction", "Text representation")
+
+
+def model_card(run: Run, model: str | None = None) -> str:
+    """The front matter (YAML between dashes) and a section in Markdown, for one model of a run."""
+    name = _model(run, model)
+    rows = _rows(run, name)
+    return f"---\n{_yaml(model_index(run, name))}---\n\n{_section(run, rows)}"
+
+
+def model_index(run: Run, model: str | None = None) -> dict[str, Any]:
+    """The metadata: every overall number as a result of its dataset."""
+    name = _model(run, model)
+    task, title = TASKS.get(_kind(run, name), OTHER)
+    results = []
+    for benchmark, rows in _rows(run, name).groupby("benchmark", sort=False):
+        metrics = [
+            {"type": str(row["measure"]), "value": round(float(row["value"]), 6), "name": _metric(row), "verified": False}
+            for _, row in rows.iterrows()
+        ]
+        data = {"type": str(benchmark), "name": str(benchmark), "revision": _digest(run, str(benchmark))}
+        about = {"task": {"type": task, "name": title}, "dataset": {key: text for key, text in data.items() if text}}
+        results.append(about | {"metrics": metrics})
+    return {"model-index": [{"name": name, "results": results}]}
+
+
+def _model(run: Run, wanted: str | None) -> str:
+    models = list(dict.fromkeys(map(str, run.estimates["model"])))
+    if wanted is None and len(models) == 1:
+        return models[0]
+    if wanted not in models:
+        which = f"has no model '{wanted}'" if wanted else "has several models; say which with --model"
+        raise TiltmeterError(f"The run {run.folder} {which}. Models: {', '.join(models)}.")
+    return str(wanted)
+
+
+def _rows(run: Run, model: str) -> Any:
+    """The numbers of a card: overall ones, or those that a family gives instead; without what is missing."""
+    rows = run.estimates[(run.estimates["model"] == model) & run.estimates["value"].map(math.isfinite)]
+    overall = set(rows[rows["by"] == "all"]["benchmark"])
+    kept = rows[(rows["by"] == "all") | (~rows["benchmark"].isin(overall) & ~rows["by"].str.contains(" × "))]
+    if not len(kept):
+        raise TiltmeterError(f"The run {run.folder} has no number of {model} to put on a card.")
+    return kept
+
+
+def _metric(row: Any) -> str:
+    """What a number is, with its interval: the layout has no place of its own for one."""
+    places = decimals_of(row["measure"], row["value"])
+    group = "" if row["by"] == "all" else f", {row['group']}"
+    ends = f"interval {row['low']:.{places}f} to {row['high']:.{places}f}, " if math.isfinite(row["low"]) else ""
+    neutral = f", neutral {row['neutral']:g}" if math.isfinite(row["neutral"]) else ""
+    return f"{row['measure']} by {row['scorer']}{group} ({ends}n = {row['n']:,}{neutral})"
+
+
+def _kind(run: Run, model: str) -> str:
+    named = (one.get("model", {}) for one in run.manifest.get("evaluations", ()))
+    return next((str(facts.get("kind", "")) for facts in named if facts.get("shown_as") == model), "")
+
+
+def _digest(run: Run, benchmark: str) -> str:
+    named = (one.get("benchmark", {}) for one in run.manifest.get("evaluations", ()))
+    return next((str(facts.get("data_sha256", "")) for facts in named if facts.get("name") == benchmark), "")
+
+
+def _yaml(value: dict[str, Any]) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000))
+
+
+def _section(run: Run, rows: Any) -> str:
+    confidence = float(run.manifest.get("asked", {}).get("confidence", 0.95))
+    lines = [
+        "## Social biases",
+        "",
+        f"Measured by tiltmeter {run.manifest.get('tiltmeter', __version__)}, with {100 * confidence:g} % intervals. A "
+        "number near neutral does not show that a model is fair: it says that this benchmark did not find a lean.",
+        "",
+        "| benchmark | measure | value | interval | neutral | n |",
+        "|---|---|---|---|---|---|",
+    ]
+    for _, row in rows.iterrows():
+        places = decimals_of(row["measure"], row["value"])
+        group = "" if row["by"] == "all" else f", {row['group']}"
+        ends = f"{row['low']:.{places}f} to {row['high']:.{places}f}" if math.isfinite(row["low"]) else "–"
+        neutral = f"{row['neutral']:g}" if math.isfinite(row["neutral"]) else "–"
+        cells = [
+            row["benchmark"],
+            f"{row['measure']} by {row['scorer']}{group}",
+            f"{row['value']:.{places}f}",
+            ends,
+            neutral,
+        ]
+        lines.append(f"| {' | '.join(_cell(str(cell)) for cell in cells)} | {row['n']:,} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return "".join(f"\\{sign}" if sign in "\\|*_`<>[]" else sign for sign in " ".join(text.split()))

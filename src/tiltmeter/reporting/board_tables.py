@@ -1,0 +1,71 @@
+"""A leaderboard as text: CSV with every number, and Markdown or LaTeX with a row per model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiltmeter.boards import Board
+from tiltmeter.boards.columns import Column
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.story import decimals_of
+from tiltmeter.reporting.html.board import board_page
+from tiltmeter.reporting.typeset import typeset
+from tiltmeter.storage.files import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CAPTION = "Values with intervals in brackets; places, and the places that cannot be told apart from them, in parentheses."
+
+
+def as_csv(board: Board) -> str:
+    """One row per model and column, as `Board.to_pandas` has them."""
+    return str(board.to_pandas().to_csv(index=False))
+
+
+def as_markdown(board: Board) -> str:
+    """A row per model, a column per number."""
+    return typeset(_wide(board), "markdown", CAPTION)
+
+
+def as_latex(board: Board) -> str:
+    """The same for a paper."""
+    return typeset(_wide(board), "latex", CAPTION)
+
+
+def _wide(board: Board) -> pd.DataFrame:
+    import pandas as pd
+
+    cells = {column.whole: [_cell(board, model, column) for model in board.models] for column in board.columns}
+    return pd.DataFrame({"model": list(board.models), **cells})
+
+
+def _cell(board: Board, model: str, column: Column) -> str:
+    row, rank = board.cells.get((model, column)), board.ranks[column].get(model)
+    if row is None:
+        return ""
+    if not math.isfinite(row["value"]):
+        return "missing"
+    places = decimals_of(column.measure, row["value"])
+    interval = f" [{row['low']:.{places}f}, {row['high']:.{places}f}]" if math.isfinite(row["low"]) else ""
+    return f"{row['value']:.{places}f}{interval}{f' (place {rank.text})' if rank else ''}"
+
+
+FORMS: dict[str, Callable[[Board], str]] = {".html": board_page, ".csv": as_csv, ".md": as_markdown, ".tex": as_latex}
+
+
+def write_boards(board: Board, paths: list[Path]) -> None:
+    """Writes the board in the form that each file's ending says; nothing is written if one is not known."""
+    check_forms(paths)
+    for path in paths:
+        write_text(path, FORMS[path.suffix.lower()](board))
+
+
+def check_forms(paths: list[Path]) -> None:
+    """Refuses an ending that no form has, before anything is computed."""
+    for path in paths:
+        if path.suffix.lower() not in FORMS or path.is_dir():
+            raise TiltmeterError(f"A leaderboard is written to a file ending in {', '.join(FORMS)}, not to {path}.")

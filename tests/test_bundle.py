@@ -1,0 +1,149 @@
+"""The bundle for an audit: what is in it, that it is always the same, and that a change to any part is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import reseal
+from gate_material import leaning_run
+from test_cli import tiltmeter
+from tiltmeter.exports.bundle import INDEX, SUMS, bundle, sums_of
+from tiltmeter.exports.summary import as_text
+from tiltmeter.exports.verify import verify
+from tiltmeter.runs import load_run
+
+RULE = "bias_score[aul,mine] within 40..60"
+FILES = {
+    "report.html", "summary.pdf", "summary.md", "references.bib", "manifest.json", "estimates.csv", "estimates.json",
+    "check.json",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was checked, and failed."""
+    folder = leaning_run(tmp_path_factory.mktemp("bundle") / "run", {"model": 0.7}, n=200).folder
+    assert tiltmeter("check", folder, "--rule", RULE) == 1
+    return folder
+
+
+@pytest.fixture(scope="module")
+def audit(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bundle(run, tmp_path_factory.mktemp("zip") / "audit.zip").path
+
+
+def test_the_commands(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "audit.zip"
+    assert tiltmeter("bundle", run, "-o", file) == 0
+    digest = capsys.readouterr().out.split()[0]
+    assert digest == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert tiltmeter("verify", file, "--digest", digest) == 0 and "whole" in capsys.readouterr().out
+    assert tiltmeter("verify", file, "--digest", "0" * 64) == 1 and "not the one" in capsys.readouterr().out
+    assert tiltmeter("verify", run / "manifest.json") == 2 and tiltmeter("verify", tmp_path / "none.zip") == 2
+    assert tiltmeter("bundle", run, "-o", tmp_path) == 2 and tiltmeter("bundle", tmp_path / "none") == 2
+
+
+def test_what_is_in_it(audit: Path, run: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(audit) as archive:
+        assert set(archive.namelist()) == FILES | {INDEX, SUMS}
+        archive.extractall(tmp_path)
+    assert (tmp_path / "estimates.csv").read_bytes() == (run / "estimates.csv").read_bytes()
+    assert "FAIL: of 1 rule, 1 failed." in (tmp_path / "report.html").read_text()
+    pdf = (tmp_path / "summary.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF") and pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") == 1, "one page"
+    summary = (tmp_path / "summary.md").read_text()
+    for said in ("FAIL: of 1 rule", RULE, "Association tests", "does not show that a model is fair", "model on mine"):
+        assert said in summary
+    if shutil.which("sha256sum"):
+        subprocess.run(["sha256sum", "--quiet", "-c", SUMS], cwd=tmp_path, check=True)
+
+
+def test_the_same_run_gives_the_same_bundle(audit: Path, run: Path, tmp_path: Path) -> None:
+    assert bundle(run, tmp_path / "again.zip").path.read_bytes() == audit.read_bytes()
+
+
+def rewritten(audit: Path, target: Path, change: Callable[[dict[str, bytes]], Any]) -> Path:
+    """A bundle with some of its files changed."""
+    with zipfile.ZipFile(audit) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    change(files)
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_changed_or_missing_file_is_named(audit: Path, tmp_path: Path, name: str) -> None:
+    changed = rewritten(audit, tmp_path / "a.zip", lambda files: files.update({name: files[name] + b" "}))
+    assert verify(changed) == [f"{name} was changed"]
+    assert f"{name} is missing" in verify(rewritten(audit, tmp_path / "b.zip", lambda files: files.pop(name)))
+
+
+def test_more_files_and_other_sums_are_noticed(audit: Path, tmp_path: Path) -> None:
+    more = rewritten(audit, tmp_path / "a.zip", lambda files: files.update({"../evil": b"x"}))
+    assert verify(more) == ["../evil does not belong to the bundle"]
+    sums = rewritten(audit, tmp_path / "b.zip", lambda files: files.update({SUMS: b""}))
+    assert verify(sums) == [f"{SUMS} was changed"]
+
+
+def _with_new_sums(files: dict[str, bytes]) -> None:
+    """As somebody would who knows how the checksums are made."""
+    about = json.loads(files[INDEX])
+    about["files"] = {name: hashlib.sha256(files[name]).hexdigest() for name in about["files"]}
+    files[INDEX] = (json.dumps(about, indent=2) + "\n").encode()
+    files[SUMS] = sums_of(about["files"], files[INDEX])
+
+
+def test_parts_that_do_not_belong_together_are_noticed(audit: Path, tmp_path: Path) -> None:
+    """Even with new checksums: the run's own seal covers its numbers, and the verdicts must give the exit code."""
+
+    def better(files: dict[str, bytes]) -> None:
+        files["estimates.csv"] = files["estimates.csv"].replace(b"70.0", b"50.0")
+        _with_new_sums(files)
+
+    def passed(files: dict[str, bytes]) -> None:
+        files["check.json"] = files["check.json"].replace(b'"exit_code": 1', b'"exit_code": 0')
+        _with_new_sums(files)
+
+    def sealed(files: dict[str, bytes]) -> None:
+        files["manifest.json"] = files["manifest.json"].replace(b'"resamples": 500', b'"resamples": 900')
+        _with_new_sums(files)
+
+    said = [verify(rewritten(audit, tmp_path / f"{n}.zip", change)) for n, change in enumerate((better, passed, sealed))]
+    assert said[0] == ["estimates.csv is not what the run wrote"]
+    assert said[1] == ["the verdicts in check.json do not give its exit code"]
+    assert said[2] == ["manifest.json was changed after the run wrote it"]
+
+
+def test_a_damaged_zip_is_refused(audit: Path, tmp_path: Path) -> None:
+    whole = audit.read_bytes()
+    for n, content in enumerate((whole[: len(whole) // 2], b"PK\x03\x04", b"")):
+        (tmp_path / f"{n}.zip").write_bytes(content)
+        assert tiltmeter("verify", tmp_path / f"{n}.zip") == 2
+    middle = bytearray(whole)
+    middle[len(whole) // 3] ^= 0xFF
+    (tmp_path / "flipped.zip").write_bytes(bytes(middle))
+    assert tiltmeter("verify", tmp_path / "flipped.zip") in (1, 2)
+
+
+def test_a_decision_about_another_run_is_not_bundled(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "run"
+    shutil.copytree(run, other)
+    manifest = json.loads((other / "manifest.json").read_text())
+    (other / "manifest.json").write_text(json.dumps(manifest | {"started": "later"}))
+    reseal(other)
+    assert tiltmeter("bundle", other, "-o", tmp_path / "a.zip") == 2 and "an earlier run" in capsys.readouterr().err
+    assert not (tmp_path / "a.zip").exists()
+    (other / "check.json").unlink()
+    assert tiltmeter("bundle", other, "-o", tmp_path / "a.zip") == 0 and verify(tmp_path / "a.zip") == []
+    assert "No rules were checked" in as_text(load_run(other), None)
