@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import note, say
 from tiltmeter.cli.options import Confidence, Resamples, RunFolder, Seed
 
 Names = list[str] | None
@@ -43,7 +43,7 @@ def leaderboard(
     """Merge runs into one board of models and measures, with ranks. Refuses numbers that are unlike. Needs no model."""
     from tiltmeter.boards import leaderboard as merge
     from tiltmeter.boards.columns import Filter
-    from tiltmeter.reporting.board_tables import as_markdown, check_forms, write_boards
+    from tiltmeter.reporting.board_tables import as_lines, check_forms, write_boards
     from tiltmeter.stats.settings import Settings
 
     paths = output or [Path("leaderboard.html")]
@@ -51,6 +51,7 @@ def leaderboard(
     only = Filter(*(tuple(names or ()) for names in (family, benchmark, measure, scorer, group, model)))
     board = merge(runs, only, by or (), Settings(resamples, confidence, seed))
     write_boards(board, paths)
-    results().print(as_markdown(board), markup=False, soft_wrap=True)
+    for line in as_lines(board):
+        say(line)
     for path in paths:
-        errors().print(f"Leaderboard: {path}", markup=False, soft_wrap=True)
+        note(f"Leaderboard: {path}")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.console import errors, results
+from tiltmeter.cli.console import note, results, say
 from tiltmeter.errors import TiltmeterError
 
 
@@ -62,8 +62,8 @@ def bundle(
     from tiltmeter.exports.bundle import bundle as pack
 
     made = pack(run, output)
-    results().print(f"{made.sha256}  {made.path}", markup=False, soft_wrap=True)
-    errors().print(f"{len(made.files)} files. Keep the sha256 apart from the bundle.", markup=False, soft_wrap=True)
+    say(f"{made.sha256}  {made.path}")
+    note(f"{len(made.files)} files. Keep the sha256 apart from the bundle.")
 
 
 def verify(
@@ -75,9 +75,9 @@ def verify(
 
     problems = problems_of(file, digest)
     for problem in problems:
-        results().print(f"{file}: {problem}", markup=False, soft_wrap=True)
+        say(f"{file}: {problem}")
     if not problems:
-        results().print(f"{file}: whole", markup=False, soft_wrap=True)
+        say(f"{file}: whole")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -90,4 +90,4 @@ def _give(text: str, path: Path | None) -> None:
     if path.is_dir():
         raise TiltmeterError(f"{path} is a folder; name a file.")
     write_text(path, text)
-    errors().print(f"Written: {path}", markup=False, soft_wrap=True)
+    note(f"Written: {path}")

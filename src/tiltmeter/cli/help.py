@@ -19,7 +19,7 @@ PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Look again, without a model", ("estimate", "compare", "report", "study", "leaderboard")),
     ("For a paper", ("figure", "table", "cite")),
     ("Change a model", ("debias", "train")),
-    ("Check and hand on", ("check", "bundle", "verify")),
+    ("Check and hand on", ("check", "bundle", "verify", "export")),
     ("Data of yours and of others", ("build", "import")),
 )
 """The commands in their order of use. One that is not listed comes last, under MORE."""

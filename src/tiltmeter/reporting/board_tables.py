@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,15 @@ def as_markdown(board: Board) -> str:
 def as_latex(board: Board) -> str:
     """The same for a paper."""
     return typeset(_wide(board), "latex", CAPTION)
+
+
+def as_lines(board: Board) -> Iterator[str]:
+    """A line per column for the terminal: its models, the best first."""
+    for column in board.columns:
+        ranks = board.ranks[column]
+        there = [model for model in board.models if (model, column) in board.cells]
+        there.sort(key=lambda model: ranks[model].place if model in ranks else len(there) + 1)
+        yield f"{column.whole}: {'; '.join(f'{model} {_cell(board, model, column)}' for model in there)}."
 
 
 def _wide(board: Board) -> pd.DataFrame:
