@@ -310,12 +310,15 @@ def test_ci_stops_the_worse_model_and_passes_its_parent(parent: Path, worse: Pat
     (tmp_path / "gate.toml").write_text(
         'rules = ["bias_score[aul,mine] within 40..60", "bias_score[aul,mine] no worse than baseline by 3"]\n'
     )
-    files = ("--rules", "gate.toml", "--junit", "out/junit.xml", "--markdown", "out/gate.md", "--json", "out/gate.json")
+    files = ("--rules", "gate.toml", "--junit", "out/junit.xml", "--markdown", "out/gate.md")
     for run, code in ((worse, 1), (parent, 0)):
         step = ci("check", run, "--baseline", parent, *files, cwd=tmp_path)
         assert step.returncode == code, step.stderr
-        decided = json.loads((tmp_path / "out/gate.json").read_text())
-        assert decided["exit_code"] == code and decided == json.loads((run / "check.json").read_text())
+        decided = json.loads((run / "check.json").read_text())
+        assert decided["exit_code"] == code
+        if code:  # once is enough: a process takes seconds to start
+            printed = ci("check", run, "--baseline", parent, *files, "--json", cwd=tmp_path)
+            assert printed.returncode == code and json.loads(printed.stdout) == decided
         suite = ElementTree.parse(tmp_path / "out/junit.xml").getroot()
         assert suite.attrib["tests"] == "2" and suite.attrib["failures"] == ("2" if code else "0")
         assert len(suite.findall(".//failure[@type='breach']")) == int(suite.attrib["failures"])
@@ -327,11 +330,11 @@ def test_ci_stops_the_worse_model_and_passes_its_parent(parent: Path, worse: Pat
 def test_a_mistake_leaves_no_older_verdict_behind(parent: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(parent, run)
-    files = ["--junit", tmp_path / "j.xml", "--json", tmp_path / "g.json", "--markdown", tmp_path / "g.md"]
+    files = ["--junit", tmp_path / "j.xml", "--markdown", tmp_path / "g.md"]
     assert tiltmeter("check", run, "--rule", WITHIN, *files) == 0
     assert tiltmeter("check", run, "--rule", "bias_score[cps,mine] within 40..60", *files) == 2
     assert json.loads((run / "check.json").read_text())["exit_code"] == 2
-    assert json.loads((tmp_path / "g.json").read_text())["verdict"] == "mistake"
+    assert json.loads((run / "check.json").read_text())["verdict"] == "mistake"
     assert ElementTree.parse(tmp_path / "j.xml").getroot().attrib["errors"] == "1"
     assert "MISTAKE" in (tmp_path / "g.md").read_text()
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.console import note, say, width
+from tiltmeter.cli.console import note, results, say, width
 from tiltmeter.cli.folders import optional_run_folder
 from tiltmeter.cli.show import print_grids, print_lines
 from tiltmeter.errors import TiltmeterError
@@ -35,7 +35,7 @@ Confidence = Annotated[float | None, typer.Option(help="Confidence of rules that
 LeastN = Annotated[int | None, typer.Option("--min-n", help="Least items of rules that do not say. Default: 30.")]
 JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML.")]
 Markdown = Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the decision as JSON. RUN/check.json has it too.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the decision as JSON. RUN/check.json has it too.")]
 PlanFlag = Annotated[bool, typer.Option("--plan", help="Only say how many items each rule needs to be decided.")]
 
 
@@ -50,7 +50,7 @@ def check(
     min_n: LeastN = None,
     junit: JUnit = None,
     markdown: Markdown = None,
-    json: JsonFile = None,
+    as_json: Json = False,
     plan: PlanFlag = False,
 ) -> None:
     """Hold a run against rules; the exit code says pass or fail.
@@ -61,7 +61,7 @@ def check(
     from tiltmeter.gate import forms, read_rules
     from tiltmeter.reporting.verdicts import decision_lines
 
-    files = {"junit": junit, "markdown": markdown, "json": json}
+    files = {"junit": junit, "markdown": markdown}
     try:
         policy = undecided.value if undecided else None
         book = read_rules(rule or (), rules, undecided=policy, confidence=confidence, min_n=min_n)
@@ -76,9 +76,12 @@ def check(
             forms.write_mistake(files, str(mistake), run)
         raise
     forms.write_forms(files, decision, run)
-    print_lines(decision_lines(decision, width()))
-    say(decision.summary)
-    note(forms.explained(decision))
+    if as_json:
+        results().print(forms.as_json(decision), markup=False, soft_wrap=True, end="")
+    else:
+        print_lines(decision_lines(decision, width()))
+        say(decision.summary)
+        note(forms.explained(decision))
     raise typer.Exit(decision.exit_code)
 
 
