@@ -23,16 +23,20 @@ ENTRY = re.compile(r"^@\w+\{(\w+),")
 TO_TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "{": r"\{", "}": r"\}", "–": "--"}
 
 
+def named(citation: str) -> list[str]:
+    """The works that a citation names, as surname and year."""
+    return list(dict.fromkeys(re.split(r", | and ", names)[0].lower() + year for names, year in AUTHORS.findall(citation)))
+
+
 def cited(citation: str) -> list[str]:
-    """The keys of the works that a citation names.
+    """The keys of the works that a citation names and the bibliography has.
 
     >>> cited("Nadeem, Bethke and Reddy (2021), StereoSet, ACL; as Eq. 2 of Kaneko and Bollegala (2022), AAAI.")
     ['nadeem2021', 'kaneko2022']
     >>> cited("After Kurita et al. (2019); the causal analogue is tiltmeter's.")
     ['kurita2019']
     """
-    found = (re.split(r", | and ", names)[0].lower() + year for names, year in AUTHORS.findall(citation))
-    return [key for key in dict.fromkeys(found) if key in bibliography()]
+    return [key for key in named(citation) if key in bibliography()]
 
 
 @cache
@@ -58,7 +62,10 @@ def cite(run: Run) -> str:
     works: dict[str, list[str]] = {}
     for name, citation in dict.fromkeys(used(run)):
         keys = cited(citation)
-        for entry in [bibliography()[key] for key in keys] or ([_note(name, citation)] if citation else []):
+        entries = [bibliography()[key] for key in keys]
+        if citation and (not keys or len(keys) < len(named(citation))):  # whoever is not in the bibliography stays named
+            entries.append(_note(name, citation))
+        for entry in entries:
             works.setdefault(entry, []).append(name)
     lines = [f"% {', '.join(names)}\n{_spread(entry)}" for entry, names in works.items()]
     return "\n\n".join([f"% the numbers\n{_spread(OWN)}", *lines]) + "\n"
