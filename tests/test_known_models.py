@@ -80,6 +80,11 @@ def test_whatever_changed_about_a_model_it_is_not_taken_for_the_one_before(model
     assert find_card(str(model), LOADING, True) is None
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "no/such/folder", "\0"])
+def test_odd_names_have_no_card(name: str) -> None:
+    assert find_card(name, LOADING, True, here=True) is None
+
+
 def test_a_damaged_card_is_no_card(model: Path, own_cache: Path) -> None:
     keep_card(tiltmeter.load_model(model), str(model), LOADING, True)
     (card,) = (own_cache / "models").glob("*.json")

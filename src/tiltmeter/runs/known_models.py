@@ -25,6 +25,7 @@ from tiltmeter.models.hashing import WEIGHT_PATTERNS, digest_file
 from tiltmeter.models.places import folder_of
 from tiltmeter.models.wrapping import WRAPPER
 from tiltmeter.storage.files import write_json
+from tiltmeter.storage.packed import is_there
 from tiltmeter.storage.places import cache_folder
 
 READ = (".json", ".txt", ".model", ".py", ".jinja", ".vocab", ".merges", *(pattern[1:] for pattern in WEIGHT_PATTERNS))
@@ -101,10 +102,11 @@ def _place(name: str, loading: Mapping[str, Any], cache: bool | str | Path, here
     root = cache_folder(cache)
     if root is None or models.is_static(name) or models.is_sentence_transformer(name):
         return None
-    if here and not (name in models.EMBEDDED or Path(name).expanduser().exists()):
+    local = name in models.EMBEDDED or is_there(Path(name).expanduser())
+    if here and not local:
         return None
     try:
-        folder, gguf = folder_of(name, None)
+        folder, gguf = folder_of(name, None) if local else _found(name)
         if (folder / WRAPPER).exists():  # a model in a model: rare, and not worth a second reader of it
             return None
         files = tuple(sorted(path for path in folder.iterdir() if path.suffix in READ and path.is_file()))
@@ -121,6 +123,12 @@ def _place(name: str, loading: Mapping[str, Any], cache: bool | str | Path, here
         "layout": LAYOUT,
     }
     return Place(root / "models", files, decides)
+
+
+@cache
+def _found(name: str) -> tuple[Path, str | None]:
+    """Where a hub model lies: asking the hub takes a while, so it is asked once."""
+    return folder_of(name, None)
 
 
 @cache
