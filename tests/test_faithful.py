@@ -40,13 +40,14 @@ def test_every_table_and_figure_is_there(paper: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_command_of_a_row_is_one_that_the_tests_run(paper: str) -> None:
-    """tests/test_docs.py runs the fenced blocks of every page."""
+    """A row has a command's first words, which stand in a block; tests/test_docs.py runs the blocks of every page."""
     fenced = "\n".join(re.findall(r"^```sh\n(.*?)^```$", section(paper), re.M | re.S))
-    rows = [line for line in section(paper).splitlines() if line.startswith("| ")]
-    commands = [command for row in rows for command in re.findall(r"`(tiltmeter [^`]+)`", row)]
-    assert commands
-    for command in commands:
-        assert command in fenced.splitlines(), command
+    run = [line.split() for line in fenced.splitlines() if line.startswith("tiltmeter ")]
+    rows = [line.split(" | ") for line in section(paper).splitlines() if re.match(r"\| (?:Table|Figure|overlap)", line)]
+    commands = [cells[1].strip("`").split() for cells in rows if cells[1].startswith("`")]
+    assert len(commands) > 4 or paper.startswith("Doughman")
+    for words in commands:
+        assert any(set(words) <= set(line) for line in run), words
 
 
 def test_the_part_from_the_catalog_is_up_to_date() -> None:
