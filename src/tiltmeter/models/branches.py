@@ -50,6 +50,8 @@ def takes_branches(parts: BodyAndHead) -> bool:
             alone = [parts.hidden_of(torch.tensor([row], device=parts.device) % size, {})[0].float() for row in rows]
     except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
         return False
+    if not all(bool(states.isfinite().all()) for states in alone):
+        return False  # broken weights: what is asked of them is reported as not finite
     found = [together[0, :8], together[0, [0, 1, 2, 8, 9]], together[1, :3]]
     tolerance = 1e-4 if dtype == torch.float32 else 3e-2
     pairs = zip(found, alone, strict=True)
