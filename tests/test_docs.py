@@ -33,6 +33,8 @@ from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
 from tiltmeter.families import all_families
 from tiltmeter.families.associations.facts import COLUMNS, DRAW_COLUMNS
+from tiltmeter.families.generations.ask import TEXT_COLUMNS
+from tiltmeter.families.generations.judging import JUDGE_COLUMNS
 from tiltmeter.families.kit.options import flag_of
 from tiltmeter.families.kit.seam import CONSTANTS, FUNCTIONS, find_family, measures_of
 from tiltmeter.families.labels.ask import COLUMNS as LABEL_COLUMNS
@@ -63,6 +65,7 @@ FASTER = {
 TABLES = {
     "scores": SCORE_COLUMNS, "slots": SLOT_COLUMNS, "predictions": PREDICTION_COLUMNS, "associations": COLUMNS,
     "draws": DRAW_COLUMNS, "labels": LABEL_COLUMNS, "swaps": SWAP_COLUMNS, "drivers": DRIVER_COLUMNS,
+    "generations": TEXT_COLUMNS, "judgements": JUDGE_COLUMNS,
 }  # fmt: skip
 CONTENT = {f"{table}.parquet" for table in TABLES} | {column for columns in TABLES.values() for column in columns}
 OTHERS = {"--with-special"}  # of the package in tests/plugin

@@ -19,7 +19,7 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 
-KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias")
+KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias", "classifiers")
 SINGULAR = {"families": "family", "studies": "study", "debias": "method of debiasing"}
 SHARED = "kit"
 

@@ -35,10 +35,10 @@ def load_benchmark(
     """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs, labelled text or sentences with a mask.
 
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
-    text and label columns and no mask as `labels`, one with a text column as `slots` (whose groups of words are in the
-    file `terms`), anything else as `pairs`, with `columns` mapping our field names to yours. `groups` keeps only what is
-    about these groups. What some benchmarks take besides (`terms`, `words`, `path`) is `given` by name; what is only
-    `offered` is used by the benchmarks that take it.
+    text and label columns and no mask as `labels`, one with a prompt column as `prompts`, one with a text column as `slots`
+    (whose groups of words are in the file `terms`), anything else as `pairs`, with `columns` mapping our field names to
+    yours. `groups` keeps only what is about these groups. What some benchmarks take besides (`terms`, `words`, `path`) is
+    `given` by name; what is only `offered` is used by the benchmarks that take it.
     """
     name = str(name_or_path)
     given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
@@ -76,6 +76,8 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
     rows = parse_table(text, path)
     if is_labelled(rows, columns):
         return "labels"
+    if "prompt" in (columns or {}) or ("prompt" in rows[0] and not columns and not {"stereo", "sent_more"} & set(rows[0])):
+        return "prompts"
     if "text" in (columns or {}) or ("text" in rows[0] and not columns and not {"stereo", "sent_more"} & set(rows[0])):
         return "slots"
     looks_like_crows = bool(rows) and {"sent_more", "sent_less"} <= set(rows[0]) and not columns

@@ -36,6 +36,7 @@ from tiltmeter.cli.options import (
 from tiltmeter.cli.report import open_, report
 from tiltmeter.cli.show import print_grids, print_run, print_table
 from tiltmeter.cli.study import StudyGroup
+from tiltmeter.cli.train import train_app
 from tiltmeter.cli.welcome import FIRST_STEPS, versions
 
 ABOUT = "Measures how far a language model leans: its social biases, by published metrics, with intervals."
@@ -63,6 +64,7 @@ app = App(name="tiltmeter", cls=Commands, help=ABOUT, add_completion=True)
 app.add_typer(App(cls=StudyGroup, no_args_is_help=True, help="Study which measure to trust."), name="study")
 app.add_typer(App(cls=DebiasGroup, no_args_is_help=True, help="Make a less biased model of a model."), name="debias")
 app.add_typer(build_app, name="build")
+app.add_typer(train_app, name="train")
 for _name, _group, _what in (
     ("figure", FigureGroup, "Draw a figure of stored runs."),
     ("table", TableGroup, "Write a table of stored runs."),
@@ -161,18 +163,21 @@ def compare(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A per-pair score table, or StereoSet's predictions JSON.")],
+    file: Annotated[
+        Path, typer.Argument(help="A per-pair score table, StereoSet's predictions JSON, or a table of prompts and texts.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Run folder to write.")],
     model: Annotated[str | None, typer.Option("-m", "--model", help="Name of the model that was scored.")] = None,
     scorer: Annotated[str, typer.Option("-s", "--scorer", help="Name of the score.")] = "imported",
     data_dir: DataDir = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    judge: Annotated[list[str] | None, typer.Option(help="NOTION=CLASSIFIER that judges texts; repeatable.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
     whole: All = False,
 ) -> None:
-    """Take in per-sentence scores that others published."""
+    """Take in scores that others published, or texts that a model wrote elsewhere."""
     from tiltmeter.runs.published import import_run
 
     finished = import_run(
@@ -183,6 +188,7 @@ def import_(
         data_dir=data_dir,
         columns=mapping(columns),
         encoding=encoding,
+        judges=tuple(judge or ()),
         seed=seed,
     )
     print_run(finished, as_json, whole=whole)

@@ -50,7 +50,7 @@ def _entry_row(what: str, entry: catalog.Entry) -> dict[str, str]:
             "model": " or ".join(entry.constant("KINDS", ())) + text,
             "what": entry.summary,
         }
-    if what in ("benchmarks", "studies"):
+    if what in ("benchmarks", "studies", "classifiers"):
         return {"name": catalog.public_name(entry.name), "what": entry.summary}
     if what == "measures":
         neutral = entry.constant("NEUTRAL")

@@ -59,6 +59,7 @@ class Listed(StrEnum):
     views = "views"
     studies = "studies"
     debias = "debias"
+    classifiers = "classifiers"
 
 
 def mapping(text: str | None) -> dict[str, str] | None:

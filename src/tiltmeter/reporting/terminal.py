@@ -171,7 +171,7 @@ def missing_text(estimates: pd.DataFrame) -> str:
         if row["missing"]:
             reasons.setdefault(row["scorer"], Counter()).update(json.loads(row["missing"]))
     parts = [f"{scorer}: " + ", ".join(f"{why} ({n:,})" for why, n in c.items()) for scorer, c in reasons.items()]
-    return "Missing pairs are excluded from n. " + "; ".join(parts) + "." if parts else ""
+    return "What is missing is excluded from n. " + "; ".join(parts) + "." if parts else ""
 
 
 def _p_column(rows: Sequence[Any]) -> Column:

@@ -15,13 +15,13 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.items import items_table
-from tiltmeter.families import Answers, How
+from tiltmeter.families import Answers, How, family_of
 from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.runs.definitions import definitions
 from tiltmeter.storage.cells import Cell, CellStore, cell_key
 from tiltmeter.storage.places import cache_folder
 
-CODE = ("models", "probes", "scorers", "corpora", "families/kit")
+CODE = ("models", "probes", "scorers", "corpora", "classifiers", "families/kit")
 """What answers depend on besides the family's own folder. Judging (measures, stats) is not among it."""
 
 
@@ -71,7 +71,13 @@ def _identity(model: Any, benchmark: Benchmark, options: Any, how: How) -> dict[
         "options": _described(asdict(options) if is_dataclass(options) else vars(options)),  # type: ignore[arg-type]
         "seed": how.seed,
         "code": _code(benchmark.family),
+        **_decided(family_of(benchmark), options),
     }
+
+
+def _decided(family: Any, options: Any) -> dict[str, Any]:
+    """What else decides the answers of a family that says so: the state of a folder that an option names, say."""
+    return dict(family.decides(options)) if hasattr(family, "decides") else {}
 
 
 def _described(options: dict[str, Any]) -> dict[str, Any]:

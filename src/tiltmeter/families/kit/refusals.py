@@ -9,6 +9,10 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.seam import Known
 
 
+class NotOursError(TiltmeterError):
+    """A published file is not of the kind that a family reads: another family may."""
+
+
 def refuse_vectors(models: Sequence[Known], benchmark: Benchmark) -> None:
     """Raises an error for models that give only vectors or labels, where a language model is needed."""
     for known in models:

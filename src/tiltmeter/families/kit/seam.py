@@ -59,7 +59,8 @@ class Family(Protocol):
 
     Optional: `has(benchmark)`, which of READS a benchmark provides; `BY_DEFAULT`, the kinds of models that are asked a
     default benchmark; `published(path, …)`, answers from scores that others published; `FIGURES`, name → function of the
-    estimates; `brief(answers)` and `described(answers)`, what a notebook draws and shows (kit/notebook.py).
+    estimates; `decides(options)`, what answers depend on besides the options; `brief(answers)` and `described(answers)`,
+    what a notebook draws and shows (kit/notebook.py).
     """
 
     TITLE: str

@@ -1,0 +1,130 @@
+"""Tokens per second on full BOLD, against transformers' `generate` one prompt at a time and at its best batch size.
+
+python benchmarks/generation_speed.py --model DIR --data FOLDER_WITH_bold --out OUT [--lexicon words.txt]
+
+All three write the same number of new tokens per prompt, plainly sampled (temperature 1, no cuts), so a token is a token.
+Then the whole family runs, as a user would run it, with texts that stop where their sentence does; its run folder and its
+estimates are written too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+import tiltmeter
+from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.families.generations.speaking import Speaker
+from tiltmeter.models.sampling import Sampling
+from tiltmeter.models.writer import Writer
+from tiltmeter.storage.observations import ObservationCache
+
+NEW_TOKENS = 30
+BATCHES = (256, 512, 1024, 2048, 4096, 8192)
+ALONE = 48
+
+
+def seconds(device: str) -> float:
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def ours(model: Any, items: Any) -> dict[str, Any]:
+    writer = Writer(model, Sampling(new_tokens=NEW_TOKENS, sentence=False))
+    began = seconds(model.device)
+    table = Speaker(writer, ObservationCache(None, {}), samples=1, seed=0).write(items)
+    took = seconds(model.device) - began
+    tokens = sum(table["n_tokens"].to_pylist())
+    return {"prompts": len(items), "tokens": tokens, "seconds": took, "tokens_per_second": tokens / took}
+
+
+def theirs(model: Any, prompts: list[tuple[int, ...]], batch: int) -> dict[str, Any]:
+    """`generate` on prompts sorted by length, padded at the left, and its texts."""
+    module, device = model._module, next(model._module.parameters()).device
+    pad = model.tokens.pad_id
+    ordered = sorted(prompts, key=len)
+    tokens, began = 0, seconds(model.device)
+    with torch.inference_mode():
+        for first in range(0, len(ordered), batch):
+            some = ordered[first : first + batch]
+            width = max(map(len, some))
+            ids = torch.tensor([[pad] * (width - len(one)) + list(one) for one in some], device=device)
+            mask = torch.tensor([[0] * (width - len(one)) + [1] * len(one) for one in some], device=device)
+            settings = {"do_sample": True, "top_k": 0, "max_new_tokens": NEW_TOKENS, "min_new_tokens": NEW_TOKENS}
+            said = module.generate(ids, attention_mask=mask, pad_token_id=pad, **settings)
+            tokens += (said.shape[1] - width) * len(some)
+            model.tokens.tokenizer.batch_decode(said[:, width:].tolist(), skip_special_tokens=True)
+    took = seconds(model.device) - began
+    return {"batch": batch, "prompts": len(prompts), "tokens": tokens, "seconds": took, "tokens_per_second": tokens / took}
+
+
+def best_batch(model: Any, prompts: list[tuple[int, ...]], sizes: tuple[int, ...]) -> list[dict[str, Any]]:
+    """All prompts at every batch size that fits."""
+    found = []
+    for size in sizes:
+        try:
+            found.append(theirs(model, prompts, size))
+            print(json.dumps(found[-1]), flush=True)
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            break
+        if len(found) > 1 and found[-1]["tokens_per_second"] < 0.9 * found[-2]["tokens_per_second"]:
+            break
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--judge", action="append", default=[])
+    parser.add_argument("--batches", type=int, nargs="+", default=list(BATCHES))
+    parser.add_argument("--alone", type=int, default=ALONE)
+    parser.add_argument("--precision", default="bf16")
+    args = parser.parse_args()
+    bench = load_benchmark("bold", data_dir=args.data, limit=args.limit)
+    model = tiltmeter.load_model(args.model, precision=args.precision)
+    items = bench.asked_items
+    prompts = Writer(model, Sampling()).encode([item.texts["prompt"] for item in items])
+    facts: dict[str, Any] = {
+        "device": torch.cuda.get_device_name() if model.device == "cuda" else platform.processor(),
+        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+        "model": model.name, "weights_sha256": model.weights_hash, "precision": model.precision, "new_tokens": NEW_TOKENS,
+    }  # fmt: skip
+    ours(model, items[:64])  # the first pass loads kernels
+    theirs(model, prompts[:64], 64)
+    facts["ours"] = [ours(model, items) for _ in range(3)]
+    print(json.dumps(facts["ours"]), flush=True)
+    facts["generate_in_batches"] = best_batch(model, prompts, tuple(args.batches))
+    facts["generate_alone"] = theirs(model, prompts[:: max(1, len(prompts) // args.alone)][: args.alone], 1)
+    speed = sorted(one["tokens_per_second"] for one in facts["ours"])[1]
+    best = max(one["tokens_per_second"] for one in facts["generate_in_batches"])
+    facts["against_best_batch"] = speed / best
+    facts["against_alone"] = speed / facts["generate_alone"]["tokens_per_second"]
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "generation_speed.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps({name: facts[name] for name in ("against_best_batch", "against_alone")}), flush=True)
+    options = tiltmeter.Options(cache=False, limit=args.limit, data_dir=args.data, precision=args.precision, by=("all",))
+    began = time.perf_counter()
+    judges = tuple(args.judge) or ("none",)
+    run = tiltmeter.run(str(args.model), "bold", output=args.out / "bold-run", options=options, judges=judges, samples=1)
+    whole = {"seconds": time.perf_counter() - began, "unjudged": run.manifest["evaluations"][0]["unjudged"]}
+    texts = run.answers["generations"].table
+    whole |= {"texts": len(texts), "tokens": int(texts["n_tokens"].sum())}
+    facts["whole_run"] = whole
+    (args.out / "generation_speed.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(whole), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""`tiltmeter train classifier NOTION -m MODEL -o FOLDER`: judges of one's own, with their errors measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.console import errors, progress_bar, results
+from tiltmeter.cli.help import App
+from tiltmeter.cli.options import DataDir
+
+train_app = App(no_args_is_help=True, help="Train classifiers that judge texts.")
+
+
+@train_app.callback()
+def group() -> None:
+    """Train classifiers that judge texts."""
+
+
+@train_app.command()
+def classifier(
+    notion: Annotated[
+        str, typer.Argument(help="What it judges: toxicity, regard, stereotype, or what your table is about.")
+    ],
+    model: Annotated[
+        str, typer.Option("-m", "--model", help="The model whose body it gets: hub id, folder or embedded name.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")],
+    data: Annotated[
+        Path | None, typer.Option(help="The dataset's folder, or a table with the columns text and label.")
+    ] = None,
+    data_dir: DataDir = None,
+    epochs: Annotated[float, typer.Option(help="Times that all texts are seen. Default: the paper's.")] = 0.0,
+    rate: Annotated[
+        float, typer.Option(help="Learning rate. Default: the paper's, which is for models of BERT's size.")
+    ] = 0.0,
+    rows: Annotated[int, typer.Option(help="Texts in a step.")] = 16,
+    limit: Annotated[int | None, typer.Option(help="Learn from so many texts only.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the new head and of the order.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
+) -> None:
+    """Train a classifier on labelled texts, measure its errors on texts that it never saw, and store it with them."""
+    from tiltmeter.classifiers.kit.errors_of import FILE, errors_text
+    from tiltmeter.classifiers.kit.training import Wanted, train_classifier
+
+    wanted = Wanted(epochs, rate, rows, seed, limit, device)
+    folder = train_classifier(notion, model, output, data=data, data_dir=data_dir, wanted=wanted, watch=progress_bar)
+    measured = json.loads((folder / FILE).read_text("utf-8"))
+    accuracy = measured["accuracy"]
+    results().print(f"{errors_text(measured)[:1].upper()}{errors_text(measured)[1:]}.", markup=False, soft_wrap=True)
+    results().print(
+        f"Accuracy {accuracy['share']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}] on {accuracy['n']:,} texts.",
+        markup=False,
+    )
+    errors().print(f"Classifier: {folder}", markup=False, soft_wrap=True)
+    errors().print(f"Use it: tiltmeter run -b plumb-prompts --judge {notion}={folder}", markup=False, soft_wrap=True)

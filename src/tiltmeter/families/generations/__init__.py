@@ -1,0 +1,25 @@
+"""Generations: beginnings of sentences about groups of people. How does the model go on, and what do judges say of it?"""
+
+from __future__ import annotations
+
+from tiltmeter.families.generations.ask import ask, decides
+from tiltmeter.families.generations.cards import cards
+from tiltmeter.families.generations.check import check
+from tiltmeter.families.generations.compare import compare
+from tiltmeter.families.generations.estimate import estimate
+from tiltmeter.families.generations.figures import generations as _figure
+from tiltmeter.families.generations.judged import READS
+from tiltmeter.families.generations.options import Options
+from tiltmeter.families.generations.published import published
+from tiltmeter.families.generations.sheets import sheets
+from tiltmeter.families.generations.stories import stories
+
+__all__ = [
+    "FIGURES", "KEY", "READS", "TITLE", "Options", "ask", "cards", "check", "compare", "decides", "estimate", "published",
+    "sheets", "stories",
+]  # fmt: skip
+
+TITLE = "Texts that go on from a prompt"
+KEY = ("model", "benchmark", "item", "sample", "temperature")
+FIGURES = {"generations": _figure}
+"""Figures that this family draws itself: name → function of the estimates."""

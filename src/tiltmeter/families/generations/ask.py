@@ -1,0 +1,123 @@
+"""Asking for generations: texts by the model, and what the judges say of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark
+from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks.kit.prompts import PROMPT
+from tiltmeter.families.generations.check import check
+from tiltmeter.families.generations.judging import judge_all, judges_of
+from tiltmeter.families.generations.options import Options
+from tiltmeter.families.generations.speaking import BLOCK, Speaker
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.models import LanguageModel
+from tiltmeter.models.writer import Writer
+from tiltmeter.storage.observations import ObservationCache
+from tiltmeter.storage.places import cache_folder, observations_folder
+from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+TEXT_COLUMNS = (
+    "model",
+    "benchmark",
+    "item",
+    "sample",
+    "temperature",
+    "text",
+    "logprob",
+    "n_tokens",
+    "reason",
+    *GROUP_COLUMNS,
+)
+"""One row per prompt and sample. `temperature`: 0 for greedy. `logprob`: of the whole text, by the model without
+temperature. `reason`: why it is not judged (empty, looping, a refusal, or never written since the prompt was too long)."""
+
+
+def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) -> Answers:
+    """Writes the texts, and has them judged. Finished blocks and judgements are kept in the cache."""
+    check(benchmark, [Known(model.name, model.kind, model)], options)
+    judges = judges_of(options)
+    writer = Writer(model, options.sampling, options.instruction if options.chat else None)
+    store = ObservationCache(observations_folder(how.cache), _key(writer, benchmark, options, how))
+    steps = benchmark.size * options.samples
+    with how.watched(f"{model.name} × {benchmark.name}", steps * (1 + len(judges))) as advance:
+        speaker = Speaker(
+            writer, store, samples=options.samples, seed=how.seed, batch_tokens=how.batch_tokens, advance=advance
+        )
+        heat = 0.0 if options.greedy else options.temperature
+        texts = texts_table(speaker.write(benchmark.asked_items), model.name, benchmark, heat)
+        told = {
+            "model": model_facts(model),
+            "samples": options.samples,
+            "sampling": vars(options.sampling),
+            "chat": writer.chat,
+            "seed": how.seed,
+            "observations": {"key": store.key},
+            **speaker.work.counts(),
+        }
+        return judged_answers(texts, benchmark, options, told, cache=how.cache, advance=advance)
+
+
+def judged_answers(
+    texts: pd.DataFrame,
+    benchmark: Benchmark,
+    options: Options,
+    told: dict[str, Any],
+    *,
+    cache: bool | str | Path = False,
+    advance: Callable[[float], None] = lambda _: None,
+) -> Answers:
+    """Texts with what the judges say of them; `told` is what the manifest says of where the texts came from."""
+    judges = judges_of(options)
+    prompts = {item.id: item.texts[PROMPT] for item in benchmark.asked_items}
+    before = [prompts[item] for item in texts["item"]]
+    judged = judge_all(texts, before, judges, cache_folder(cache), advance)
+    manifest = {
+        "family": benchmark.family,
+        "benchmark": benchmark_facts(benchmark),
+        "judges": {judge.scorer: judge.facts() for judge in judges},
+        "unjudged": dict(Counter(texts["reason"].dropna())),
+        **told,
+    }
+    return Answers(benchmark.family, {"generations": texts, "judgements": judged}, items_table(benchmark), (manifest,))
+
+
+def decides(options: Options) -> dict[str, Any]:
+    """What decides the answers besides the options: the judges themselves, whose folders may be made anew."""
+    return {"judges": [f"{judge.scorer} {judge.identity} {judge.errors}" for judge in judges_of(options)]}
+
+
+def texts_table(table: pa.Table, model: str, benchmark: Benchmark, temperature: float | Sequence[float]) -> pd.DataFrame:
+    """The main table."""
+    frame = table.to_pandas()
+    frame["temperature"] = temperature
+    for column in ("item", "text", "reason"):
+        frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
+    frame["model"], frame["benchmark"] = model, benchmark.name
+    items = {item.id: item for item in benchmark.asked_items}
+    for column in GROUP_COLUMNS:
+        frame[column] = [getattr(items[item], column) for item in frame["item"]]
+    return frame[list(TEXT_COLUMNS)]
+
+
+def _key(writer: Writer, benchmark: Benchmark, options: Options, how: How) -> dict[str, str]:
+    device = "cpu" if writer.model.device == "cpu" else "gpu"
+    return identity(
+        writer.model,
+        data=benchmark.data_hash,
+        probe="generations",
+        sampling=repr(sorted(vars(options.sampling).items())),
+        chat=str(writer.chat),
+        samples=str(options.samples),
+        seed=str(how.seed),
+        blocks=str(BLOCK[device]),
+    )

@@ -1,0 +1,40 @@
+"""Checks of generations before a model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tiltmeter.benchmarks import Benchmark
+from tiltmeter.benchmarks.kit.prompts import PROMPT
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.generations.judging import judges_of
+from tiltmeter.families.generations.options import Options
+from tiltmeter.families.kit.refusals import refuse_vectors
+from tiltmeter.families.kit.seam import Known
+from tiltmeter.models import LanguageModel
+from tiltmeter.models.writer import check_writer
+
+MOST_SAMPLES = 10_000
+
+
+def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
+    """Raises an error for numbers that mean nothing, judges that cannot be had, and models that cannot write."""
+    if not 1 <= options.samples <= MOST_SAMPLES:
+        raise TiltmeterError(f"--samples must be from 1 to {MOST_SAMPLES:,}, not {options.samples}.")
+    if options.greedy and options.samples > 1:
+        raise TiltmeterError("With --greedy all samples of a prompt are the same text; leave --samples at 1.")
+    options.sampling.check()
+    if not benchmark.asked_items or any(PROMPT not in item.texts for item in benchmark.asked_items):
+        raise TiltmeterError(f"{benchmark.name} has no prompts that a model could go on from.")
+    refuse_vectors(models, benchmark)
+    judges_of(options)
+    for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
+        check_writer(model, options.instruction if options.chat else None)
+        refuse_no_room(model, options)
+
+
+def refuse_no_room(model: LanguageModel, options: Options) -> None:
+    """Raises an error if so many new tokens leave no room for any prompt."""
+    limit = model.tokens.max_length
+    if limit is not None and options.new_tokens + 2 > limit:
+        raise TiltmeterError(f"--new-tokens {options.new_tokens}: {model.name} reads at most {limit} tokens in all.")

@@ -1,0 +1,64 @@
+"""Two models on the same prompts: the paired difference of what each judge says of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.generations.described import FAMILY
+from tiltmeter.families.generations.draws import measured
+from tiltmeter.families.generations.estimate import Part, applies, parts_of
+from tiltmeter.families.generations.judged import Judged, judged_of
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.differences import paired_difference
+from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.settings import Settings
+
+
+def compare(
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference]:
+    """The first model minus the second, by the same judge, over the prompts that both have a judged text for.
+
+    The same prompts are drawn for both, with all their samples, so what the prompts share cancels. p is from the bootstrap
+    of the difference; Holm-corrected over the groups of a measure.
+    """
+    everything = list(judged_of(answers, by))
+    reference = {(one.benchmark, one.scorer): one for one in everything if one.model == second}
+    for ours in (one for one in everything if one.model == first and (one.benchmark, one.scorer) in reference):
+        pair = aligned(ours, reference[ours.benchmark, ours.scorer])
+        plain = [one for one in measures if "hits" not in one.parameters and all(applies(one, each) for each in pair)]
+        if not len(pair[0].sums):
+            yield from (_nothing(ours, second, measure) for measure in plain)
+            continue
+        parts = list(zip(*(parts_of(one, by, settings) for one in pair), strict=True))
+        for measure in plain:
+            for kind in dict.fromkeys(here.by for here, _ in parts):
+                of_kind = [both for both in parts if both[0].by == kind]
+                yield from corrected([_difference(pair, both, measure, settings) for both in of_kind])
+
+
+def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
+    """Both on the prompts that both have a judged text for, in the order of the first."""
+    place = {item: n for n, item in enumerate(theirs.prompts["item"]) if theirs.sums[n, 0] > 0}
+    here = [n for n, item in enumerate(ours.prompts["item"]) if ours.sums[n, 0] > 0 and item in place]
+    there = [place[item] for item in ours.prompts["item"].iloc[here]]
+    return ours.take(np.array(here, dtype=np.int64)), theirs.take(np.array(there, dtype=np.int64))
+
+
+def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: Entry, settings: Settings) -> Difference:
+    ours, theirs = pair
+    part = parts[0]
+    missing = sum(sum(one.reasons(part.rows).values()) for one in pair)
+    place = (ours.benchmark, FAMILY, ours.scorer, measure.name, part.by, part.group, ours.model, theirs.model)
+    known = Difference(*place, n=len(part.rows), n_missing=missing)
+    values = [float(measured(measure, one.sums)) for one in parts]
+    draws = [measured(measure, one.draws) for one in parts]
+    return paired_difference(known, values, draws, measure, settings)
+
+
+def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:
+    place = (ours.benchmark, FAMILY, ours.scorer, measure.name, "all", "all", ours.model, second)
+    return Difference(*place, note="not computed: no prompt has a judged text by both models")

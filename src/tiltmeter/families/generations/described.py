@@ -1,0 +1,30 @@
+"""An estimate before its value is known: what it is about, how many texts, and what is missing."""
+
+from __future__ import annotations
+
+import json
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.generations.judged import Ints, Judged
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.measured import neutral_of
+
+FAMILY = "generations"
+
+
+def described(judged: Judged, measure: Entry, by: str, group: str, rows: Ints) -> Estimate:
+    """An estimate without its value: how many texts, and what is missing why."""
+    reasons = judged.reasons(rows)
+    return Estimate(
+        judged.model,
+        judged.benchmark,
+        FAMILY,
+        judged.scorer,
+        measure.name,
+        by,
+        group,
+        n=int(judged.sums[rows, 0].sum()),
+        n_missing=sum(reasons.values()),
+        neutral=neutral_of(measure),
+        missing=json.dumps(dict(reasons)) if reasons else "",
+    )

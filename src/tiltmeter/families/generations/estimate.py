@@ -1,0 +1,157 @@
+"""Estimating generations: what judges say of texts about each group, and how far the groups lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.classifiers.kit.errors_of import errors_text
+from tiltmeter.families.generations.described import FAMILY, described
+from tiltmeter.families.generations.draws import Floats, Ints, drawn, interval, measured
+from tiltmeter.families.generations.gaps import gap_estimates
+from tiltmeter.families.generations.judged import AGREEMENT, Judged, agreement, judged_of
+from tiltmeter.families.generations.judging import temperature_of, with_temperature
+from tiltmeter.families.generations.spread import spread_estimates
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.measured import neutral_of
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import Settings
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some prompts: what they are called, and their sums as they are and as drawn."""
+
+    by: str
+    group: str
+    rows: Ints
+    sums: Floats
+    draws: Floats
+
+
+def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+    """Every measure for every model, benchmark and judge: of all texts, of each domain (bias_type) and of each group; gaps
+    between groups, and of each group to the mean of its domain; variances over the groups of a domain.
+
+    Intervals are percentile bootstraps that draw prompts with all their samples within groups, widened for few prompts as
+    Student's t is. p of a gap or a variance: prompts dealt to the groups at random; where prompts are minimal sets, by
+    exchanging two groups in random sets. Holm-corrected over the gaps of a domain. Texts that were empty, looping or
+    refusals are missing, never clean. A corrected share draws the judge's measured errors too.
+    """
+    for judged in judged_of(answers, by):
+        for part in parts_of(judged, by, settings):
+            yield from (_one(judged, part, measure, settings) for measure in measures if applies(measure, judged))
+        yield from gap_estimates(judged, [one for one in measures if is_gap(one)], settings)
+        yield from spread_estimates(judged, [one for one in measures if is_spread(one)], settings)
+    for measure in (one for one in measures if set(one.parameters) == set(AGREEMENT)):
+        yield from _agreements(answers, measure, settings)
+
+
+def is_gap(measure: Entry) -> bool:
+    """Whether a measure sets one group against another."""
+    return any(name.startswith("other_") for name in measure.parameters)
+
+
+def is_spread(measure: Entry) -> bool:
+    """Whether a measure is about all groups of a domain at once."""
+    return any(name.startswith("group_") for name in measure.parameters)
+
+
+def applies(measure: Entry, judged: Judged) -> bool:
+    """Whether a measure is about one group's texts, and this judge and these samples have what it reads."""
+    read = set(measure.parameters)
+    if is_gap(measure) or is_spread(measure) or read == set(AGREEMENT):
+        return False
+    return (
+        ("positives" not in read or judged.polar)
+        and ("answered" not in read or judged.several)
+        and ("hits" not in read or bool(judged.errors and judged.errors.get("hits") and judged.errors.get("false_alarms")))
+    )
+
+
+def parts_of(judged: Judged, by: Sequence[str], settings: Settings) -> Iterator[Part]:
+    """Everything, the domains, the groups, and the values of further columns. What is larger is drawn group by group."""
+    groups = [
+        Part("group", group, rows, judged.sums[rows].sum(0), drawn(judged.sums[rows], settings, judged.benchmark, group))
+        for of_domain in judged.groups().values()
+        for group, rows in of_domain.items()
+    ]
+    yield _together("all", "all", groups)
+    homes = judged.groups()
+    for domain, of_domain in homes.items() if len(homes) > 1 else ():
+        yield _together("bias_type", domain, [part for part in groups if part.group in of_domain])
+    yield from groups
+    for column in by:
+        if column in judged.prompts and column not in ("bias_type", "group", "item", "set"):
+            for value, rows in judged.prompts.groupby(column, sort=True).indices.items():
+                sums, name = judged.sums[rows], str(value)
+                yield Part(column, name, rows, sums.sum(0), drawn(sums, settings, judged.benchmark, column, name))
+
+
+def _together(by: str, name: str, parts: Sequence[Part]) -> Part:
+    rows = np.concatenate([part.rows for part in parts])
+    sums = np.sum([part.sums for part in parts], axis=0)
+    return Part(by, name, rows, sums, np.sum([part.draws for part in parts], axis=0))
+
+
+def _one(judged: Judged, part: Part, measure: Entry, settings: Settings) -> Estimate:
+    known = described(judged, measure, part.by, part.group, part.rows)
+    if not known.n:
+        return replace(known, note="not computed: no text could be judged")
+    prompts = int((judged.sums[part.rows, 0] > 0).sum())
+    now, drawn_errors = _judge_errors(measure, judged, settings)
+    value = float(measured(measure, part.sums, **now))
+    draws = measured(measure, part.draws, **drawn_errors)
+    low, high, note = interval(measure, prompts, value, draws, settings)
+    notes = [note, f"{prompts:,} prompt{'' if prompts == 1 else 's'}", errors_text(judged.errors)]
+    return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, notes)))
+
+
+def _judge_errors(measure: Entry, judged: Judged, settings: Settings) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """The judge's rates, as measured and as drawn from what the measuring leaves open (Jeffreys' prior)."""
+    if "hits" not in measure.parameters or not judged.errors:
+        return {}, {}
+    rng = generator(settings.seed, "judge", judged.scorer)
+    now, draws = {}, {}
+    for name, stored in (("hits", "hits"), ("alarms", "false_alarms")):
+        k, n = judged.errors[stored]["k"], judged.errors[stored]["n"]
+        now[name] = np.array(k / n)
+        draws[name] = rng.beta(k + 0.5, n - k + 0.5, settings.resamples)
+    return now, draws
+
+
+def _agreements(answers: Answers, measure: Entry, settings: Settings) -> Iterator[Estimate]:
+    """κ of every two judges of one notion."""
+    table = answers.tables["judgements"]
+    for (model, benchmark), rows in table.groupby(["model", "benchmark"], sort=False):
+        for first, second in combinations(list(dict.fromkeys(rows["scorer"])), 2):
+            (one, heat), (other, same) = temperature_of(first), temperature_of(second)
+            notion = one.partition("/")[0]
+            if other.partition("/")[0] != notion or heat != same:
+                continue
+            _, counts = agreement(answers, str(model), str(benchmark), (first, second))
+            pair = f"{one.partition('/')[2]} & {other.partition('/')[2]}"
+            scorer = with_temperature(notion, heat)
+            place = (str(model), str(benchmark), FAMILY, scorer, measure.name, "judges", pair)
+            known = Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure))
+            yield _agreement(known, counts, measure, settings)
+
+
+def _agreement(known: Estimate, counts: Floats, measure: Entry, settings: Settings) -> Estimate:
+    if not known.n:
+        return replace(known, note="not computed: no text was judged by both")
+
+    def kappa(sums: Floats) -> Floats:
+        return np.asarray(measure.function(*(sums[..., n, None] for n in range(len(AGREEMENT)))), dtype=np.float64)
+
+    value = float(kappa(counts.sum(0)))
+    if np.isnan(value):
+        return replace(known, note="undefined: both judges call all texts the same")
+    draws = kappa(drawn(counts, settings, known.benchmark, "judges"))
+    low, high, note = interval(measure, len(counts), value, draws, settings)
+    return replace(known, value=value, low=low, high=high, note=note)

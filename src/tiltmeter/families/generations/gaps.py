@@ -1,0 +1,133 @@
+"""Gaps between groups of a domain: over prompts dealt at random, or, on minimal sets, over sets in which both appear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.classifiers.kit.errors_of import errors_text
+from tiltmeter.families.generations.described import described
+from tiltmeter.families.generations.draws import (
+    COLUMN,
+    Floats,
+    Ints,
+    dealt,
+    drawn,
+    exchanged,
+    gap_of,
+    interval,
+    measured,
+)
+from tiltmeter.families.generations.judged import Judged
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
+
+GAP, MEAN, PAIRED = "gap", "gap to the domain's mean", "counterfactual gap"
+SIGN = " − "
+MOST_GROUPS = 8
+"""Of a domain with more groups, only gaps to its mean: every two of 18 professions are 153 gaps."""
+OF_ALL = "mean of "
+Rows = dict[str, Ints]
+
+
+def gap_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
+    """For every domain with two groups or more."""
+    for domain, groups in judged.groups().items():
+        filled = {name: rows for name, rows in groups.items() if judged.sums[rows, 0].sum() > 0}
+        if len(filled) < 2:
+            continue
+        sets = _sets(judged, filled)
+        for measure in measures:
+            yield from corrected(_to_mean(judged, measure, domain, filled, settings))
+            if len(filled) > MOST_GROUPS:
+                continue
+            pairs = [_paired, _unpaired][not sets]
+            of = [pairs(judged, measure, (one, other), filled, settings) for one, other in combinations(filled, 2)]
+            yield from corrected(of)
+
+
+def _sets(judged: Judged, groups: Rows) -> bool:
+    """Whether all prompts of a domain belong to minimal sets."""
+    return bool(judged.prompts["set"].iloc[np.concatenate(list(groups.values()))].notna().all())
+
+
+def _finished(
+    known: Estimate, measure: Entry, value: float, draws: Floats, chance: Floats, prompts: int, settings: Settings
+) -> Estimate:
+    low, high, note = interval(measure, prompts, value, draws, settings)
+    return replace(known, value=value, low=low, high=high, p=permutation_p(value, chance, 0.0), note=note)
+
+
+def _answered(judged: Judged, rows: Ints) -> int:
+    return int((judged.sums[rows, 0] > 0).sum())
+
+
+def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
+    """One group minus another, whose prompts have nothing to do with each other."""
+    sides = [judged.sums[groups[name]] for name in pair]
+    both = np.concatenate([groups[name] for name in pair])
+    known = described(judged, measure, GAP, SIGN.join(pair), both)
+    value = float(gap_of(measure, sides[0].sum(0), sides[1].sum(0)))
+    draws = [drawn(side, settings, judged.benchmark, name) for side, name in zip(sides, pair, strict=True)]
+    sizes = np.array([len(side) for side in sides])
+    chance = dealt(judged.sums[both], sizes, settings, judged.benchmark, *pair)
+    prompts = min(_answered(judged, groups[name]) for name in pair)
+    by_chance = gap_of(measure, chance[:, 0], chance[:, 1])
+    done = _finished(known, measure, value, gap_of(measure, *draws), by_chance, prompts, settings)
+    return replace(done, note="; ".join(filter(None, (done.note, errors_text(judged.errors)))))
+
+
+def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
+    """One group minus another over the sets in which both were judged: the prompts differ in the group alone."""
+    sides = [_by_set(judged, groups[name]) for name in pair]
+    shared = [name for name in sides[0] if name in sides[1] and sides[0][name][0] > 0 and sides[1][name][0] > 0]
+    both = np.concatenate([groups[name] for name in pair])
+    known = described(judged, measure, PAIRED, SIGN.join(pair), both)
+    if not shared:
+        return replace(known, note="not computed: no set has a judged text of both groups")
+    first, second = (np.stack([side[name] for name in shared]) for side in sides)
+    value = float(gap_of(measure, first.sum(0), second.sum(0)))
+    together = drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED)
+    width = first.shape[1]
+    chance = exchanged(first, second, settings, judged.benchmark, *pair)
+    done = _finished(
+        known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), gap_of(measure, *chance),
+        len(shared), settings,
+    )  # fmt: skip
+    return replace(done, note="; ".join(filter(None, (done.note, f"{len(shared)} sets", errors_text(judged.errors)))))
+
+
+def _by_set(judged: Judged, rows: Ints) -> dict[str, Floats]:
+    found: dict[str, Floats] = {}
+    for row, name in zip(rows, judged.prompts["set"].iloc[rows], strict=True):
+        found[name] = found.get(name, 0) + judged.sums[row]
+    return found
+
+
+def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings: Settings) -> list[Estimate]:
+    """Every group minus the mean of the groups of its domain, each of which counts once."""
+    rows = np.concatenate(list(groups.values()))
+    sums = np.stack([judged.sums[at].sum(0) for at in groups.values()])
+    draws = np.stack([drawn(judged.sums[at], settings, judged.benchmark, name) for name, at in groups.items()], axis=1)
+    sizes = np.array([len(at) for at in groups.values()])
+    chance = dealt(judged.sums[rows], sizes, settings, judged.benchmark, domain)
+    found = []
+    for n, (name, at) in enumerate(groups.items()):
+        known = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
+        one, drawn_gap, by_chance = (_minus_mean(measure, each, n) for each in (sums, draws, chance))
+        done = _finished(known, measure, float(one), drawn_gap, by_chance, _answered(judged, at), settings)
+        found.append(replace(done, note="; ".join(filter(None, (done.note, errors_text(judged.errors))))))
+    return found
+
+
+def _minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:
+    """A group's measure minus the mean over groups; the second last axis are the groups."""
+    (top,) = (name.removeprefix("other_") for name in measure.parameters if name in ("other_total", "other_negatives"))
+    each = sums[..., COLUMN[top]] / np.where(sums[..., COLUMN["judged"]] > 0, sums[..., COLUMN["judged"]], np.nan)
+    other = {f"other_{top}": each, "other_judged": np.ones_like(each)}
+    return measured(measure, sums[..., n, :], **other)

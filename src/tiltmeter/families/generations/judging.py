@@ -1,0 +1,125 @@
+"""What judges say of the texts: a table of its own, kept under the judge and the texts, so that a new judge costs only
+itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tiltmeter.classifiers import Judge, Verdicts, find_judges
+from tiltmeter.classifiers.kit.judge import WHOLE
+from tiltmeter.families.generations.options import Options
+from tiltmeter.storage.files import read_checked_table, write_checked_table
+from tiltmeter.storage.keys import unmistakable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PORTION = 2048
+"""Texts that are judged before their scores are kept."""
+NOT_A_NUMBER = "the judge's answer is not a number"
+HEAT = re.compile(r"^(.*) at temperature ([\d.e-]+)$")
+JUDGED = ("score", "negative", "positive")
+JUDGE_COLUMNS = ("model", "benchmark", "item", "sample", "scorer", *JUDGED, "reason")
+"""One row per text and judge. `negative` and `positive` are 1, 0 or missing; `reason` says why there is no score."""
+
+
+def judges_of(options: Options) -> tuple[Judge, ...]:
+    """The judges that were asked for, loaded once as long as their files stay the same."""
+    asked = options.asked_judges
+    return _loaded(asked, tuple(_stamp(judge.partition("=")[2].partition("@")[0]) for judge in asked))
+
+
+@lru_cache(maxsize=4)
+def _loaded(asked: tuple[str, ...], _stamps: tuple[str, ...]) -> tuple[Judge, ...]:
+    return tuple(find_judges(asked))
+
+
+def _stamp(place: str) -> str:
+    """What names the state of a file or folder on this machine."""
+    path = Path(place.strip()).expanduser()
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
+        return " ".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
+    except OSError:
+        return ""
+
+
+def with_temperature(scorer: str, heat: float) -> str:
+    """A judge's name in estimates; with the temperature of the texts, unless it is 1.
+
+    >>> with_temperature("sentiment/vader", 0.5), with_temperature("sentiment/vader", 1.0)
+    ('sentiment/vader at temperature 0.5', 'sentiment/vader')
+    """
+    return scorer if heat == 1 else f"{scorer} at temperature {heat:g}"
+
+
+def temperature_of(scorer: str) -> tuple[str, float]:
+    """The judge, and the temperature of the texts.
+
+    >>> temperature_of("sentiment/vader at temperature 0.5"), temperature_of("sentiment/vader")
+    (('sentiment/vader', 0.5), ('sentiment/vader', 1.0))
+    """
+    told = HEAT.match(scorer)
+    return (told[1], float(told[2])) if told else (scorer, 1.0)
+
+
+def judge_all(
+    texts: pd.DataFrame,
+    prompts: Sequence[str],
+    judges: Sequence[Judge],
+    folder: Path | None,
+    advance: Callable[[float], None] = lambda _: None,
+) -> pd.DataFrame:
+    """Every judge on every text that can be judged. `prompts` stand before the texts, row by row."""
+    import pandas as pd
+
+    frames = []
+    fine = texts["reason"].isna().to_numpy()
+    for judge in judges:
+        read = texts["text"].where(fine, "").astype(str)
+        whole = [f"{prompt}{text}" for prompt, text in zip(prompts, read, strict=True)] if judge.reads == WHOLE else read
+        asked = [text.strip() for text, ok in zip(whole, fine, strict=True) if ok]
+        found = np.full((len(texts), len(JUDGED)), np.nan)
+        found[fine] = np.array(_judged(judge, asked, folder, advance)).reshape(-1, len(JUDGED))
+        reason = texts["reason"].where(~fine | ~np.isnan(found[:, 0]), NOT_A_NUMBER)
+        columns = dict(zip(JUDGED, found.T, strict=True))
+        scorer = [with_temperature(judge.scorer, heat) for heat in texts["temperature"]]
+        frames.append(texts[["model", "benchmark", "item", "sample"]].assign(scorer=scorer, **columns, reason=reason))
+    empty: dict[str, Any] = {name: pd.Series(dtype="float64" if name in JUDGED else object) for name in JUDGE_COLUMNS}
+    return (pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(empty))[list(JUDGE_COLUMNS)]
+
+
+def _judged(judge: Judge, texts: Sequence[str], folder: Path | None, advance: Callable[[float], None]) -> list[Any]:
+    """Score, negative and positive of each text; portions that were judged before are found again."""
+    rows: list[Any] = []
+    for first in range(0, len(texts), PORTION):
+        some = list(texts[first : first + PORTION])
+        path = folder and folder / "judgements" / f"{_key(judge, some)}.parquet"
+        known = read_checked_table(path) if path else None
+        if known is None or known.column_names != list(JUDGED) or len(known) != len(some):
+            known = _as_table(judge.ask(some))
+            if path:
+                write_checked_table(path, known)
+        rows += list(zip(*(known[name].to_pylist() for name in JUDGED), strict=True))
+        advance(len(some))
+    return rows
+
+
+def _as_table(verdicts: Verdicts) -> pa.Table:
+    columns = {name: np.asarray(getattr(verdicts, name), dtype=np.float64) for name in JUDGED}
+    odd = ~np.isfinite(columns["score"])
+    return pa.table({name: pa.array(np.where(odd, np.nan, values), pa.float64()) for name, values in columns.items()})
+
+
+def _key(judge: Judge, texts: Sequence[str]) -> str:
+    whole = "\x1f".join(map(unmistakable, (judge.identity, judge.reads, *texts)))
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,54 @@
+"""The paper's domain score: the variance over the groups of a domain of what judges say of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.classifiers.kit.errors_of import errors_text
+from tiltmeter.families.generations.described import described
+from tiltmeter.families.generations.draws import COLUMN, Floats, dealt, drawn, interval
+from tiltmeter.families.generations.judged import Judged
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
+
+TOP = {"group_means": "total", "group_shares": "negatives"}
+
+
+def spread_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
+    """For every domain; p is corrected over the domains."""
+    for measure in measures:
+        domains = judged.groups()
+        rows = [_one(judged, measure, domain, settings) for domain in domains if len(domains[domain]) > 1]
+        yield from corrected(rows)
+
+
+def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Estimate:
+    groups = {name: at for name, at in judged.groups()[domain].items() if judged.sums[at, 0].sum() > 0}
+    rows = np.concatenate(list(groups.values())) if groups else np.empty(0, dtype=np.int64)
+    known = replace(described(judged, measure, "domain", domain, rows), n=len(groups))
+    if len(groups) < 2 or len(rows) <= len(groups):
+        return replace(known, note="not computed: fewer than 2 groups, or one prompt in each")
+    value, draws, chance = (
+        spread_of(measure, sums)
+        for sums in (
+            np.stack([judged.sums[at].sum(0) for at in groups.values()]),
+            np.stack([drawn(judged.sums[at], settings, judged.benchmark, name) for name, at in groups.items()], axis=1),
+            dealt(judged.sums[rows], np.array([len(at) for at in groups.values()]), settings, judged.benchmark, domain),
+        )
+    )
+    low, high, note = interval(measure, len(rows), float(value), draws, settings)
+    p = permutation_p(float(value), chance, 0.0)
+    notes = "; ".join(filter(None, (note, "sample variance over groups", errors_text(judged.errors))))
+    return replace(known, value=float(value), low=low, high=high, p=p, note=notes)
+
+
+def spread_of(measure: Entry, sums: Floats) -> Floats:
+    """The variance over groups, which are the second last axis."""
+    (what,) = measure.parameters
+    counts = np.where(sums[..., COLUMN["judged"]] > 0, sums[..., COLUMN["judged"]], np.nan)
+    return np.asarray(measure.function(sums[..., COLUMN[TOP[what]]] / counts), dtype=np.float64)

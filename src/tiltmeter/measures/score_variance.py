@@ -1,0 +1,20 @@
+"""score_variance: the variance of mean scores over the groups of a domain. 0 is neutral: all groups alike."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.measures.kit.shares import sample_variance
+
+NEUTRAL = 0.0
+BOUNDED = True
+RANGE = (0.0, np.inf)
+CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3."
+
+
+def score_variance(group_means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sample variance over the last axis; a single group has none.
+
+    >>> round(float(score_variance(np.array([0.1, 0.2, 0.3]))), 6)
+    0.01
+    """
+    return sample_variance(group_means)

@@ -1,0 +1,121 @@
+"""How one token is chosen from a model's logits: temperature, top-k, top-p, a penalty for repeating, or the likeliest.
+
+A token is drawn by the Gumbel-max trick: noise is added to every logit, and the largest wins. The noise of a row is a part
+of one table that begins at a number of the row's own, so what a row says does not depend on the rows that share its batch.
+Inverting the cumulated distribution would do as well, but then the rounding of some thousand small probabilities decides: a
+batch of another size changed one token in 600. Here it takes two tokens that are equally good to the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.errors import TiltmeterError
+
+if TYPE_CHECKING:
+    import torch
+
+PLACES = 2**23
+"""Where the noise of a row may begin. Probabilities are met to some 1e-4, which a million texts could not tell."""
+TABLE_SEED = 20190605
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """`new_tokens`: at most so many, or for a masked model exactly. `sentence`: stop where the sentence ends. `rounds`: how
+    often a masked model visits every new position.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    repetition_penalty: float = 1.0
+    greedy: bool = False
+    new_tokens: int = 30
+    sentence: bool = True
+    rounds: int = 2
+
+    def check(self) -> None:
+        """Raises an error for numbers that mean nothing."""
+        for wrong in self._problems():
+            raise TiltmeterError(wrong)
+
+    def _problems(self) -> Iterator[str]:
+        if not 0 < self.temperature < math.inf:
+            yield (
+                f"--temperature must be above 0, not {self.temperature}. For the likeliest token at every step, "
+                "which 0 would mean, give --greedy."
+            )
+        if not 0 < self.top_p <= 1:
+            yield f"--top-p must be above 0 and at most 1, not {self.top_p}."
+        if self.top_k < 0:
+            yield f"--top-tokens must be at least 0 (0: all tokens), not {self.top_k}."
+        if not 1 <= self.repetition_penalty < math.inf:
+            yield f"--repetition-penalty must be at least 1 (1: none), not {self.repetition_penalty}."
+        if self.new_tokens < 1:
+            yield f"--new-tokens must be at least 1, not {self.new_tokens}."
+        if self.rounds < 1:
+            yield f"--rounds must be at least 1, not {self.rounds}."
+
+    def choose(self, logits: torch.Tensor, places: torch.Tensor, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """A token for each row, and its log-probability by the model itself (without temperature and the rest).
+
+        `places`: a number below PLACES for each row. `seen` are the ids of each row so far, which the penalty is about.
+        """
+        whole = logits.logsumexp(1)
+        shaped = self._shaped(logits, seen)
+        chosen = (shaped if self.greedy else shaped + _noise(places, shaped)).argmax(1)
+        return chosen, logits.gather(1, chosen[:, None])[:, 0] - whole
+
+    def _shaped(self, logits: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        shaped = logits if self.repetition_penalty == 1 else _penalised(logits, seen, self.repetition_penalty)
+        if self.greedy:
+            return shaped
+        shaped = shaped if self.temperature == 1 else shaped / self.temperature
+        if 0 < self.top_k < shaped.shape[1]:
+            least = shaped.topk(self.top_k, dim=1).values[:, -1:]
+            shaped = shaped.masked_fill(shaped < least, -math.inf)
+        return shaped if self.top_p == 1 else _nucleus(shaped, self.top_p)
+
+
+def _penalised(logits: torch.Tensor, seen: torch.Tensor, penalty: float) -> torch.Tensor:
+    """Tokens that were there before become less likely (Keskar et al., 2019)."""
+    import torch
+
+    before = logits.gather(1, seen)
+    return logits.scatter(1, seen, torch.where(before > 0, before / penalty, before * penalty))
+
+
+def _nucleus(logits: torch.Tensor, share: float) -> torch.Tensor:
+    """The likeliest tokens that together have this share, with the one that crosses it (Holtzman et al., 2020)."""
+    ordered, order = logits.sort(1, descending=True)
+    probability = ordered.softmax(1)
+    beyond = probability.cumsum(1) - probability >= share
+    return logits.masked_fill(beyond.scatter(1, order, beyond), -math.inf)
+
+
+def _noise(places: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+    """Gumbel noise for every logit."""
+    width = logits.shape[1]
+    return _table(width, str(logits.device)).unfold(0, width, 1)[places]
+
+
+@cache
+def _table(width: int, device: str) -> torch.Tensor:
+    import torch
+
+    uniform = np.random.default_rng(TABLE_SEED).random(PLACES + width, dtype=np.float32)
+    noise = -np.log(-np.log(np.maximum(uniform, np.float32(1e-30))))
+    return torch.from_numpy(noise).to(device)
+
+
+def random_places(seed: tuple[int, ...] | list[int], n: int) -> NDArray[np.int64]:
+    """The numbers of one row for n tokens, from its seed alone."""
+    return np.random.default_rng(seed).integers(PLACES, size=n)

@@ -1,0 +1,186 @@
+"""A model that writes: prompts in, texts out. What differs between causal and masked models ends here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.corpora.sentences import ABBREVIATION
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.generating import Generated, Vocabulary, go_on, why_not
+from tiltmeter.models.language_model import LanguageModel, require
+from tiltmeter.models.masked_sampling import fill_up
+from tiltmeter.models.passing import passing
+from tiltmeter.models.sampling import Sampling, random_places
+
+CLOSING = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|\n")
+CLOSERS = ".!?…\nĊ\"'”’)]"
+"""What a token that ends a sentence holds; byte-level tokenizers write a new line as Ċ."""
+NUMBERED = re.compile(r"(?<!\d)\d{1,2}\.$")
+"""A number of one or two digits and a full stop: the start of 3.5, or of a list."""
+MOST_TOKENS = 2**20
+"""In one batch, prompts and new tokens together."""
+Draws = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Writer:
+    """A language model and the way it samples. `chat`: an instruction around each prompt, for one with a chat template."""
+
+    def __init__(self, model: LanguageModel, sampling: Sampling, chat: str | None = None) -> None:
+        check_writer(model, chat)
+        self.model, self.sampling, self.chat = model, sampling, chat
+        self.tokenizer: Any = model.tokens.tokenizer
+
+    @property
+    def visits(self) -> int:
+        """Random numbers that one text takes."""
+        return self.sampling.new_tokens * (self.sampling.rounds if self.model.kind == "masked" else 1)
+
+    @property
+    def room(self) -> int:
+        """Tokens of a sequence that are not the prompt's."""
+        return self.sampling.new_tokens + (len(self.tail) if self.model.kind == "masked" else 0)
+
+    def encode(self, prompts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Prompts as ids, with the beginning that the model is used to; a causal model's is BOS, as in all scores here."""
+        if self.chat is not None:
+            messages = [[{"role": "user", "content": self.chat.replace("{prompt}", prompt)}] for prompt in prompts]
+            texts = [
+                str(self.tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False))
+                for message in messages
+            ]
+            return [one.ids for one in self.model.tokens.encode(texts, special=False)]
+        if self.model.kind == "causal":
+            begin = self.model.tokens.bos_id
+            return [(int(begin or 0), *one.ids) for one in self.model.tokens.encode(prompts, special=False)]
+        encoded = self.model.tokens.encode(prompts)
+        return [one.ids[: max(one.content, default=-1) + 1] for one in encoded]
+
+    def draws(self, seed: Sequence[int]) -> Draws:
+        """The random numbers of one text, from its own seed alone: an order of visits, and a number for each."""
+        numbers = random_places(list(seed), self.visits)
+        if self.model.kind == "causal":
+            return np.arange(self.visits), numbers
+        rounds = np.tile(np.arange(self.sampling.new_tokens), (self.sampling.rounds, 1))
+        return np.random.default_rng([*seed, 1]).permuted(rounds, axis=1).ravel(), numbers
+
+    def write(self, prompts: Sequence[Sequence[int]], draws: Sequence[Draws]) -> list[Generated]:
+        """One batch. Prompts of a masked model are equally long."""
+        parts, noise = self.model._parts, np.stack([numbers for _, numbers in draws])
+        with passing(self.model.precision, self.model._module):
+            if self.model.kind == "causal":
+                return go_on(parts, prompts, noise, self.sampling, self.words, self.is_end)
+            order = np.stack([places for places, _ in draws])
+            mask = int(self.model.tokens.mask_id or 0)
+            return fill_up(parts, prompts, self.tail, (order, noise), self.sampling, self.words, mask)
+
+    def texts_of(self, prompts: Sequence[Sequence[int]], said: Sequence[Sequence[int]]) -> list[str]:
+        """What was said, as it would stand behind the prompt: the space in between is its own. In a chat it is a space."""
+        alone = self._decoded(said)
+        if self.chat is not None:
+            return [self._until_end(f" {text.strip()}") for text in alone]
+        before = self._decoded(prompts)
+        whole = self._decoded([[*prompt, *ids] for prompt, ids in zip(prompts, said, strict=True)])
+        return [
+            self._until_end(text[len(start) :] if text.startswith(start) else f" {own}")
+            for start, text, own in zip(before, whole, alone, strict=True)
+        ]
+
+    def _until_end(self, text: str) -> str:
+        end = sentence_end(text) if self.sampling.sentence else None
+        return text.rstrip() if end is None else text[:end].rstrip()
+
+    def _decoded(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """Texts of ids; all at once where the tokenizer can, and where it tidies nothing up afterwards."""
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if backend is None or getattr(self.tokenizer, "clean_up_tokenization_spaces", False):
+            return [self._plain(row) for row in rows]
+        return [str(text) for text in backend.decode_batch([list(map(int, row)) for row in rows], skip_special_tokens=True)]
+
+    def _plain(self, ids: Sequence[int]) -> str:
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
+
+    def most_tokens(self) -> int | None:
+        """Tokens that keep a GPU busy and fit into a third of its free memory, twice (a cache grows by copying); else None.
+
+        Writing reads one token per row and step, so that small batches leave a GPU idle.
+        """
+        import torch
+
+        config = self.model._module.config
+        if self.model.device != "cuda" or self.model.kind != "causal":
+            return None
+        heads = int(getattr(config, "num_attention_heads", 0) or 0)
+        if not heads:
+            return None
+        wide = int(getattr(config, "head_dim", None) or config.hidden_size // heads)
+        pairs = 2 * int(getattr(config, "num_key_value_heads", None) or heads) * wide * int(config.num_hidden_layers)
+        free, _ = torch.cuda.mem_get_info()
+        fitting = free // 3 // (2 * pairs * next(self.model._module.parameters()).element_size())
+        return int(min(MOST_TOKENS, max(1024, fitting)))
+
+    def is_end(self, said: Sequence[int]) -> bool:
+        """Whether a sentence is finished by what was said so far."""
+        return sentence_end(self._plain(said)) is not None
+
+    @cached_property
+    def tail(self) -> tuple[int, ...]:
+        """The special tokens behind a text."""
+        if self.model.kind == "causal":
+            return ()
+        (one,) = self.model.tokens.encode(["a"])
+        return one.ids[max(one.content, default=-1) + 1 :]
+
+    @cached_property
+    def words(self) -> Vocabulary:
+        """Special tokens are not text, and embeddings beyond the tokenizer's vocabulary are nothing at all."""
+        tokens, size = self.model.tokens, self.model.vocabulary
+        stop = frozenset(self._stops()) if self.model.kind == "causal" else frozenset()
+        known = sorted(id_ for id_ in set(self.tokenizer.get_vocab().values()) if id_ < size)
+        never = {*range(size)}.difference(known).union(tokens.special_ids)
+        never.update(id_ for id_ in (tokens.unknown_id,) if id_ is not None)
+        banned = np.array(sorted(id_ for id_ in never - stop if id_ < size), dtype=np.int64)
+        closing = np.zeros(size, dtype=bool)
+        closing[known] = [any(sign in text for sign in CLOSERS) for text in tokens.token_strings(known)]
+        return Vocabulary(banned, stop, closing)
+
+    def _stops(self) -> list[int]:
+        """Ends of a text: the tokenizer's, and those that the model's own settings for generating name."""
+        settings = getattr(self.model._module, "generation_config", None)
+        named = getattr(settings, "eos_token_id", None)
+        ids = [self.tokenizer.eos_token_id, *(named if isinstance(named, list) else [named])]
+        return [int(id_) for id_ in ids if id_ is not None]
+
+
+def check_writer(model: LanguageModel, chat: str | None = None) -> None:
+    """Raises an error for a model that cannot write, or that has no chat template where one is wanted."""
+    if reason := why_not(model._module):
+        raise TiltmeterError(f"{model.name} cannot generate: {reason}.")
+    require(model, model.kind, "Generating")
+    if chat is None:
+        return
+    if model.kind != "causal" or not getattr(model.tokens.tokenizer, "chat_template", None):
+        raise TiltmeterError(f"--chat needs a model with a chat template, and {model.name} has none.")
+    if "{prompt}" not in chat:
+        raise TiltmeterError("The instruction of --chat must hold {prompt}, where the prompt goes.")
+
+
+def sentence_end(text: str) -> int | None:
+    """Where the first sentence ends, behind its full stop, or at a new line; None if it goes on.
+
+    >>> sentence_end(" by Dr. Hill in 1999. Then"), sentence_end(" of the U.S. and 3.5"), sentence_end(" he is")
+    (21, None, None)
+    """
+    begun = len(text) - len(text.lstrip())
+    for sign in CLOSING.finditer(text, begun):
+        if sign[0] == "\n":
+            return sign.start()
+        upto = text[: sign.end()]
+        if not ABBREVIATION.search(upto[-8:]) and not NUMBERED.search(upto):
+            return sign.end()
+    return None

@@ -1,0 +1,256 @@
+"""Judges: VADER as its package says, classifiers by their labels, trained ones with their errors; imports and studies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tiltmeter
+from conftest import GOLDEN
+from test_cli import tiltmeter as command
+from test_studies import check_figure
+from tiltmeter import TiltmeterError
+from tiltmeter.classifiers import Spec, find_judge, find_judges
+from tiltmeter.classifiers.kit.judge import notion_of
+from tiltmeter.classifiers.kit.labelled import Row, read_labelled
+from tiltmeter.classifiers.kit.measuring import measured_errors
+from tiltmeter.classifiers.kit.sequence import SequenceClassifier
+from tiltmeter.studies.noise import deleted, n_swaps, swapped
+
+BERT = str(GOLDEN / "models" / "tiny-bert-cased")
+GPT2 = str(GOLDEN / "models" / "tiny-gpt2")
+TEXTS = ["A wonderful, happy day!", "This is terrible and sad.", "The house is green.", "He is not bad at all.", ""]
+
+
+def test_vader_says_what_its_package_says() -> None:
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+    theirs = [SentimentIntensityAnalyzer().polarity_scores(text)["compound"] for text in TEXTS]
+    said = find_judge("sentiment=vader").ask(TEXTS)
+    assert said.score.tolist() == theirs
+    assert said.negative.tolist() == [score <= -0.5 for score in theirs]
+    assert said.positive.tolist() == [score >= 0.5 for score in theirs]
+    own = find_judge("sentiment=vader@0.05").ask(TEXTS)
+    assert own.positive.sum() > said.positive.sum()
+
+
+def test_a_list_of_words_is_whole_words_whatever_their_case(tmp_path: Path) -> None:
+    plain, table = tmp_path / "words.txt", tmp_path / "hurtlex.tsv"
+    plain.write_text("ass\nBad Luck\n", encoding="utf-8")
+    assert find_judge(f"hurtful={plain}").ask(["An ASS.", "A class.", "bad luck!"]).negative.tolist() == [1, 0, 1]
+    table.write_text("lemma\tlevel\nfoul\tconservative\nodd\tinclusive\n", encoding="utf-8")
+    assert find_judge(f"hurtful={table}").ask(["foul", "odd"]).negative.tolist() == [1, 0]
+    assert find_judge(f"hurtful={table}@inclusive").ask(["foul", "odd"]).negative.tolist() == [1, 1]
+    with pytest.raises(TiltmeterError, match="levels"):
+        find_judge(f"hurtful={table}@strict")
+
+
+@cache
+def table() -> Path:
+    """Easy labelled texts: one word decides."""
+    path = Path(mkdtemp(prefix="tiltmeter-labelled-")) / "mine.csv"
+    rng = np.random.default_rng(0)
+    rows = []
+    for n in range(240):
+        toxic = n % 2
+        words = [str(rng.choice(["the", "a", "house", "day", "man", "woman"])) for _ in range(5)]
+        words[int(rng.integers(5))] = "hate" if toxic else "love"
+        rows.append(
+            {"text": " ".join(words), "label": "toxic" if toxic else "normal", "group": ["man", "woman"][n // 2 % 2]}
+        )
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+@cache
+def trained() -> Path:
+    folder = table().parent / "judge"
+    words = ("--data", table(), "--epochs", 6, "--rate", 2e-3, "-o", folder)
+    assert command("train", "classifier", "toxicity", "-m", BERT, *words) == 0
+    return folder
+
+
+def test_a_trained_judge_is_stored_with_its_errors_and_tells_them(tmp_path: Path, capsys: Any) -> None:
+    errors = json.loads((trained() / "errors.json").read_text("utf-8"))
+    assert errors["f1"]["value"] > 0.9 and errors["f1"]["low"] <= errors["f1"]["value"] <= errors["f1"]["high"]
+    assert set(errors["groups"]) <= {"man", "woman"} and errors["groups"]
+    assert "Harmless texts about a group" in (trained() / "README.md").read_text("utf-8")
+    judge = find_judge(f"toxicity={trained()}")
+    said = judge.ask(["the hate day man a", "a love house the woman"])
+    assert said.negative.tolist() == [1, 0] and np.isnan(said.positive).all()
+    more = ("--new-tokens", 6, "--limit", 28, "--resamples", 100, "--judge", f"toxicity={trained()}", "--no-report")
+    assert command("run", "-m", GPT2, "-b", "plumb-prompts", *more, "-o", tmp_path / "r") == 0
+    assert "the judge: F1" in capsys.readouterr().out
+    run = tiltmeter.load_run(tmp_path / "r")
+    assert {"corrected_share", "negative_share"} <= set(run.estimates["measure"])
+    assert "positive_share" not in set(run.estimates["measure"])
+
+
+def test_a_classifier_says_the_same_whatever_the_batch() -> None:
+    classifier = SequenceClassifier.load(str(trained()))
+    texts = [*pd.read_csv(table())["text"][:20], "one", "a much longer text " * 9]
+    whole = classifier.probabilities(texts)
+    alone = np.concatenate([classifier.probabilities([text]) for text in texts])
+    np.testing.assert_allclose(whole, alone, atol=1e-5)
+    assert classifier.probabilities([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("labels", "asked", "what"),
+    [
+        (("LABEL_0", "LABEL_1"), "toxicity=x", r"does not say which of its labels .* --judge toxicity=x@LABEL_1"),
+        (("hate", "nothate"), "toxicity=x@love", "no label 'love'"),
+        (("negative", "neutral"), "regard=x", "regard"),
+        (("a", "b"), "regard=x@positive:b", "negative one"),
+    ],
+)
+def test_unclear_labels_are_refused(labels: Sequence[str], asked: str, what: str) -> None:
+    from tiltmeter.classifiers.huggingface import label_ends
+
+    spec = Spec.read(asked)
+    with pytest.raises(TiltmeterError, match=what):
+        label_ends(spec, notion_of(spec.notion), labels)
+
+
+def test_labels_are_read_by_name_or_as_told() -> None:
+    from tiltmeter.classifiers.huggingface import label_ends
+
+    def ends(asked: str, *labels: str) -> Any:
+        spec = Spec.read(asked)
+        return dict(label_ends(spec, notion_of(spec.notion), labels))
+
+    assert ends("toxicity=x", "nothate", "hate") == {"negative": (1,)}
+    assert ends("toxicity=x@hatespeech+offensive", "hatespeech", "normal", "offensive") == {"negative": (0, 2)}
+    assert ends("regard=x", "negative", "neutral", "positive", "other") == {"negative": (0,), "positive": (2,)}
+    assert ends("regard=x@negative:LABEL_0,positive:LABEL_2", "LABEL_0", "LABEL_1", "LABEL_2") == {
+        "negative": (0,), "positive": (2,),
+    }  # fmt: skip
+
+
+def test_a_language_model_is_no_judge_and_presets_say_what_they_judge() -> None:
+    with pytest.raises(TiltmeterError, match="classification head"):
+        find_judge(f"toxicity={BERT}@LABEL_1")
+    with pytest.raises(TiltmeterError, match="judges regard"):
+        find_judge("toxicity=regardv3")
+    names = [judge.scorer for judge in find_judges(["sentiment=vader", "sentiment=vader@0.05", "sentiment=vader"])]
+    assert names == ["sentiment/vader", "sentiment/vader@0.05"]
+
+
+def test_an_answer_that_is_no_number_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        SequenceClassifier, "probabilities", lambda self, texts: np.full((len(texts), len(self.labels)), np.nan)
+    )
+    model = tiltmeter.load_model(GPT2)
+    bench = tiltmeter.load_benchmark("plumb-prompts", limit=14)
+    answers = tiltmeter.ask(model, bench, cache=False, new_tokens=5, judges=(f"toxicity={trained()}",))
+    reasons = answers.tables["judgements"]["reason"]
+    assert (reasons == "the judge's answer is not a number").sum() == answers.table["reason"].isna().sum() > 0
+    assert tiltmeter.estimate(answers, "negative_share", resamples=100)["value"].isna().all()
+
+
+def test_errors_are_those_that_can_be_counted_by_hand() -> None:
+    rows = [Row("", 1, frozenset({"a"})), Row("", 1), *[Row("", 0, frozenset({"a"}))] * 5, Row("", 0, frozenset({"b"}))]
+    said = np.eye(2)[[1, 0, 1, 0, 0, 0, 0, 1]]
+    errors = measured_errors(rows, said, 1)
+    assert errors["f1"]["value"] == pytest.approx(2 / 5)
+    assert (errors["hits"]["k"], errors["hits"]["n"]) == (1, 2)
+    assert (errors["false_alarms"]["k"], errors["false_alarms"]["n"]) == (2, 6)
+    assert {name: (one["k"], one["n"]) for name, one in errors["groups"].items()} == {"a": (1, 5)}
+
+
+def test_texts_written_elsewhere_are_taken_in_and_judged(tmp_path: Path) -> None:
+    rows = [
+        {"prompt": "The man was", "group": "man", "domain": "gender", "text": " wonderful and happy."},
+        {"prompt": "The man was", "group": "man", "domain": "gender", "text": "The man was terrible, awful and evil."},
+        {"prompt": "The woman was", "group": "woman", "domain": "gender", "text": "I'm sorry, but I can't help with that."},
+        {"prompt": "The woman was", "group": "woman", "domain": "gender", "text": " great, lovely and kind."},
+    ]
+    file = tmp_path / "generations.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert command("import", file, "-m", "hosted", "-o", tmp_path / "r", "--judge", "sentiment=vader") == 0
+    answers = tiltmeter.load_run(tmp_path / "r").answers["generations"]
+    assert answers.models == ["hosted"] and len(answers.items) == 2
+    assert answers.table["sample"].tolist() == [0, 1, 0, 1]
+    assert answers.table["reason"].fillna("").tolist() == ["", "", "refusal", ""]
+    assert answers.table["text"].iloc[1] == " terrible, awful and evil."
+    negative = answers.tables["judgements"]["negative"]
+    assert negative[[0, 1, 3]].tolist() == [0, 1, 0] and np.isnan(negative[2])
+    (tmp_path / "odd.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    assert command("import", tmp_path / "odd.csv", "-o", tmp_path / "s") == 2
+
+
+def run_at(temperature: float, folder: Path) -> Path:
+    place = folder / f"t{temperature}"
+    more = ("--new-tokens", 6, "--samples", 3, "--limit", 14, "--resamples", 100, "--no-report")
+    assert command("run", "-m", BERT, "-b", "plumb-prompts", "--temperature", temperature, *more, "-o", place) == 0
+    return place
+
+
+def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
+    cold, hot = run_at(0.5, tmp_path), run_at(1.0, tmp_path)
+    finding = tiltmeter.study("temperature", [cold, hot], resamples=100)
+    assert finding.table["temperature"].tolist() == [0.5, 1.0]
+    change = finding.tables["changes"].iloc[0]
+    shares = finding.table["negative"]
+    assert change["difference"] == pytest.approx(shares[1] - shares[0], abs=0.1)
+    check_finding(finding, tmp_path / "temperature")
+    with pytest.raises(TiltmeterError, match="one temperature at most"):
+        tiltmeter.study("temperature", hot)
+    noisy = tiltmeter.study("noise", hot, texts=10, copies=2, repeats=2)
+    assert noisy.table["noise"].tolist() == ["swapped"] * 4 + ["deleted"] * 4
+    assert (noisy.table["sd"] >= 0).all() and noisy.table["clean"].nunique() == 1
+    check_finding(noisy, tmp_path / "noise")
+
+
+def check_finding(finding: tiltmeter.Finding, folder: Path) -> None:
+    """What every study must obey."""
+    for table in finding.tables.values():
+        assert len(table) and not table.isna().to_numpy().any()
+    assert all(sentence.endswith(".") for sentence in finding.sentences)
+    for name in finding.figures:
+        check_figure(finding.draw(name))
+    assert len(finding.save(folder)) == 2 * len(finding.tables) + 3 * len(finding.figures) + 1
+
+
+@given(st.integers(0, 40), st.floats(0, 1), st.integers(0, 9))
+def test_noise_changes_exactly_the_asked_share(n: int, share: float, seed: int) -> None:
+    words = [str(number) for number in range(n)]
+    moved = swapped(words, share, np.random.default_rng(seed))
+    assert sorted(moved) == sorted(words)
+    assert sum(a != b for a, b in zip(moved, words, strict=True)) == 2 * n_swaps(n, share)
+    assert abs(2 * n_swaps(n, share) - share * n) <= 1 or n < 2 or 2 * n_swaps(n, share) >= n - 1
+    left = deleted(words, share, np.random.default_rng(seed))
+    assert len(left) == n - round(share * n)
+    assert [word for word in words if word in set(left)] == left
+
+
+@pytest.mark.parametrize("text", ["text,label\nx,a\n", "text,other\nx,a\n", "text,label\nx,a\ny,b\n"])
+def test_data_that_cannot_be_learned_from_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
+    assert command("train", "classifier", "toxicity", "-m", BERT, "--data", tmp_path / "mine.csv", "-o", tmp_path / "o") == 2
+    assert not (tmp_path / "o").exists()
+    with pytest.raises(TiltmeterError, match="no dataset for politeness"):
+        read_labelled("politeness", None, None)
+
+
+@pytest.mark.realdata
+def test_datasets_of_judges_are_read_as_their_authors_count_them(realdata: Path) -> None:
+    toxicity = read_labelled("toxicity", None, realdata)
+    assert (len(toxicity.train), len(toxicity.held_out), len(toxicity.test)) == (15_383, 1_922, 1_924)
+    assert {"Muslim", "Black", "woman"} <= {group for row in toxicity.test for group in row.groups}
+    regard = read_labelled("regard", None, realdata)
+    assert tuple(len({row.key for row in part}) for part in (regard.train, regard.held_out, regard.test)) == (212, 60, 30)
+    assert not any("XYZ" in row.text for row in regard.test)
+    stereotype = read_labelled("stereotype", None, realdata)
+    keys = [{row.key for row in part} for part in (stereotype.train, stereotype.held_out, stereotype.test)]
+    assert not keys[0] & keys[1] and not keys[0] & keys[2]
