@@ -22,12 +22,15 @@ from conftest import reseal
 from gate_material import leaning_run
 from report_material import section, words_of
 from test_cli import tiltmeter
+from test_labels import answered
 from tiltmeter import TiltmeterError
+from tiltmeter.boards.columns import Filter
 from tiltmeter.gate import Rule, check, read_rules
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
 from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.plan import plan
 from tiltmeter.reporting.html import write_report
+from tiltmeter.runs import Run
 from tiltmeter.stats.direction import farther
 
 WITHIN = "bias_score[aul,mine] within 40..60"
@@ -54,6 +57,7 @@ def worse(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "icat[stereoset_masked,stereoset] no worse than baseline by 2 at 90%",
         "mnt_gap[slots,plumb-slots,gap × bias_type=male - female, science] moves at most 0.05 at 95%",
         "kls[aul,mine] rises at most 0 at 95%",
+        'bpsn_auc["probability, named",mine,group=a] at least 0.8 at 95%',
         "jss[aul,mine] falls at most 1.5 at 95%",
         "lms[stereoset_masked,stereoset] at least 80 at 95%",
     ],
@@ -104,6 +108,28 @@ def test_a_rule_that_makes_no_sense_is_a_mistake(
     assert tiltmeter("check", parent, "--rule", text) == 2
     error = capsys.readouterr().err
     assert says in error and len(error.strip().splitlines()) == 1
+
+
+def test_other_families_are_gated_and_ranked_too() -> None:
+    """A classifier that calls harmless texts about one group toxic. Of a family the gate needs only its rows."""
+    rng = np.random.default_rng(0)
+    truth, of_a = np.arange(400) % 5 < 2, np.arange(400) % 3 == 0
+    groups = [[["a"], ["b"], []][k % 3] for k in range(400)]
+    score = np.clip(np.where(truth, 0.7, 0.3) + rng.normal(0, 0.15, 400), 0, 1)
+    tilted = np.where(of_a & ~truth, np.minimum(score + 0.25, 1), score)
+    runs = []
+    for name, scores in (("parent", score), ("tilted", tilted)):
+        answers = answered(truth, scores, groups, name)
+        runs.append(Run(Path(name), {answers.family: answers}, package.estimate(answers, resamples=100), {}))
+    rule = "worst group of fpr[at 0.5,mine] at most 0.3"
+    assert check(runs[0], rule).verdict == PASS
+    failed = check(runs[1], rule)
+    assert failed.verdict == FAIL and failed.rulings[0].decisive.group == "a"
+    assert check(runs[1], "fpr[at 0.5,mine,group=a] rises at most 0.1", baseline=runs[0]).verdict == FAIL
+    assert check(runs[0], 'bpsn_auc["probability, named",mine,group=a] at least 0.5').verdict == PASS
+    board = package.leaderboard(runs, Filter(measures=("fpr_gap",), scorers=("at 0.5",)), settings=package.Settings(200))
+    of_groups = {column.group: board.ranks[column] for column in board.columns}
+    assert (of_groups["a"]["parent"].text, of_groups["a"]["tilted"].text) == ("1", "2")
 
 
 def test_three_verdicts(parent: Path, worse: Path) -> None:

@@ -8,6 +8,7 @@ icat[stereoset_masked,stereoset] no worse than baseline by 2 at 90%
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import Any
 
@@ -57,8 +58,12 @@ def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N) -> 
 
 
 def _where(inside: str, worst: str | None, text: str) -> dict[str, Any]:
-    """What stands in the brackets: scorer, benchmark, and perhaps COLUMN=GROUP, whose group may hold commas."""
-    parts = [part.strip() for part in inside.split(",", 2)]
+    """What stands in the brackets: scorer, benchmark, and perhaps COLUMN=GROUP, whose group may hold commas.
+
+    A scorer or a benchmark that holds a comma stands in double quotes.
+    """
+    fields = [part.strip() for part in next(csv.reader([inside], skipinitialspace=True), [])]
+    parts = [*fields[:2], ", ".join(fields[2:])] if len(fields) > 2 else fields
     if len(parts) < 2 or not all(parts):
         raise TiltmeterError(f'The rule "{text}": in brackets stand the scorer and the benchmark, {EXAMPLE}.')
     place: dict[str, Any] = {"scorer": parts[0], "benchmark": parts[1]}

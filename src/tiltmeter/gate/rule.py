@@ -51,7 +51,7 @@ class Rule:
     def place(self) -> str:
         """The number that the rule is about, as rules write it."""
         group = "" if self.worst or self.by == "all" else f",{self.by}={self.group}"
-        number = f"{self.measure}[{self.scorer},{self.benchmark}{group}]"
+        number = f"{self.measure}[{_quoted(self.scorer)},{_quoted(self.benchmark)}{group}]"
         return f"worst {self.by} of {number}" if self.worst else number
 
     @property
@@ -77,3 +77,8 @@ class Rule:
     def title(self) -> str:
         """The rule's name where it has one, else its text."""
         return self.name or self.text
+
+
+def _quoted(name: str) -> str:
+    """A name as it stands in brackets: in quotes where it holds a comma."""
+    return f'"{name}"' if "," in name else name
