@@ -97,7 +97,8 @@ def make_models(args: argparse.Namespace) -> tuple[Path, Path]:
         tokenizer = AutoTokenizer.from_pretrained(masked)
         ends = {"bos_token_id": tokenizer.cls_token_id, "eos_token_id": tokenizer.sep_token_id}
         torch.manual_seed(0)
-        config = GPT2Config(vocab_size=len(tokenizer), n_layer=layers, n_embd=width, n_head=heads, **ends)
+        size = max(tokenizer.get_vocab().values()) + 1
+        config = GPT2Config(vocab_size=size, n_layer=layers, n_embd=width, n_head=heads, **ends)
         GPT2LMHeadModel(config).save_pretrained(causal)
         tokenizer.bos_token, tokenizer.eos_token = tokenizer.cls_token, tokenizer.sep_token
         tokenizer.save_pretrained(causal)

@@ -44,8 +44,10 @@ def save_tokenizer(entries: list[str], out: Path) -> None:
 
 def save_model(size: str, seed: int, out: Path) -> None:
     layers, width, heads, inner = SIZES[size]
+    # Some versions of the library give special tokens ids of their own, behind the list.
+    largest = max(BertTokenizer.from_pretrained(out).get_vocab().values())
     config = BertConfig(
-        vocab_size=VOCABULARY,
+        vocab_size=max(VOCABULARY, largest + 1),
         num_hidden_layers=layers,
         hidden_size=width,
         num_attention_heads=heads,

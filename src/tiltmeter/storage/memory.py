@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import cache
 
 KERNEL_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
-"""oneDNN keeps the code that it generated for the last 1,024 shapes of a product, about a megabyte each. Batches have ever
-new shapes, so hardly any of it is used again."""
+"""oneDNN keeps what it made for the last 1,024 shapes of a product. Batches have ever new shapes, so hardly any of it is
+used again (benchmarks/README.md)."""
 
 
 def bound_kernel_caches() -> None:
