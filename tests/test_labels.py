@@ -467,7 +467,7 @@ def test_a_group_without_harmless_texts_has_no_rate_and_a_reason() -> None:
     row = one(table, by="group", measure="fpr", group="man", scorer="at 0.5")
     assert np.isnan(row["value"])
     assert row["n"] == 0
-    assert "no such text is not toxic" in row["note"]
+    assert "no text of these is not toxic" in row["note"]
     assert "1 group(s) of gender" in one(table, by="domain", measure="fpr_variance", group="gender", scorer="at 0.5")["note"]
 
 

@@ -53,10 +53,11 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         GOLDEN / "data" / "triples_stereoset_format.json",
         GOLDEN / "data" / "slots.jsonl",
         "seat",
+        "plumb-labels",
     ]
     settings = Settings(resamples=100)
     options = Options(("bias_type", "direction", "target"), limit=24, settings=settings, cache=folder / "cache")
-    made = run(models, benchmarks, output=folder / "run", options=options, top_k=500)
+    made = run(models, benchmarks, output=folder / "run", options=options, top_k=500, seeds=1, epochs=1.0, explained=4)
     shutil.rmtree(folder / "run" / "observations" / "tiny-gpt2")
     return write_report(made.folder, folder / "report.html").absolute()
 
@@ -204,14 +205,16 @@ def test_every_control_of_every_benchmark_works(browser: Any, mixed: Path) -> No
     browser.find_element("id", "show-items").click()
     _wait(browser, "return !document.getElementById('browser').hidden")
     names = _texts(browser, "#f-benchmark option")
-    assert names == ["starter-pairs", "stereoset", "slots"]  # SEAT asks about no single items
+    assert names == ["starter-pairs", "stereoset", "slots", "plumb-labels"]  # SEAT asks about no single items
     for number, name in enumerate(names):
         _choose(browser, "benchmark", str(number))
         assert _texts(browser, "#f-model option") == ["tiny-bert-cased", "tiny-gpt2"]
         for model in ("0", "1"):
             _choose(browser, "model", model)
             status = browser.find_element("id", "status").text
-            assert status.startswith("All ") and status.endswith("sentences" if name == "slots" else "pairs")
+            assert status.startswith("All ") and status.endswith(
+                {"slots": "sentences", "plumb-labels": "texts"}.get(name, "pairs")
+            )
             assert len(browser.find_elements("css selector", "#list > li .text")) > 0
             for control in ("scorer", "bias_type", "direction", "side", "sort"):
                 values = browser.execute_script(
@@ -222,6 +225,19 @@ def test_every_control_of_every_benchmark_works(browser: Any, mixed: Path) -> No
                     found = browser.execute_script("return found.length")
                     assert len(browser.find_elements("css selector", "#list > li")) == min(20, found)
     assert browser.get_log("browser") == []
+
+
+def test_labels_show_their_probability_and_the_words_that_drive_it(browser: Any, mixed: Path) -> None:
+    browser.get(mixed.as_uri())
+    browser.find_element("id", "show-items").click()
+    _wait(browser, "return !document.getElementById('browser').hidden")
+    _choose(browser, "benchmark", "3")
+    cards = _texts(browser, "#list > li")
+    assert all("probability of toxic" in card and "label: " in card for card in cards)
+    explained = browser.execute_script("return Object.keys(chosen().words).length")
+    assert explained == 4
+    wrong = browser.execute_script("return found.map((n) => chosen().gap[n])")
+    assert wrong == sorted(wrong, reverse=True), "most wrongly called toxic first"
 
 
 def test_slots_show_predictions_and_terms_with_their_groups(browser: Any, mixed: Path) -> None:

@@ -177,7 +177,9 @@ def _counted(facts: Facts, measure: Entry, rows: Ints) -> tuple[int, str]:
     """How many texts a number is about, and why there is none."""
     if among := measure.constant("AMONG"):
         n = len(_among(facts, measure, rows))
-        return n, "" if n else f"not computed: {'no such text is' if len(rows) else 'no text names it:'} {among}"
+        if not len(rows):
+            return n, "not computed: no text names it"
+        return n, "" if n else f"not computed: no text of these is {among}"
     if "score" not in measure.parameters:
         return len(rows), "" if len(rows) else "not computed: no text"
     toxic = int(facts.truth[rows].sum())
