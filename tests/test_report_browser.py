@@ -421,7 +421,7 @@ def test_every_download_has_the_rows_of_its_table(browser: Any, mixed: Path) -> 
     browser.get(mixed.as_uri())
     page = mixed.read_text(encoding="utf-8")
     given = _download(browser)
-    assert {section for section, *_ in given} == {"pairs", "slots", "associations", "comparison", ""}
+    assert {section for section, *_ in given} == {"pairs", "slots", "associations", "labels", "comparison", ""}
     drawn = browser.execute_script(LINES)
     for (_, table, where, name, rows), (lines, part) in zip(given, drawn, strict=True):
         whole = embedded(page, table)
