@@ -67,15 +67,12 @@ def shared(first: list[int], second: list[int]) -> tuple[list[int], list[int]]:
     return [n for code in equal for n in range(code[1], code[2])], [n for code in equal for n in range(code[3], code[4])]
 
 
-def test_scores_equal_the_naive_loop() -> None:
-    """pll, cps, sss, all_masked and aul of ten sentences, each position in a pass of its own."""
-    scores = run_of_tiny().answers["pairs"].table.set_index(["item", "role", "scorer"])["score"]
-    rows = [json.loads(line) for line in (GOLDEN / "data" / "pairs.jsonl").read_text().splitlines()][:5]
+def compare(scores: Any, pairs: list[tuple[str, str, str]]) -> int:
+    """Asserts that scores of these (id, stereotypical, other) are those of one pass per position; how many there were."""
     compared = 0
-    for row in rows:
-        sides = {"stereo": row["sent_more"], "anti": row["sent_less"]}
-        ids = [parts()[1](sentence)["input_ids"] for sentence in sides.values()]
-        for (role, sentence), common in zip(sides.items(), shared(*ids), strict=True):
+    for item, *sentences in pairs:
+        ids = [parts()[1](sentence)["input_ids"] for sentence in sentences]
+        for role, sentence, common in zip(("stereo", "anti"), sentences, shared(*ids), strict=True):
             places = content(sentence)
             alone = {at: naive(sentence, (at,), at) for at in places}
             kept = [at for at in common if at in places]
@@ -87,18 +84,42 @@ def test_scores_equal_the_naive_loop() -> None:
                 "all_masked": np.mean([naive(sentence, tuple(places), at) for at in places]),
             } | ({"sss": np.mean([naive(sentence, changed, at) for at in changed])} if changed else {})
             for scorer, value in wanted.items():
-                assert scores[row["id"], role, scorer] == pytest.approx(value, abs=1e-4), (row["id"], role, scorer)
+                assert scores[item, role, scorer] == pytest.approx(value, abs=1e-4), (item, role, scorer)
                 compared += 1
-    assert compared > 40
+    return compared
 
 
-def test_seat_equals_vectors_made_one_at_a_time() -> None:
+def scores_of(run: Any) -> Any:
+    return run.answers["pairs"].table.set_index(["item", "role", "scorer"])["score"]
+
+
+def test_scores_equal_the_naive_loop() -> None:
+    """pll, cps, sss, all_masked and aul of ten sentences, each position in a pass of its own."""
+    rows = [json.loads(line) for line in (GOLDEN / "data" / "pairs.jsonl").read_text().splitlines()][:5]
+    assert compare(scores_of(run_of_tiny()), [(row["id"], row["sent_more"], row["sent_less"]) for row in rows]) > 40
+
+
+@pytest.mark.realdata
+def test_scores_of_real_pairs_equal_the_naive_loop(realdata: Path, tmp_path: Path) -> None:
+    """`tiltmeter run -m TINY_XLNET -b crows-pairs -b seat`, on the first pairs and one test."""
+    more = ("--data-dir", realdata, "--resamples", 100, "--no-cache")
+    assert command("run", "-m", tiny_xlnet(), "-b", "crows-pairs", "--limit", 8, *more, "-o", tmp_path / "pairs") == 0
+    assert command("run", "-m", tiny_xlnet(), "-b", "seat", "--test", "sent-weat6", *more, "-o", tmp_path / "seat") == 0
+    items = tiltmeter.load_benchmark("crows-pairs", data_dir=realdata, limit=8).asked_items
+    pairs = [(item.id, item.texts["stereo"], item.texts["anti"]) for item in items]
+    assert compare(scores_of(load_run(tmp_path / "pairs")), pairs) > 70
+    test = json.loads((realdata / "seat" / "sent-weat6.jsonl").read_text())
+    found = load_run(tmp_path / "seat").estimates.query("measure == 'effect_size'")["value"].tolist()
+    assert found == [pytest.approx(naive_effect(test), abs=1e-4)]
+
+
+def naive_effect(document: Any) -> float:
+    """d of a test of SEAT, every sentence in a pass of its own."""
     model, tokenizer = parts()
-    document = json.loads(SEAT.read_text())
 
     def vectors(part: str) -> np.ndarray:
         rows = []
-        for sentence in document[part]["examples"]:
+        for sentence in dict.fromkeys(document[part]["examples"]):
             given = tokenizer(sentence, return_tensors="pt", return_token_type_ids=True)
             with torch.no_grad():
                 states = model.transformer(
@@ -110,9 +131,13 @@ def test_seat_equals_vectors_made_one_at_a_time() -> None:
 
     x, y, a, b = (vectors(part) for part in ("targ1", "targ2", "attr1", "attr2"))
     s_x, s_y = ((side @ a.T).mean(1) - (side @ b.T).mean(1) for side in (x, y))
-    effect = (s_x.mean() - s_y.mean()) / np.concatenate([s_x, s_y]).std(ddof=1)
+    return float((s_x.mean() - s_y.mean()) / np.concatenate([s_x, s_y]).std(ddof=1))
+
+
+def test_seat_equals_vectors_made_one_at_a_time() -> None:
     table = run_of_tiny().estimates
-    assert table[table["measure"] == "effect_size"]["value"].tolist() == [pytest.approx(effect, abs=1e-4)]
+    wanted = pytest.approx(naive_effect(json.loads(SEAT.read_text())), abs=1e-4)
+    assert table[table["measure"] == "effect_size"]["value"].tolist() == [wanted]
 
 
 def test_the_manifest_says_how_it_was_asked() -> None:
