@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test browser lint types docs check clean
+.PHONY: run test browser lint types docs wheel clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -35,6 +35,11 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python scripts/faithful_page.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
+
+# What a package index and a new user would meet: the wheel of a clean checkout, checked, installed and run.
+wheel: $(VENV)/.installed
+	@$(PIP) install -c constraints.txt setuptools twine 2>/dev/null || echo "No twine, and pip could not install it: its check is skipped."
+	$(BIN)/python scripts/check_wheel.py
 
 # torch first and pinned: left to the resolver it may pull a build with gigabytes of CUDA libraries.
 $(VENV)/.installed: pyproject.toml constraints.txt

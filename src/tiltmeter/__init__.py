@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter import display
 
 BEGUN = time.perf_counter()
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark

@@ -134,5 +134,5 @@ def next_steps(finished: Any, report: bool) -> Iterator[str]:
     """The two commands that are useful after a run."""
     name = short(finished.folder)
     yield f"Next: tiltmeter {'open' if report else 'report'} {name}"
-    models = max(len(part.models) for part in finished.answers.values())
-    yield f"      tiltmeter {'compare' if models > 1 else 'estimate'} {name}"
+    alike = finished.estimates.groupby(["benchmark", "scorer", "measure"])["model"].nunique()
+    yield f"      tiltmeter {'compare' if (alike > 1).any() else 'estimate'} {name}"

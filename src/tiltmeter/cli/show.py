@@ -8,6 +8,9 @@ from typing import Any
 
 from tiltmeter.cli.console import note, results, say, width
 
+LONG = 12
+"""A name longer than this, such as a date, is not worth typing where `last` means the same."""
+
 
 def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bool = False) -> None:
     """A finished run: what its numbers say, the numbers, and where it lies; or its estimates as JSON."""
@@ -65,7 +68,9 @@ def print_lines(lines: Iterable[Any]) -> None:
 
 def short(folder: Path) -> str:
     """How a run can be named on the command line: by its last part where that is enough."""
-    from tiltmeter.cli.folders import run_folder
+    from tiltmeter.cli.folders import LAST, run_folder
 
-    brief = Path(folder.name)
-    return folder.name if not brief.exists() and run_folder(brief) == folder else str(folder)
+    for brief in (folder.name, LAST) if len(folder.name) <= LONG else (LAST, folder.name):
+        if not Path(brief).exists() and run_folder(Path(brief)) == folder:
+            return brief
+    return str(folder)

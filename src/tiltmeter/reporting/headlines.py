@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 INDENT = "  "
 DRAWN = 50
 """Columns of a drawn interval, where there is room."""
+READABLE = 100
+"""Longer lines of prose are hard to read."""
 LEAST_REACH = 10.0
 CERTAIN = ("towards", "away", "sure")
 
@@ -23,14 +25,15 @@ def told(stories: Sequence[Story], width: int | None, *, whole: bool = False) ->
     """Headlines, each with its first sentence, or with all of them. Without a width (a pipe) nothing is drawn or broken."""
     from rich.text import Text
 
+    readable = min(width, READABLE) if width else None
     for story in stories:
         style = "bold magenta" if story.tone in CERTAIN else "bold"
-        yield Text(filled(headline(story), width, then=INDENT), style=style)
+        yield Text(filled(headline(story), readable, then=INDENT), style=style)
         if story.gauge is not None and width:
             alike = [other for other in stories if other.benchmark == story.benchmark]
             yield Text(INDENT + drawn(story.gauge, reach_of(alike), min(DRAWN, width - 16)))
         for sentence in story.sentences if whole else story.sentences[:1]:
-            yield Text(filled(sentence, width, INDENT, INDENT))
+            yield Text(filled(sentence, readable, INDENT, INDENT))
         yield Text()
 
 

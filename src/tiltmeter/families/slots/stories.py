@@ -54,7 +54,7 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str,
         sentences,
         tone="sure" if certain(lean) else "unsure",  # neither group is the stereotyped one
         number=f"{percent['value']:.1f} %",
-        unit=f"of sentences have {first} ahead",
+        unit=f"with {first} ahead",
         gauge=Gauge(**percent, label=label),
     )
 
