@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.console import note, results, say
+from tiltmeter.cli.folders import run_folder
 from tiltmeter.errors import TiltmeterError
 
 
@@ -21,13 +22,18 @@ class Form(StrEnum):
 
 
 Forms = Annotated[Form, typer.Argument(help="lm-eval: a results file per model. model-card: metadata and a table.")]
-OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
+OneRun = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Run folder, the last part of its name, or last.", callback=run_folder)
+]
 Place = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for lm-eval, else a file. Default: print.")]
 OneModel = Annotated[str | None, typer.Option("-m", "--model", help="Model of the card, where a run has several.")]
 
 
 def export(form: Forms, run: OneRun, output: Place = None, model: OneModel = None) -> None:
-    """Write results as lm-evaluation-harness or a model card on the Hugging Face hub has them. Needs no model."""
+    """Write results as lm-evaluation-harness or a model card has them.
+
+    Needs no model.
+    """
     from tiltmeter.runs import load_run
 
     loaded = load_run(run)
@@ -48,7 +54,7 @@ def export(form: Forms, run: OneRun, output: Place = None, model: OneModel = Non
 
 
 def cite(run: OneRun, output: Place = None) -> None:
-    """Print BibTeX for every measure, scorer and benchmark that a run used."""
+    """Print BibTeX for every measure, scorer and benchmark of a run."""
     from tiltmeter.exports.citations import cite as bibliography
     from tiltmeter.runs import load_run
 
@@ -58,7 +64,10 @@ def cite(run: OneRun, output: Place = None) -> None:
 def bundle(
     run: OneRun, output: Annotated[Path, typer.Option("-o", "--output", help="File to write.")] = Path("audit.zip")
 ) -> None:
-    """Write one zip for an audit: report, numbers, manifest, verdicts, checksums, and a summary of one page."""
+    """Write one zip for an audit: report, numbers, verdicts, checksums.
+
+    With the manifest, and a summary of one page.
+    """
     from tiltmeter.exports.bundle import bundle as pack
 
     made = pack(run, output)
@@ -70,7 +79,10 @@ def verify(
     file: Annotated[Path, typer.Argument(help="Bundle to check.")],
     digest: Annotated[str | None, typer.Option(help="Its sha256, as it was printed when it was made.")] = None,
 ) -> None:
-    """Check a bundle: exit code 0 if it is whole, 1 if something was changed, 2 if it is no bundle."""
+    """Check a bundle; the exit code says whether it is whole.
+
+    0: it is whole, 1: something was changed, 2: it is no bundle.
+    """
     from tiltmeter.exports.verify import verify as problems_of
 
     problems = problems_of(file, digest)
