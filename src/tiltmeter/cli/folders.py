@@ -21,10 +21,10 @@ def run_folder(named: Path) -> Path:
     if named.exists():
         return named
     if str(named) == LAST:
-        runs = sorted(_runs(), key=lambda folder: (folder / MANIFEST).stat().st_mtime)
-        if not runs:
+        newest = last_run()
+        if newest is None:
             raise TiltmeterError("There is no finished run here or in runs/, so there is no last one.")
-        return runs[-1]
+        return newest
     if len(named.parts) > 1:
         return named
     whole = [folder for folder in _runs() if folder.name == named.name]
@@ -32,6 +32,11 @@ def run_folder(named: Path) -> Path:
     if len(ending) > 1:
         raise TiltmeterError(f"'{named}' could be {' or '.join(map(str, ending))}. Give more of the name.")
     return ending[0] if ending else named
+
+
+def last_run() -> Path | None:
+    """The newest finished run here or in runs/."""
+    return max(_runs(), key=lambda folder: (folder / MANIFEST).stat().st_mtime, default=None)
 
 
 def optional_run_folder(named: Path | None) -> Path | None:

@@ -68,9 +68,8 @@ def print_lines(lines: Iterable[Any]) -> None:
 
 def short(folder: Path) -> str:
     """How a run can be named on the command line: by its last part where that is enough."""
-    from tiltmeter.cli.folders import LAST, run_folder
+    from tiltmeter.cli.folders import LAST, last_run, run_folder
 
-    for brief in (folder.name, LAST) if len(folder.name) <= LONG else (LAST, folder.name):
-        if not Path(brief).exists() and run_folder(Path(brief)) == folder:
-            return brief
-    return str(folder)
+    if len(folder.name) > LONG and last_run() == folder:
+        return LAST
+    return folder.name if not Path(folder.name).exists() and run_folder(Path(folder.name)) == folder else str(folder)
