@@ -60,7 +60,7 @@ def environment(folder: Path, wheel: Path) -> Path:
 def use(python: Path, folder: Path) -> None:
     """The first commands of a new user."""
     alone = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TILTMETER_DATA")}
-    alone |= {"HF_HUB_OFFLINE": "1", "TILTMETER_CACHE": str(folder / "cache")}
+    alone |= {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TILTMETER_CACHE": str(folder / "cache")}
     folder.mkdir()
 
     def run(*words: str) -> str:

@@ -177,7 +177,7 @@ def import_(
     as_json: Json = False,
     whole: All = False,
 ) -> None:
-    """Take in scores that others published, or texts that a model wrote elsewhere."""
+    """Take in scores that others published, or texts a model wrote."""
     from tiltmeter.runs.published import import_run
 
     finished = import_run(

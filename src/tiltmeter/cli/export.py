@@ -30,7 +30,7 @@ OneModel = Annotated[str | None, typer.Option("-m", "--model", help="Model of th
 
 
 def export(form: Forms, run: OneRun, output: Place = None, model: OneModel = None) -> None:
-    """Write results as lm-evaluation-harness or a model card has them.
+    """Write results for lm-evaluation-harness or a model card.
 
     Needs no model.
     """
@@ -64,9 +64,9 @@ def cite(run: OneRun, output: Place = None) -> None:
 def bundle(
     run: OneRun, output: Annotated[Path, typer.Option("-o", "--output", help="File to write.")] = Path("audit.zip")
 ) -> None:
-    """Write one zip for an audit: report, numbers, verdicts, checksums.
+    """Write one zip for an audit: report, numbers, checksums.
 
-    With the manifest, and a summary of one page.
+    With verdicts, the manifest, and a summary of one page.
     """
     from tiltmeter.exports.bundle import bundle as pack
 
