@@ -49,13 +49,15 @@ def _command(entry: catalog.Entry) -> Any:
 
 def _tell(folder: Path, model: str) -> None:
     """What was made, and what to do with it."""
-    trained = json.loads((folder / "manifest.json").read_text("utf-8")).get("training")
+    told = json.loads((folder / "manifest.json").read_text("utf-8"))
+    trained = told.get("training")
     if trained and trained["first_loss"] is not None:
         early = trained["stopped"] == "early"
         ended = f", stopped early with the weights of step {trained['weights_of_step']}" if early else ""
         say(f"{trained['steps']:,} steps in {trained['seconds']:,.0f} s{ended}")
         say(f"loss: {trained['first_loss']:.3f} → {trained['last_loss']:.3f}")
         if len(looks := trained["held_out"]) > 1:
-            say(f"held-out loss: {looks[0]['loss']:.3f} → {looks[-1]['loss']:.3f}")
+            name = told.get("looks", "held-out loss")
+            say(f"{name}: {looks[0]['loss']:.4g} → {looks[-1]['loss']:.4g}")
     note(f"Model: {folder}")
     note(f"What it changed: tiltmeter run -m {model} -m {folder}")

@@ -46,8 +46,17 @@ def making(output: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def save_model(parts: Parts, output: Path, manifest: Mapping[str, Any], curve: Sequence[Mapping[str, Any]] = ()) -> Path:
-    """Model, tokenizer and manifest, and the loss of each step. The weights have the precision that they were trained in."""
+def save_model(
+    parts: Parts,
+    output: Path,
+    manifest: Mapping[str, Any],
+    curve: Sequence[Mapping[str, Any]] = (),
+    files: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Path:
+    """Model, tokenizer and manifest, the loss of each step, and JSON files that belong to it.
+
+    The weights have the precision that they were trained in.
+    """
     with making(output) as folder:
         parts.module.save_pretrained(folder)
         parts.tokenizer.save_pretrained(folder)
@@ -55,6 +64,8 @@ def save_model(parts: Parts, output: Path, manifest: Mapping[str, Any], curve: S
             (folder / GENERATION).unlink(missing_ok=True)  # settings for writing text, which nobody chose
         if curve:
             log(folder, *curve)
+        for name, content in (files or {}).items():
+            write_json(folder / name, dict(content))
         dtype = str(next(parts.module.parameters()).dtype).removeprefix("torch.")
         weights = {path.name: file_sha256(path) for path in sorted(folder.glob("*.safetensors"))}
         write_json(folder / MANIFEST, {"schema": SCHEMA, **manifest, "dtype": dtype, "weights": weights} | _made_with())

@@ -32,6 +32,8 @@ class Made:
     """Anything that is told and does not decide what is made."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """What the saved configuration says of settings that were different for the training."""
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """JSON files that belong beside the manifest."""
 
     def manifest(self, parts: Parts, recipe: Recipe | None = None, trained: Trained | None = None) -> dict[str, Any]:
         """Everything needed to make it again."""
@@ -76,7 +78,8 @@ def train_and_save(
         trained = loop.run(watch)
     except DivergedError as error:
         raise TiltmeterError(f"{error} {_kept(error, parts, adapters, work, made, recipe)}") from None
-    save_model(_finished(parts, adapters, made), output, made.manifest(parts, recipe, trained), trained.curve)
+    manifest = made.manifest(parts, recipe, trained)
+    save_model(_finished(parts, adapters, made), output, manifest, trained.curve, made.files)
     shutil.rmtree(work, ignore_errors=True)
     return output
 

@@ -1,0 +1,89 @@
+"""Auto-Debias: searches prompts that drive two groups furthest apart, then trains until the groups agree behind them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from tiltmeter.builders.counterfactual import make_swaps
+from tiltmeter.debias.kit.aligning import OVER, Aligning
+from tiltmeter.debias.kit.grouped import terms_facts
+from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lora, Seed
+from tiltmeter.debias.kit.prompt_file import PROMPTS, told_prompts
+from tiltmeter.debias.kit.prompt_plan import PromptPlan, material_for, prompts_for
+from tiltmeter.debias.kit.stereotypes import stereotype_words
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune import Made, Recipe, Watch, check_output, load_trainable, train_and_save, unfinished
+from tiltmeter.models import Parts, Tokenization
+
+CITATION = "Guo, Yang and Abbasi (2022), Auto-Debias: Debiasing Masked Language Models with Automated Biased Prompts, ACL"
+NEEDS_TEXT = False
+KINDS = ("masked",)
+STOPS = ("training", "both", "never")
+BASE_SIZE = 50_000_000
+RATE, SMALL_RATE = 5e-6, 1e-5
+LOOKS = "divergence behind the prompts, without dropout"
+"""What the held-out loss is here: of the very prompts that are trained on, since there are no others."""
+
+
+def auto_debias(
+    model: str | Path,
+    *,
+    output: Path,
+    terms: Annotated[str, "gender, or a file of aligned terms with one column per group."] = "gender",
+    words: Annotated[Path | None, "Stereotype words, one a line. Default: a list of ours."] = None,
+    prompts: Annotated[Path | None, "Take these prompts (a prompts.json, or one a line) and search none."] = None,
+    lengths: Annotated[int, "Prompts of 1 to so many tokens."] = 5,
+    beam: Annotated[int | None, "Prompts kept of each length. Default: 100 as published, 10 on a CPU."] = None,
+    candidates: Annotated[int | None, "Words that prompts are made of. Default: 5,000 as published, 300 on a CPU."] = None,
+    screen: Annotated[int, "Pairs of terms by which all prompts are weighed first; 0: by all pairs, slower."] = 4,
+    divergence: Annotated[str, "jensen-shannon, or reversed, as the published code has it."] = "jensen-shannon",
+    over: Annotated[str, "Train on the whole vocabulary, as the published code does, or on the words."] = "vocabulary",
+    full_stop: Annotated[
+        str, "Sentences end in one in training (as published), in both (search too), or never."
+    ] = "training",
+    dropout: Annotated[bool, "Train with the model's dropout, which is other noise for each group; off: without."] = False,
+    rate: Annotated[float | None, "Learning rate. Default: 5e-6 as published; below 50 million parameters 1e-5."] = None,
+    epochs: Annotated[float, "How often every prompt is seen behind every pair of terms."] = 1.0,
+    rows: Annotated[int, "Prompts, each behind one pair of terms, that a step sees."] = 32,
+    lora: Lora = 0,
+    seed: Seed = 0,
+    device: Device = "auto",
+    checkpoint_every: CheckpointEvery = 60.0,
+    watch: Watch | None = None,
+) -> Path:
+    """No text is needed: the model is asked which prompts bring its bias out, and these are what it is trained on.
+
+    A search weighs "TERM PROMPT [MASK]" by the divergence between two groups' distributions over stereotype words; training
+    lowers it. Nothing in this objective asks for good predictions, only for equal ones: look at what it costs. The prompts
+    are in prompts.json of the folder, and can be given again with --prompts.
+    """
+    folder = check_output(output)
+    for name, given, known in (("over", over, OVER), ("full-stop", full_stop, STOPS)):
+        if given not in known:
+            raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{given}'.")
+    plan = PromptPlan(lengths, beam, candidates, screen, divergence, full_stop == "both")
+    (swap,), listed = make_swaps([terms]), stereotype_words(words)
+    parts = load_trainable(model, Recipe(lora_rank=lora), method="Auto-Debias", kinds=KINDS, device=device)
+    peak = usual_rate(parts) if rate is None else rate
+    recipe = Recipe(epochs=epochs, rows=rows, peak_rate=peak, seed=seed, lora_rank=lora)
+    tokens = Tokenization(parts.tokenizer)
+    material = material_for(tokens, swap.lists[0], listed, stop=full_stop != "never")
+    found, about = prompts_for(
+        model, plan, swap.lists[0], listed, given=prompts, work=unfinished(folder), device=device, watch=watch
+    )
+    task = Aligning(
+        parts.module, material.frame, [one.ids for one in found], parts.tokenizer.pad_token_id or 0,
+        over=over, kind=divergence, dropout=dropout,
+    )  # fmt: skip
+    options = {"terms": terms_facts(swap), "over": over, "full_stop": full_stop, "dropout": dropout} | about
+    data = {"prompts": len(found), "mean_divergence": sum(one.divergence for one in found) / len(found)}
+    beside = {PROMPTS: told_prompts(found, tokens, about)}
+    made = Made("auto_debias", CITATION, options, data, {"looks": LOOKS}, files=beside)
+    return train_and_save(parts, task, recipe, folder, made, held_out=task, watch=watch, checkpoint_seconds=checkpoint_every)
+
+
+def usual_rate(parts: Parts) -> float:
+    """As published for models of the size of BERT base; a small one needs larger steps to come as far."""
+    size = sum(one.numel() for one in parts.module.parameters())
+    return RATE if size >= BASE_SIZE else SMALL_RATE

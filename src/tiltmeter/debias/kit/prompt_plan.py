@@ -1,0 +1,115 @@
+"""Where the prompts of Auto-Debias come from: a search, an earlier search of the same kind, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tiltmeter.builders.aligned import Aligned
+from tiltmeter.debias.kit.divergence import check_divergence
+from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, read_prompts, told_prompts
+from tiltmeter.debias.kit.prompt_search import Prompt, Search, beam_search, likeliest, n_prompts
+from tiltmeter.debias.kit.prompted import Frame, make_frame, vocabulary_words
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune import Watch, device_of
+from tiltmeter.models import Tokenization, load_model
+from tiltmeter.storage.files import write_json
+
+PUBLISHED = {"beam": 100, "candidates": 5000}
+SMALL = {"beam": 10, "candidates": 300}
+"""For a CPU: a few minutes for a model of eight million parameters, where the published search would be one of days."""
+
+
+@dataclass(frozen=True)
+class PromptPlan:
+    """How to search. What is None is as published on a GPU, and small on a CPU."""
+
+    lengths: int
+    beam: int | None
+    candidates: int | None
+    screen: int
+    divergence: str
+    stop: bool
+
+    def __post_init__(self) -> None:
+        check_divergence(self.divergence)
+        given = [one for one in (self.lengths, self.beam, self.candidates) if one is not None]
+        if min(given) < 1 or self.screen < 0:
+            raise TiltmeterError("Lengths, beam and candidates are numbers from 1 on, and screen from 0 on.")
+
+    def settled(self, device: str) -> dict[str, Any]:
+        """Every setting, for the device."""
+        usual = SMALL if device_of(device) == "cpu" else PUBLISHED
+        return asdict(self) | {name: getattr(self, name) or value for name, value in usual.items()}
+
+
+@dataclass(frozen=True)
+class Material:
+    """The terms and words to compare by, as far as a model knows them."""
+
+    frame: Frame
+    pairs: list[tuple[str, str]]
+    words: list[str]
+
+
+def material_for(tokens: Tokenization, terms: Aligned, words: Sequence[str], *, stop: bool) -> Material:
+    """Every two groups of a list are compared, meaning by meaning."""
+    columns = list(combinations(range(len(terms.groups)), 2))
+    pairs = [(row[first], row[second]) for row in terms.rows for first, second in columns]
+    return Material(*make_frame(tokens, pairs, words, stop=stop))
+
+
+def prompts_for(
+    model: str | Path,
+    plan: PromptPlan,
+    terms: Aligned,
+    words: Sequence[str],
+    *,
+    given: Path | None,
+    work: Path,
+    device: str,
+    watch: Watch | None,
+) -> tuple[list[Prompt], dict[str, Any]]:
+    """Prompts with their divergences in this model, and how they were come by. A search is kept in the folder `work`."""
+    asked = load_model(model, device=device)
+    found = material_for(asked.tokens, terms, words, stop=plan.stop)
+    search = Search(asked, found.frame, plan.divergence)
+    about: dict[str, Any] = {"weights_sha256": asked.weights_hash, "pairs": found.pairs, "words": found.words}
+    if given is not None:
+        ids = read_prompts(given, asked.tokens)
+        about |= {"divergence": plan.divergence, "stop": plan.stop, "given": given.name}
+        return weighed(search, ids), about
+    how = plan.settled(device)
+    about |= how
+    kept = kept_prompts(work / PROMPTS, asked.tokens, about)
+    if kept is None:
+        if work.exists():
+            raise TiltmeterError(f"{work} is a training with other prompts: give another output folder, or delete it.")
+        kept = _searched(search, how, terms, watch)
+        write_json(work / PROMPTS, told_prompts(kept, asked.tokens, about))
+    return kept, about
+
+
+def weighed(search: Search, prompts: Sequence[tuple[int, ...]]) -> list[Prompt]:
+    """Prompts with their divergences, all of one length in one go."""
+    known: dict[tuple[int, ...], float] = {}
+    for length in sorted({len(one) for one in prompts}):
+        some = [one for one in prompts if len(one) == length]
+        known |= dict(zip(some, map(float, search.divergences(np.array(some))), strict=True))
+    return [Prompt(one, known[one]) for one in prompts]
+
+
+def _searched(search: Search, how: dict[str, Any], terms: Aligned, watch: Watch | None) -> list[Prompt]:
+    barred = [word for row in terms.rows for word in row] + (["her", "hers", "him", "his"] if terms.pronouns else [])
+    among = vocabulary_words(search.model.tokens, barred)
+    chosen = likeliest(search.model, search.frame, among, how["candidates"])
+    total = n_prompts(len(chosen), how["lengths"], how["beam"])
+    with watch("searching prompts", total) if watch else nullcontext(lambda _: None) as advance:
+        found = beam_search(search, chosen, lengths=how["lengths"], beam=how["beam"], screen=how["screen"], advance=advance)
+    return [one for some in found for one in some]
