@@ -1,0 +1,110 @@
+"""The objective of Context-Debias (Kaneko and Bollegala 2021): stereotype words orthogonal to the words of groups, while
+sentences with words of groups keep the embeddings that they had.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.debias.kit.in_context import Found, Occurrence
+from tiltmeter.debias.kit.layers import LAYERS, Layers, group_means, word_means
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.finetune.order import Ints
+from tiltmeter.finetune.tasks import Drawn, Task
+
+if TYPE_CHECKING:
+    import torch
+
+LEVELS = ("token", "sentence")
+LOSSES = ("mean-of-squares", "square-of-mean")
+SCALES = ("raw", "unit")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised: α · (v · e)² + β · (how far other words moved), in one of its readings."""
+
+    level: str = "token"
+    layer: str = "all"
+    loss: str = "mean-of-squares"
+    scale: str = "raw"
+    alpha: float = 0.2
+    beta: float = 0.8
+
+    def __post_init__(self) -> None:
+        for name, known in (("level", LEVELS), ("layer", LAYERS), ("loss", LOSSES), ("scale", SCALES)):
+            if getattr(self, name) not in known:
+                raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{getattr(self, name)}'.")
+        if not all(0 <= one < math.inf for one in (self.alpha, self.beta)):
+            raise TiltmeterError(f"Alpha and beta must not be negative: {self.alpha}, {self.beta}.")
+
+    def tasks(self, module: Any, pad: int, learned: Found, held: Found) -> tuple[Orthogonal, Orthogonal | None]:
+        """To learn from, and to look at; the model as it is now is what attribute words are kept close to."""
+        here, before = (Layers(one, pad, self.layer) for one in (module, copy.deepcopy(module).eval()))
+        along = directions(before, learned.attributes, self.loss, self.scale)
+        task, looked = (Orthogonal(self, here, before, along, some) for some in (learned, held))
+        return task, looked if len(looked.lengths) else None
+
+
+def directions(layers: Layers, attributes: Sequence[Occurrence], loss: str, scale: str) -> torch.Tensor:
+    """Directions × layers × width: one for each attribute word (the paper), or one for each group (the published code)."""
+    import torch
+
+    means = word_means(layers, attributes)
+    found = torch.stack(list(means.values())) if loss == "mean-of-squares" else group_means(means)
+    return torch.nn.functional.normalize(found, dim=-1) if scale == "unit" else found
+
+
+class Orthogonal(Task):
+    """A row is a sentence with a stereotype word, or one with an attribute word.
+
+    The directions and the embeddings to keep are those of the model as it was: the published code takes the directions
+    anew every epoch, but then a training that was interrupted would go on as another one.
+    """
+
+    def __init__(self, aim: Objective, layers: Layers, before: Layers, along: torch.Tensor, found: Found) -> None:
+        self.aim, self.layers, self.before, self.along = aim, layers, before, along
+        self.rows = [*found.stereotypes, *found.attributes]
+        self.lengths = np.array([len(one.ids) for one in self.rows], dtype=np.int64)
+
+    def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
+        """α · (how far stereotype words lie along the directions) + β · (how far others moved), a mean over the rows."""
+        import torch
+
+        some = [self.rows[row] for row in rows]
+        parts = ([one for one in some if one.group < 0], [one for one in some if one.group >= 0])
+        total = torch.zeros((), device=self.layers.device)
+        for part, weight, cost in zip(parts, (self.aim.alpha, self.aim.beta), (self._along, self._moved), strict=True):
+            if part:
+                total = total + weight * len(part) * cost(part)
+        return total / len(some)
+
+    def _along(self, some: Sequence[Occurrence]) -> torch.Tensor:
+        """Inner products with the directions: the mean of their squares, or for each direction the square of their mean."""
+        import torch
+
+        if self.aim.level == "token":
+            points = self.layers.of_words(some)
+        else:
+            states, valid = self.layers.states(some)
+            points = self.layers.chosen(states)[valid]
+        products = torch.einsum("nlw,dlw->dnl", points, self.along)
+        if self.aim.loss == "square-of-mean":
+            return products.mean((1, 2)).square().sum()
+        return products.square().mean()
+
+    def _moved(self, some: Sequence[Occurrence]) -> torch.Tensor:
+        """Over all tokens and all layers, whichever are debiased: the mean square of what changed, or its squared length."""
+        import torch
+
+        states, valid = self.layers.states(some)
+        with torch.no_grad():
+            before, _ = self.before.states(some)
+        squares = (states[valid] - before[valid]).square()
+        return squares.sum(-1).mean() if self.aim.scale == "unit" else squares.mean()
