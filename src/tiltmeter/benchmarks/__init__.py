@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ __all__ = [
     "GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "LabelledBenchmark", "Note", "SlotBenchmark",
     "load_benchmark",
 ]  # fmt: skip
+COLUMNS = {"text", "stereo", "anti", "sent_more", "sent_less"}
+"""What tells a table from a text."""
 
 
 def load_benchmark(
@@ -36,7 +39,8 @@ def load_benchmark(
 
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
     text and label columns and no mask as `labels`, one with a prompt column as `prompts`, one with a text column as `slots`
-    (whose groups of words are in the file `terms`), anything else as `pairs`, with `columns` mapping our field names to
+    (whose groups of words are in the file `terms`), a .txt of plain lines as `heldout`, anything else as `pairs`, with
+    `columns` mapping our field names to
     yours. `groups` keeps only what is about these groups. What some benchmarks take besides (`terms`, `words`, `path`) is
     `given` by name; what is only `offered` is used by the benchmarks that take it.
     """
@@ -73,6 +77,8 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
         return "stereoset"
     if '"targ1"' in text and '"attr1"' in text and '"tests"' not in text:  # one JSON document, though called .jsonl
         return "seat"
+    if not columns and _is_plain_text(text, path):
+        return "heldout"
     rows = parse_table(text, path)
     if is_labelled(rows, columns):
         return "labels"
@@ -82,3 +88,12 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
         return "slots"
     looks_like_crows = bool(rows) and {"sent_more", "sent_less"} <= set(rows[0]) and not columns
     return "crows_pairs" if looks_like_crows else "pairs"
+
+
+def _is_plain_text(text: str, path: Path) -> bool:
+    """A .txt, unless its first line names the columns of a table."""
+    from tiltmeter.storage.packed import plain_path
+    from tiltmeter.storage.tables import SEPARATORS
+
+    cells = re.split(f"[{re.escape(SEPARATORS)}]", text.lstrip().split("\n", 1)[0])
+    return plain_path(path).suffix.lower() == ".txt" and not COLUMNS & {cell.strip().strip('"') for cell in cells}

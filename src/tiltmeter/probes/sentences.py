@@ -51,6 +51,8 @@ def modified_positions(item: Item, roles: dict[str, Encoded], alignment: str) ->
         spans = {role: fill_span(item.context, item.texts[role]) for role in roles}
         if all(spans.values()):
             return {role: _overlapping(encoded, spans[role] or (0, 0)) for role, encoded in roles.items()}
+    if "stereo" not in roles:  # a text of its own, which differs from nothing
+        return dict.fromkeys(roles, frozenset())
     stereo = roles["stereo"]
     modified = {}
     modified["stereo"], modified["anti"] = differing(stereo, roles["anti"])

@@ -1,0 +1,28 @@
+"""heldout: a text that the models have not learned from, a sentence or paragraph a line (.txt). How well is it predicted?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.lines import read_lines
+from tiltmeter.storage.packed import content_sha256
+
+TEXT = "text"
+CITATION = "Your own text."
+
+
+def heldout(path: str | Path | None = None, *, name: str = "heldout", **facts: Any) -> Benchmark:
+    """The lines of a UTF-8 text file (plain, .gz or .xz); a line that was there before is left out, and counted."""
+    if path is None:
+        raise TiltmeterError("The benchmark 'heldout' needs your text, a sentence or paragraph a line: -b path/to/text.txt.")
+    seen: set[str] = set()
+    rows: list[tuple[str, Item | str]] = []
+    for number, line in enumerate(read_lines(Path(path)), 1):
+        repeated = line in seen
+        seen.add(line)
+        rows.append((str(number), "the same line as an earlier one" if repeated else Item(str(number), {TEXT: line})))
+    facts = {"source": str(path), "sha256": content_sha256(Path(path)), "citation": CITATION} | facts
+    return make_benchmark(name, rows, family="heldout", **facts)

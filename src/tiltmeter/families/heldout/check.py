@@ -1,0 +1,21 @@
+"""Checks of held-out text before a model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiltmeter.benchmarks import Benchmark
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.refusals import refuse_vectors
+from tiltmeter.families.kit.seam import Known
+from tiltmeter.models import LanguageModel, require
+
+
+def check(benchmark: Benchmark, models: Sequence[Known], options: Any) -> None:
+    """Raises an error for a text without lines, and for models that predict no words."""
+    if not benchmark.asked_items:
+        raise TiltmeterError(f"{benchmark.name} has no line of text.")
+    refuse_vectors(models, benchmark)
+    for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
+        require(model, model.kind, "Predicting text")
