@@ -181,8 +181,8 @@ def test_hostile_and_benevolent_sentences_are_told_apart(tmp_path: Path) -> None
 
 
 def test_figures_hold_every_sentence_and_fit() -> None:
-    assert set(finding().figures) == {"mps_gaps", "mps_and_mnt_gaps"}
-    for name in finding().figures:
+    assert set(finding().figures) == {"mps_gaps", "mps_and_mnt_gaps", "before_and_after"}
+    for name in ("mps_gaps", "mps_and_mnt_gaps"):
         figure = finding().draw(name)
         check_figure(figure)
         drawn = sum(len(line.get_xdata()) for line in figure.axes[0].lines if line.get_marker() == ".")

@@ -1,7 +1,7 @@
 """Studies: which measures can be trusted? Experiments on the stored results of many models. One file each.
 
 A study is a file `studies/NAME.py` with a function `NAME(evidence, *, …) -> Finding` and the constant `CITATION`. `READS`
-names the family that it is about (default: pairs), or `observations`, the tokens of pairs.
+names the family that it is about (default: pairs), or `observations`, the tokens of pairs, or `any`: every family.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def study(
         raise TiltmeterError(f"The study {catalog.public_name(entry.name)} has no option '{unknown[0]}'. Options: {known}.")
     reads = entry.constant("READS", "pairs")
     if scorers and reads != "pairs":
-        what = {"observations": "tokens"}.get(reads, reads)
+        what = {"observations": "tokens", "any": "every family"}.get(reads, reads)
         raise TiltmeterError(
             f"The study {catalog.public_name(entry.name)} reads {what}, not scores, so scorers cannot be chosen."
         )

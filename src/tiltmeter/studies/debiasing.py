@@ -1,4 +1,4 @@
-"""Debiasing: did it lower the rank of biased words, or only their probability? Compares base and debiased models."""
+"""Debiasing: what changed, what did it cost, and did biased words move down or only lose probability?"""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from tiltmeter.families.slots.fills import Fills, best_terms, fills_of
 from tiltmeter.measures.kit.matched import normalised
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.stats.settings import Settings
+from tiltmeter.studies.kit.before_after import before_after, over_seeds, said
 from tiltmeter.studies.kit.changes import change_rows, changes, draws_of
 from tiltmeter.studies.kit.debiasing_tables import by_label, printed, sentences_by_gap, spread_of
+from tiltmeter.studies.kit.dumbbells import dumbbell_figures
 from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.gap_figures import gap_figures
@@ -23,7 +25,13 @@ from tiltmeter.studies.kit.options import Confidence, Resamples, Seed, check_set
 from tiltmeter.studies.kit.verdicts import verdict
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
-READS = "slots"
+READS = "any"
+
+
+NOTHING = (
+    "These runs have no slots and no two models that can be compared. Run BASE and DEBIASED models first: "
+    "tiltmeter run -m BASE -m DEBIASED -b plumb-slots -b plumb-pairs -b heldout.txt -o FOLDER."
+)
 
 
 def debiasing(
@@ -35,19 +43,36 @@ def debiasing(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """MPS and MNT of each group, their percent change from the base, and what changed: probability, rank, or both (Table 3).
+    """Every measure before and after, with paired differences, and what it cost; then MPS and MNT of each group, their
+    percent change from the base, and what changed: probability, rank, or both (Table 3 of the paper).
 
     The table table_3 has the paper's columns, largest_rank_gaps and typical_rank_gaps those of Table 4, gap_spread what the
     whiskers of Figures 2 and 3 show, hostile_and_benevolent the two kinds of sentences where they are labelled.
     Changes compare the same sentences, and intervals draw the same sentences for both models. `median_rank` is that of
     each sentence's best term at any rank, so that terms that left the top k are counted too. A group without a match keeps
-    its row, with coverage 0.
+    its row, with coverage 0. Models whose names end in -seed0, -seed1 … are seeds of one method: mean and spread.
     """
     settings = check_settings(seed, resamples, confidence)
     if rows < 1:
         raise TiltmeterError(f"--rows must be at least 1, not {rows}.")
+    base = _base(base, evidence)
+    changed = before_after(evidence.answers, base, settings)
+    found = _slots(evidence, base, rows, settings)
+    if found is None and changed is None:
+        raise TiltmeterError(NOTHING)
+    tables, drawn, sentences, percent = found or ({}, {}, [], None)
+    tables |= {"before_and_after": changed} if changed is not None else {}
+    seeds = over_seeds(changed, percent)
+    tables |= {"seeds": seeds} if seeds is not None else {}
+    drawn = drawn | dumbbell_figures(changed)
+    return Finding("debiasing", tables, drawn, [*sentences, *said(changed, base)], {"base": base})
+
+
+def _slots(evidence: Evidence, base: str, rows: int, settings: Settings) -> Any:
+    """Tables, figures and sentences about words that fill a mask, and percent changes; None where there are none."""
+    if "slots" not in evidence.answers or base not in evidence.slots.models:
+        return None
     filled = list(fills_of(evidence.slots))
-    base = _base(base, filled)
     table, sentences = _compared(evidence, filled, base, settings)
     gaps = _gaps(filled)
     tables = {"debiasing": table[[name for name in table if not name.endswith(("_low", "_high"))]]}
@@ -60,14 +85,14 @@ def debiasing(
         tables["gap_spread"] = spread_of(gaps)
     labelled = by_label(evidence, filled)
     tables |= {"hostile_and_benevolent": labelled} if len(labelled) else {}
-    return Finding("debiasing", tables, gap_figures(gaps, table), sentences, {"base": base})
+    return tables, gap_figures(gaps, table), sentences, table[table["model"] != base]
 
 
-def _base(name: str | None, filled: list[Fills]) -> str:
-    models = list(dict.fromkeys(fills.model for fills in filled))
+def _base(name: str | None, evidence: Evidence) -> str:
+    models = list(dict.fromkeys(model for part in evidence.answers.values() for model in part.models))
     if name and name not in models:
         raise TiltmeterError(f"There is no model '{name}' in these runs. Models: {', '.join(models)}.")
-    return name or models[0]
+    return name or evidence.models[0]
 
 
 def _compared(evidence: Evidence, filled: list[Fills], base: str, settings: Settings) -> tuple[Any, list[str]]:

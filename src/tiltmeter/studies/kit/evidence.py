@@ -28,6 +28,8 @@ from tiltmeter.storage.files import read_table
 UNMASKED = ("unmasked_attention", "unmasked")
 # One scorer of each idea; variants that follow published code are studied if they are named, or if there are no others.
 HEADLINE = SCORERS
+ANY = "any"
+"""What a study reads that is about every family; the slots decide which models there are, if there are slots."""
 WANTED = {
     "pairs": "This study needs scores of sentences, and these runs have none. For slots and SEAT, use "
     "`tiltmeter study debiasing`.",
@@ -145,6 +147,9 @@ def load_evidence(
     else:
         folders = (Path(runs),) if isinstance(runs, str | Path) else tuple(map(Path, runs))
         answers = load_answers(folders)
+    every = reads == ANY
+    if every:
+        reads = next((name for name in ("slots", *answers) if name in answers and len(answers[name])), "slots")
     if reads not in answers or not len(answers[reads]):
         where = f" ({', '.join(map(str, folders))})" if folders else ""
         raise TiltmeterError(f"{WANTED.get(reads, f'These runs have no answers of the family {reads}.')}{where}")
@@ -154,7 +159,14 @@ def load_evidence(
         if lacking:
             raise TiltmeterError(f"These runs have no scores by {', '.join(lacking)}.")
     types = (without,) if isinstance(without, str) else tuple(without)
-    return Evidence({**answers, reads: _leave_out(answers[reads], types)}, reads, folders, names)
+    left = {name: _without_known(part, types) for name, part in answers.items()} if every else dict(answers)
+    return Evidence({**left, reads: _leave_out(answers[reads], types)}, reads, folders, names)
+
+
+def _without_known(answers: Answers, types: Sequence[str]) -> Answers:
+    """Leaves out the bias types that a family has; another family may have others."""
+    known = set(answers.table["bias_type"]) if "bias_type" in answers.table else set()
+    return _leave_out(answers, [name for name in types if name in known])
 
 
 def _leave_out(answers: Answers, types: Sequence[str]) -> Answers:

@@ -1,0 +1,214 @@
+"""Every measure before and after debiasing: paired differences, what they say, and what they cost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tiltmeter import catalog
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import Answers
+from tiltmeter.families.pairs.headline import SCORERS
+from tiltmeter.runs.compare import compare
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import holm
+
+BIAS = ("bias_score", "ss", "kls", "jss", "icat", "mps_gap", "mnt_gap", "mean_abs_effect")
+COST = ("perplexity", "token_accuracy", "lms")
+"""What a model that says nothing would pay with: not measures of bias."""
+CLOSER, FURTHER, ACROSS, UNTOLD = "closer", "further", "other side", "not distinguishable"
+SIGNIFICANT = 0.05
+SEED = re.compile(r"[-_.]?seed[-_]?\d+$", re.IGNORECASE)
+KEEP = [
+    "model", "benchmark", "scorer", "measure", "by", "group", "n", "before", "after", "difference", "low", "high", "p",
+    "p_holm", "target", "kind", "verdict", "note",
+]  # fmt: skip
+
+
+def before_after(answers: Mapping[str, Answers], base: str, settings: Settings) -> Any:
+    """One row per model, benchmark, scorer, measure and group that both models have.
+
+    `target` is the neutral value of a measure, or its ideal. `kind` is bias, cost or other (a part of something else, or
+    a scorer beside the first). Holm's correction is over the rows of a model and a kind. `verdict` says for bias and cost
+    whether the model came closer to the target.
+    """
+    try:
+        table = compare(
+            answers, base, resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed
+        )  # fmt: skip
+    except TiltmeterError:  # nothing that both have
+        return None
+    table = table.rename(columns={"value": "after", "baseline_value": "before"})
+    table["target"] = [target_of(measure) for measure in table["measure"]]
+    table["kind"] = _kinds(table)
+    table["p_holm"] = np.nan
+    for _, part in table[table["kind"] != "other"].groupby(["model", "kind"]):
+        table.loc[part.index, "p_holm"] = holm(part["p"].to_list())
+    table["verdict"] = [judged(row) for row in table.to_dict("records")]
+    table["note"] = [row["note"] or _lacking(row) for row in table.to_dict("records")]
+    return table[KEEP].reset_index(drop=True)
+
+
+def target_of(measure: str) -> float:
+    """What a measure should be: neutral, or ideal; NaN where neither is known.
+
+    >>> target_of("bias_score"), target_of("perplexity"), target_of("mps")
+    (50.0, 1.0, nan)
+    """
+    entry = catalog.find("measures", measure)
+    value = entry.constant("NEUTRAL") if entry.constant("NEUTRAL") is not None else entry.constant("IDEAL")
+    return float("nan") if value is None else float(value)
+
+
+def judged(row: Mapping[str, Any]) -> str:
+    """Whether a model came closer to the target. Certain only if its interval lies between the base and its mirror image.
+
+    >>> row = {"before": 60.0, "target": 50.0, "p_holm": 0.01, "low": -6.0, "high": -2.0, "kind": "bias"}
+    >>> judged(row), judged(row | {"low": -12.0, "high": -9.5}), judged(row | {"low": -30.0, "high": -25.0})
+    ('closer', 'other side', 'further')
+    """
+    if row["kind"] == "other":
+        return ""
+    if not row["p_holm"] < SIGNIFICANT or not np.isfinite(row["low"]) or row["low"] <= 0 <= row["high"]:
+        return UNTOLD
+    before, mirror = row["before"], 2 * row["target"] - row["before"]
+    near, far = min(before, mirror), max(before, mirror)
+    low, high = before + row["low"], before + row["high"]
+    if near < low and high < far:
+        return CLOSER
+    return FURTHER if high < near or low > far else ACROSS
+
+
+def _kinds(table: Any) -> list[str]:
+    """Bias and cost by one scorer for each benchmark: several scorers of the same sentences are no further evidence."""
+    first: dict[tuple[str, str], str] = {}
+    known = table[np.isfinite(table["difference"])]
+    for (benchmark, measure), part in known.groupby(["benchmark", "measure"], sort=False):
+        scorers = list(dict.fromkeys(part["scorer"]))
+        order = [name for name in ("aul", *SCORERS) if name in scorers] or scorers
+        own = [name for name in scorers if name.startswith("stereoset") and measure in ("ss", "lms", "icat")]
+        first[benchmark, measure] = (own or order)[0]
+    return [_kind(row, first) for row in table.to_dict("records")]
+
+
+def _kind(row: Mapping[str, Any], first: Mapping[tuple[str, str], str]) -> str:
+    if first.get((row["benchmark"], row["measure"])) != row["scorer"]:
+        return "other"
+    return "bias" if row["measure"] in BIAS else "cost" if row["measure"] in COST else "other"
+
+
+def _lacking(row: Mapping[str, Any]) -> str:
+    """Why cells of a row are empty."""
+    parts = ["no p"] if np.isnan(row["p"]) else []
+    parts += ["not judged"] if row["kind"] == "other" else []
+    parts += ["no neutral value"] if np.isnan(row["target"]) else []
+    return ", ".join(parts)
+
+
+def method_of(model: str) -> str:
+    """The name without a seed: `cda-seed1` and `cda-seed2` are one method.
+
+    >>> method_of("cda-seed12"), method_of("models/cda_seed_0"), method_of("seeded")
+    ('cda', 'models/cda', 'seeded')
+    """
+    return SEED.sub("", model) or model
+
+
+def over_seeds(table: Any, percent: Any) -> Any:
+    """Mean and spread over the seeds of a method, of every judged difference and of the percent changes of MPS and MNT.
+
+    None where no method has more than one seed.
+    """
+    import pandas as pd
+
+    rows = []
+    if table is not None:
+        place = ["benchmark", "scorer", "measure", "group"]
+        known = table[(table["kind"] != "other") & np.isfinite(table["difference"])]
+        known = known.assign(method=known["model"].map(method_of))
+        for (method, *where), part in known.groupby(["method", *place], sort=False):
+            rows.append(
+                dict(zip(["method", *place], [method, *where], strict=True))
+                | {"before": part["before"].iloc[0], "after": part["after"].mean()}
+                | _spread(part["difference"])
+                | {"closer": int((part["verdict"] == CLOSER).sum()), "further": int((part["verdict"] == FURTHER).sum())}
+            )
+    for measure in ("mps", "mnt") if percent is not None else ():
+        known = percent[np.isfinite(percent[f"{measure}_change"])].assign(method=lambda frame: frame["model"].map(method_of))
+        for (method, benchmark, group), part in known.groupby(["method", "benchmark", "group"], sort=False):
+            where = {"method": method, "benchmark": benchmark, "scorer": "slots", "measure": f"{measure} in percent"}
+            base = {"before": 0.0, "after": part[f"{measure}_change"].mean()}
+            rows.append(where | {"group": group} | base | _spread(part[f"{measure}_change"]) | {"closer": 0, "further": 0})
+    frame = pd.DataFrame(rows)
+    several = frame[frame["seeds"] > 1] if len(frame) else frame
+    return several.reset_index(drop=True) if len(several) else None
+
+
+def _spread(differences: Any) -> dict[str, float]:
+    """Mean, standard deviation and extremes over seeds."""
+    n = len(differences)
+    return {
+        "seeds": n, "difference": differences.mean(), "sd": differences.std(ddof=1) if n > 1 else 0.0,
+        "least": differences.min(), "most": differences.max(),
+    }  # fmt: skip
+
+
+def said(table: Any, base: str) -> list[str]:
+    """A sentence for each model, or for each method with several seeds: what improved, what worsened, and the price."""
+    if table is None:
+        return []
+    groups: dict[str, Any] = {}
+    for model, part in table.groupby("model", sort=False):
+        groups.setdefault(method_of(str(model)), []).append((str(model), part))
+    return [
+        _sentence(parts[0][0] if len(parts) == 1 else method, base, [part for _, part in parts])
+        for method, parts in groups.items()
+    ]
+
+
+def _sentence(name: str, base: str, seeds: Sequence[Any]) -> str:
+    several = f" ({len(seeds)} seeds)" if len(seeds) > 1 else ""
+    closer, further, across = (_named(seeds, "bias", verdict) for verdict in (CLOSER, FURTHER, ACROSS))
+    judged_rows = max(int((part["kind"] == "bias").sum()) for part in seeds)
+    told = len(closer) + len(further) + len(across)
+    words = [f"closer to neutral, and distinguishable from noise: {', '.join(closer)}" if closer else ""]
+    words += [f"further from it: {', '.join(further)}" if further else ""]
+    words += [f"on the other side of it: {', '.join(across)}" if across else ""]
+    rest = f"{judged_rows - told} of {judged_rows} measures of bias did not change distinguishably"
+    gains = "; ".join([*filter(None, words), *([rest] if judged_rows > told else [])])
+    what = gains or "no measure of bias is there for both"
+    return f"{name}{several} compared with {base}: {what}. {_price(seeds, bool(closer))}"
+
+
+def _price(seeds: Sequence[Any], gained: bool) -> str:
+    """Whether language ability was lost, and so whether improvements were bought with it."""
+    if not any((part["kind"] == "cost").any() for part in seeds):
+        return "What it cost is not known: these runs have neither held-out text (-b heldout.txt) nor an lms."
+    worse, better = (_named(seeds, "cost", verdict) for verdict in (FURTHER, CLOSER))
+    if worse:
+        bought = "The improvements were bought with language ability" if gained else "Language ability was lost"
+        return f"{bought}: {', '.join(worse)}."
+    more = f" It even rose: {', '.join(better)}." if better else ""
+    return f"No loss of language ability is distinguishable.{more}"
+
+
+def _named(seeds: Sequence[Any], kind: str, verdict: str) -> list[str]:
+    """Measures with this verdict, and their mean change; of several seeds, those with it in most of them."""
+    import pandas as pd
+
+    rows = pd.concat([part[part["kind"] == kind] for part in seeds])
+    found = []
+    for (benchmark, measure, group), part in rows.groupby(["benchmark", "measure", "group"], sort=False):
+        n = int((part["verdict"] == verdict).sum())
+        if 2 * n > len(seeds):
+            where = f"{measure} on {benchmark}" + ("" if group == "all" else f", {group}")
+            often = f", {n} of {len(seeds)} seeds" if len(seeds) > 1 else ""
+            found.append(f"{where} ({_number(part['before'].iloc[0])} → {_number(part['after'].mean())}{often})")
+    return found
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"

@@ -1,0 +1,120 @@
+"""Before and after as dumbbells: for each measure where the base is, where each model is, and its interval."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tiltmeter import figures
+from tiltmeter.studies.kit.before_after import CLOSER, FURTHER, method_of
+from tiltmeter.studies.kit.finding import Draw
+
+PANELS = 12
+"""Most panels of one figure."""
+TONES = {CLOSER: figures.COLOURS[2], FURTHER: figures.COLOURS[1]}
+NAMES = {CLOSER: "closer to the target", FURTHER: "further from it", "": "not distinguishable, or across"}
+
+
+def dumbbell_figures(table: Any) -> dict[str, Draw]:
+    """Gains and costs side by side in one figure; with a cost, also each model's cost against its gain."""
+    if table is None or not (table["kind"] != "other").any():
+        return {}
+    known = table[(table["kind"] != "other") & np.isfinite(table["difference"])]
+    drawn: dict[str, Draw] = {"before_and_after": partial(draw_dumbbells, known)} if len(known) else {}
+    if {"bias", "cost"} <= set(known["kind"]):
+        drawn["gain_and_cost"] = partial(draw_prices, known)
+    return drawn
+
+
+def panels_of(known: Any) -> list[tuple[str, Any]]:
+    """A title and the rows of each panel, measures of bias first; of many, those that most models have."""
+    parts = []
+    for kind in ("bias", "cost"):
+        of_kind = known[known["kind"] == kind]
+        for (benchmark, measure, group), part in of_kind.groupby(["benchmark", "measure", "group"], sort=False):
+            where = "" if group == "all" else f", {group}"
+            title = f"{'cost: ' if kind == 'cost' else ''}{measure}{where}, {benchmark}, n = {part['n'].max():,}"
+            parts.append((title, part))
+    costs = [one for one in parts if one[0].startswith("cost: ")]
+    others = [one for one in parts if not one[0].startswith("cost: ")]
+    return [*others[: PANELS - len(costs)], *costs]
+
+
+def draw_dumbbells(known: Any) -> Any:
+    """The base is an open ring, the model a dot with its paired interval, the target a dashed line."""
+    models = list(dict.fromkeys(known["model"]))
+    parts = panels_of(known)
+    figure, axes = figures.grid(len(parts), height=0.62 + 0.13 * len(models), sharey=True)
+    for axis, (title, part) in zip(axes, parts, strict=True):
+        for row in part.to_dict("records"):
+            _dumbbell(axis, models.index(row["model"]), row)
+        target = float(part["target"].iloc[0])
+        spread = part[["before", "after"]].to_numpy()
+        if np.isfinite(target) and abs(target - spread).min() <= 3 * max(np.ptp(spread), 1e-9):
+            figures.neutral_line(axis, target)
+        figures.head(axis, title, 18)
+    for axis in figures.leftmost(axes):
+        figures.name_rows(axis, [figures.short(model, 18) for model in models])
+    for verdict, name in NAMES.items():
+        axes[0].plot([], [], "o", color=TONES.get(verdict, figures.GREY), label=name)
+    axes[0].plot([], [], "o", color="white", markeredgecolor="black", markeredgewidth=0.7, label="before")
+    figures.legend_below(figure, axes[0], 2)
+    return figure
+
+
+def _dumbbell(axis: Any, at: int, row: dict[str, Any]) -> None:
+    colour = TONES.get(row["verdict"], figures.GREY)
+    axis.plot([row["before"], row["after"]], [at, at], color=colour, linewidth=1.0, alpha=0.6, zorder=1)
+    if np.isfinite(row["low"]):
+        ends = [row["before"] + row["low"], row["before"] + row["high"]]
+        axis.plot(ends, [at, at], color=colour, linewidth=2.6, alpha=0.35, solid_capstyle="butt", zorder=2)
+    axis.plot(
+        [row["before"]], [at], "o", color="white", markeredgecolor="black", markeredgewidth=0.6, markersize=3, zorder=3
+    )
+    axis.plot([row["after"]], [at], "o", color=colour, markersize=3.5, zorder=4)
+
+
+def prices(known: Any) -> Any:
+    """For each model: the mean share of the distance from the target that is gone, and the change of the first cost."""
+    import pandas as pd
+
+    costs = known[known["kind"] == "cost"]
+    first = costs.iloc[0]
+    rows = []
+    for model, part in known.groupby("model", sort=False):
+        bias = part[(part["kind"] == "bias") & (part["before"] != part["target"])]
+        price = part[(part["measure"] == first["measure"]) & (part["benchmark"] == first["benchmark"])]
+        if len(bias) and len(price):
+            left = (bias["after"] - bias["target"]).abs() / (bias["before"] - bias["target"]).abs()
+            cost = price.iloc[0]
+            ends = {name: 100 * cost[name] / cost["before"] for name in ("difference", "low", "high")}
+            rows.append({"model": model, "gain": float(100 * (1 - left.median()))} | ends)
+    return pd.DataFrame(rows)
+
+
+def draw_prices(known: Any) -> Any:
+    """Gain to the right, cost upwards: a method in the lower right corner gave much for little."""
+    table = prices(known)
+    costs = known[known["kind"] == "cost"].iloc[0]
+    figure, axes = figures.canvas(height=2.6)
+    axis = axes[0, 0]
+    methods = list(dict.fromkeys(table["model"].map(method_of)))
+    for number, method in enumerate(methods):
+        part = table[table["model"].map(method_of) == method]
+        axis.errorbar(part["gain"], part["difference"], yerr=_reach(part), label=method, **figures.dot(number))
+    figures.neutral_line(axis, 0.0)
+    figures.neutral_line(axis, 0.0, across=True)
+    figures.label_x(axis, "gain: median share of the distance from neutral that is gone, %", 46)
+    axis.set_ylabel(
+        figures.wrapped(f"cost: {costs['measure']} on {costs['benchmark']}, n = {costs['n']:,}, change in %", 34)
+    )
+    figures.legend_below(figure, axis, 3)
+    return figure
+
+
+def _reach(part: Any) -> Any:
+    """How far intervals reach to either side; not at all where there is none."""
+    ends = np.array([part["difference"] - part["low"], part["high"] - part["difference"]], dtype=np.float64)
+    return np.nan_to_num(ends).clip(0)
