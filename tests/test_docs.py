@@ -35,6 +35,7 @@ from tiltmeter.families import all_families
 from tiltmeter.families.associations.facts import COLUMNS, DRAW_COLUMNS
 from tiltmeter.families.generations.ask import TEXT_COLUMNS
 from tiltmeter.families.generations.judging import JUDGE_COLUMNS
+from tiltmeter.families.heldout.ask import COLUMNS as HELDOUT_COLUMNS
 from tiltmeter.families.kit.options import flag_of
 from tiltmeter.families.kit.seam import CONSTANTS, FUNCTIONS, find_family, measures_of
 from tiltmeter.families.labels.ask import COLUMNS as LABEL_COLUMNS
@@ -61,11 +62,14 @@ FASTER = {
     "study power": ["--draws", "50", *ONE], "study robustness": ["--repeats", "10", *ONE], "figure robustness": ONE,
     "study accuracy": FEW, "study shuffling": FEW, "study pll-gap": [*FEW, "--repeats", "10"], "study debiasing": FEW,
     "figure debiasing": FEW, "study frequency": ["--least", "1"], "leaderboard": FEW,
+    "debias cda": ["--steps", "2", "--rows", "8"],
+    "debias auto-debias": ["--lengths", "1", "--candidates", "20", "--beam", "3"],
 }  # fmt: skip
 TABLES = {
     "scores": SCORE_COLUMNS, "slots": SLOT_COLUMNS, "predictions": PREDICTION_COLUMNS, "associations": COLUMNS,
     "draws": DRAW_COLUMNS, "labels": LABEL_COLUMNS, "swaps": SWAP_COLUMNS, "drivers": DRIVER_COLUMNS,
     "generations": TEXT_COLUMNS, "judgements": JUDGE_COLUMNS,
+    "heldout": HELDOUT_COLUMNS,
 }  # fmt: skip
 CONTENT = {f"{table}.parquet" for table in TABLES} | {column for columns in TABLES.values() for column in columns}
 OTHERS = {"--with-special"}  # of the package in tests/plugin
@@ -153,6 +157,7 @@ def stage(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (folder / "sexism_data.csv").write_text(SAMORY)
     (folder / "slots.jsonl").write_text('{"text": "The [MASK] went home."}\n{"text": "A [MASK] should cook."}\n')
     (folder / "terms.jsonl").write_text('{"group": "women", "term": "woman"}\n{"group": "men", "term": "man"}\n')
+    (folder / "heldout.txt").write_text("The house stood near the river.\nIt was a long day.\nThey went home again.\n")
     _write_words(folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TILTMETER_CACHE", str(shared / "cache"))

@@ -54,9 +54,9 @@ def draw_dumbbells(known: Any) -> Any:
         spread = part[["before", "after"]].to_numpy()
         if np.isfinite(target) and abs(target - spread).min() <= 3 * max(np.ptp(spread), 1e-9):
             figures.neutral_line(axis, target)
-        figures.head(axis, title, 18)
+        figures.head(axis, title, 15)
     for axis in figures.leftmost(axes):
-        figures.name_rows(axis, [figures.short(model, 18) for model in models])
+        figures.name_rows(axis, [figures.short(model, 16) for model in models])
     for verdict, name in NAMES.items():
         axes[0].plot([], [], "o", color=TONES.get(verdict, figures.GREY), label=name)
     axes[0].plot([], [], "o", color="white", markeredgecolor="black", markeredgewidth=0.7, label="before")
