@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="*", help="some of the methods")
     parser.add_argument("--steps", type=int, default=1000, help="of CDA and dropout; 2,000 are published")
-    parser.add_argument("--context-lines", type=int, default=20_000, help="lines of text that Context-Debias reads")
+    parser.add_argument("--context-lines", type=int, default=3_000, help="lines of text that Context-Debias reads")
     parser.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) // 2))
     parser.add_argument("--limit", type=int, help="items of each benchmark, for a quick look")
     parser.add_argument("--minutes", type=float, default=8.5)

@@ -175,8 +175,8 @@ def _sentence(name: str, base: str, seeds: Sequence[Any]) -> str:
     judged_rows = max(int((part["kind"] == "bias").sum()) for part in seeds)
     told = len(closer) + len(further) + len(across)
     words = [f"closer to neutral, and distinguishable from noise: {', '.join(closer)}" if closer else ""]
-    words += [f"further from it: {', '.join(further)}" if further else ""]
-    words += [f"on the other side of it: {', '.join(across)}" if across else ""]
+    words += [f"further from neutral: {', '.join(further)}" if further else ""]
+    words += [f"on the other side of neutral: {', '.join(across)}" if across else ""]
     rest = f"{judged_rows - told} of {judged_rows} measures of bias did not change distinguishably"
     gains = "; ".join([*filter(None, words), *([rest] if judged_rows > told else [])])
     what = gains or "no measure of bias is there for both"
@@ -191,7 +191,7 @@ def _price(seeds: Sequence[Any], gained: bool) -> str:
     if worse:
         bought = "The improvements were bought with language ability" if gained else "Language ability was lost"
         return f"{bought}: {', '.join(worse)}."
-    more = f" It even rose: {', '.join(better)}." if better else ""
+    more = f" It rose: {', '.join(better)}." if better else ""
     return f"No loss of language ability is distinguishable.{more}"
 
 
