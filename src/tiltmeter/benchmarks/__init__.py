@@ -20,7 +20,7 @@ __all__ = [
     "GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "LabelledBenchmark", "Note", "SlotBenchmark",
     "load_benchmark",
 ]  # fmt: skip
-COLUMNS = {"text", "stereo", "anti", "sent_more", "sent_less"}
+COLUMNS = {"text", "prompt", "stereo", "anti", "sent_more", "sent_less"}
 """What tells a table from a text."""
 
 
@@ -40,9 +40,8 @@ def load_benchmark(
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
     text and label columns and no mask as `labels`, one with a prompt column as `prompts`, one with a text column as `slots`
     (whose groups of words are in the file `terms`), a .txt of plain lines as `heldout`, anything else as `pairs`, with
-    `columns` mapping our field names to
-    yours. `groups` keeps only what is about these groups. What some benchmarks take besides (`terms`, `words`, `path`) is
-    `given` by name; what is only `offered` is used by the benchmarks that take it.
+    `columns` mapping our field names to yours. `groups` keeps only what is about these groups. What some benchmarks take
+    besides (`terms`, `words`, `path`) is `given` by name; what is only `offered` is used by the benchmarks that take it.
     """
     name = str(name_or_path)
     given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
