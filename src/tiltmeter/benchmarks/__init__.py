@@ -78,12 +78,17 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
         return "seat"
     if not columns and _is_plain_text(text, path):
         return "heldout"
-    rows = parse_table(text, path)
+    return _kind_of_table(parse_table(text, path), columns)
+
+
+def _kind_of_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None) -> str:
+    """By the columns that the rows have, or that the user names."""
     if is_labelled(rows, columns):
         return "labels"
-    if "prompt" in (columns or {}) or ("prompt" in rows[0] and not columns and not {"stereo", "sent_more"} & set(rows[0])):
+    own = set(rows[0]) if not columns and not {"stereo", "sent_more"} & set(rows[0]) else set(columns or {})
+    if "prompt" in own:
         return "prompts"
-    if "text" in (columns or {}) or ("text" in rows[0] and not columns and not {"stereo", "sent_more"} & set(rows[0])):
+    if "text" in own:
         return "slots"
     looks_like_crows = bool(rows) and {"sent_more", "sent_less"} <= set(rows[0]) and not columns
     return "crows_pairs" if looks_like_crows else "pairs"
