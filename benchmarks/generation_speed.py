@@ -13,6 +13,7 @@ import argparse
 import json
 import platform
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from tiltmeter.models.writer import Writer
 from tiltmeter.storage.observations import ObservationCache
 
 NEW_TOKENS = 30
-BATCHES = (256, 512, 1024, 2048, 4096, 8192)
+BATCHES = (1024, 4096, 8192, 16384)
 ALONE = 48
 
 
@@ -66,19 +67,20 @@ def theirs(model: Any, prompts: list[tuple[int, ...]], batch: int) -> dict[str, 
     return {"batch": batch, "prompts": len(prompts), "tokens": tokens, "seconds": took, "tokens_per_second": tokens / took}
 
 
-def best_batch(model: Any, prompts: list[tuple[int, ...]], sizes: tuple[int, ...]) -> list[dict[str, Any]]:
-    """All prompts at every batch size that fits."""
-    found = []
-    for size in sizes:
+def best_batch(model: Any, prompts: list[tuple[int, ...]], sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """All prompts at every batch size that fits, the largest first: the best is known early."""
+    for size in sorted(sizes, reverse=True):
         try:
-            found.append(theirs(model, prompts, size))
-            print(json.dumps(found[-1]), flush=True)
+            yield theirs(model, prompts, size)
         except torch.OutOfMemoryError:
             torch.cuda.empty_cache()
-            break
-        if len(found) > 1 and found[-1]["tokens_per_second"] < 0.9 * found[-2]["tokens_per_second"]:
-            break
-    return found
+
+
+def keep(facts: dict[str, Any], folder: Path) -> None:
+    """Writes what is known so far: a run that is cut short loses nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "generation_speed.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(facts), flush=True)
 
 
 def main() -> None:
@@ -103,17 +105,21 @@ def main() -> None:
     }  # fmt: skip
     ours(model, items[:64])  # the first pass loads kernels
     theirs(model, prompts[:64], 64)
-    facts["ours"] = [ours(model, items) for _ in range(3)]
-    print(json.dumps(facts["ours"]), flush=True)
-    facts["generate_in_batches"] = best_batch(model, prompts, tuple(args.batches))
     facts["generate_alone"] = theirs(model, prompts[:: max(1, len(prompts) // args.alone)][: args.alone], 1)
+    keep(facts, args.out)
+    facts["ours"] = []
+    for _ in range(3):
+        facts["ours"].append(ours(model, items))
+        keep(facts, args.out)
+    facts["generate_in_batches"] = []
+    for one in best_batch(model, prompts, tuple(args.batches)):
+        facts["generate_in_batches"].append(one)
+        keep(facts, args.out)
     speed = sorted(one["tokens_per_second"] for one in facts["ours"])[1]
     best = max(one["tokens_per_second"] for one in facts["generate_in_batches"])
     facts["against_best_batch"] = speed / best
     facts["against_alone"] = speed / facts["generate_alone"]["tokens_per_second"]
-    args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "generation_speed.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps({name: facts[name] for name in ("against_best_batch", "against_alone")}), flush=True)
+    keep(facts, args.out)
     options = tiltmeter.Options(cache=False, limit=args.limit, data_dir=args.data, precision=args.precision, by=("all",))
     began = time.perf_counter()
     judges = tuple(args.judge) or ("none",)
@@ -122,8 +128,7 @@ def main() -> None:
     texts = run.answers["generations"].table
     whole |= {"texts": len(texts), "tokens": int(texts["n_tokens"].sum())}
     facts["whole_run"] = whole
-    (args.out / "generation_speed.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(whole), flush=True)
+    keep(facts, args.out)
 
 
 if __name__ == "__main__":

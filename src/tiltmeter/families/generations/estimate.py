@@ -38,10 +38,11 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     """Every measure for every model, benchmark and judge: of all texts, of each domain (bias_type) and of each group; gaps
     between groups, and of each group to the mean of its domain; variances over the groups of a domain.
 
-    Intervals are percentile bootstraps that draw prompts with all their samples within groups, widened for few prompts as
-    Student's t is. p of a gap or a variance: prompts dealt to the groups at random; where prompts are minimal sets, by
-    exchanging two groups in random sets. Holm-corrected over the gaps of a domain. Texts that were empty, looping or
-    refusals are missing, never clean. A corrected share draws the judge's measured errors too.
+    Intervals are bootstraps that draw prompts with all their samples within groups: percentiles, widened for few prompts as
+    Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts dealt to
+    the groups at random; where prompts are minimal sets, by exchanging two groups in random sets. Holm-corrected over the
+    gaps of a domain. Texts that were empty, looping or refusals are missing, never clean. A corrected share draws the
+    judge's measured errors too.
     """
     for judged in judged_of(answers, by):
         for part in parts_of(judged, by, settings):
