@@ -19,6 +19,7 @@ from conftest import GOLDEN, reseal
 from tiltmeter import Options, Settings
 from tiltmeter.cli import main
 from tiltmeter.models import LanguageModel
+from tiltmeter.runs import folder as run_folder
 from tiltmeter.storage.provenance import SCHEMA
 from tiltmeter.storage.sealed import seal
 
@@ -302,6 +303,7 @@ def test_an_output_that_cannot_be_cleared(tool: Tool, finished: Path, monkeypatc
     shutil.copytree(finished, "out")
     before = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
     monkeypatch.setattr(Path, "rename", fail(PermissionError(errno.EACCES, "Permission denied")))
+    monkeypatch.setattr(run_folder, "exchange", lambda *_: False)
     assert "Permission denied" in refused(tool(*run_words("--no-cache")))
     assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -96,7 +98,7 @@ def module(kind: str, name: str) -> ModuleType:
 def _load(point: EntryPoint, one: str) -> ModuleType:
     try:
         loaded: ModuleType = point.load()
-    except Exception as error:  # the code of others may raise what it likes
+    except (Exception, SystemExit) as error:  # the code of others may raise what it likes
         raise TiltmeterError(
             f"The {one} '{public_name(point.name)}' of the package {package_of(point)} cannot be loaded: "
             f"{type(error).__name__}: {error}. Update or uninstall that package."
@@ -128,13 +130,39 @@ def find(kind: str, name: str) -> Entry:
     return Entry(wanted, function, home)
 
 
+complaints: dict[str, None] = {}
+"""What was left out since it cannot be used, in the order in which it was noticed. Whoever shows results shows these too."""
+
+
 def entries(kind: str) -> tuple[Entry, ...]:
-    """Every entry of a kind, by name."""
-    return tuple(find(kind, name) for name in names(kind))
+    """Every entry of a kind, by name. What another package adds and cannot be used is left out, with a complaint."""
+    found = []
+    for name in names(kind):
+        try:
+            entry = find(kind, name)
+            entry.parameters  # noqa: B018 (some functions have no signature)
+            found.append(entry)
+        except (TiltmeterError, ValueError, TypeError) as error:
+            if name in _own(kind):
+                raise
+            complaints.setdefault(str(error))
+    return tuple(found)
+
+
+def culprit(error: BaseException) -> str:
+    """Which function of another package an error comes from, in words; empty where it is not one of them."""
+    frames = {frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)}
+    for kind in KINDS:
+        for point in added(kind):
+            home = getattr(sys.modules.get(point.module), "__file__", None)
+            if home in frames:
+                return f"The {SINGULAR.get(kind, kind[:-1])} '{public_name(point.name)}' of the package {package_of(point)}"
+    return ""
 
 
 def forget() -> None:
     """Looks again: packages were installed or removed meanwhile."""
+    complaints.clear()
     for known in (added, names, module, find, _own):
         known.cache_clear()
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import write_atomically
+from tiltmeter.storage.packed import is_folder
 
 WIDTH = 3.4
 """Inches: one column of a two-column page. Every figure must be readable at this width."""
@@ -29,6 +30,7 @@ STYLE: dict[str, Any] = {
     "legend.fontsize": 6.5, "legend.frameon": False, "legend.handlelength": 1.8, "lines.linewidth": 1.1,
     "lines.markersize": 3.5, "axes.linewidth": 0.6, "axes.spines.top": False, "axes.spines.right": False,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 300, "figure.dpi": 150,
+    "text.parse_math": False,  # a name may hold dollar signs
     "svg.hashsalt": "tiltmeter", "svg.fonttype": "none", "pdf.fonttype": 42,
 }  # fmt: skip
 # Set around a drawing, so that the studies draw the same way for a column and for a page.
@@ -226,7 +228,7 @@ def format_of(path: str | Path) -> str:
     if suffix not in FORMATS:
         known = ", ".join(f".{known_format}" for known_format in FORMATS)
         raise TiltmeterError(f"{path}: a figure can be written as {known}. Give a file name that ends in one of these.")
-    if Path(path).is_dir():
+    if is_folder(Path(path)):
         raise TiltmeterError(f"{path} is a folder. Give a file name.")
     return suffix
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import NoReturn
 
 
 def main() -> None:
     """Runs the command line. A user's mistake is one message and exit code 2; Ctrl-C is 130."""
+    from tiltmeter import catalog
     from tiltmeter.cli.app import app
     from tiltmeter.cli.console import fail, unhush
+    from tiltmeter.display import one_line
     from tiltmeter.errors import TiltmeterError
 
     unhush()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal or a file that cannot hold a character must not end the command
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except TiltmeterError as error:
-        fail(f"Error: {error}")
-        sys.exit(2)
+        _say_and_leave(str(error))
     except SystemExit as stop:
         if stop.code == 130:  # typer has made this of Ctrl-C
             fail("Interrupted. What was finished is stored: the same command goes on from there.")
@@ -24,3 +32,28 @@ def main() -> None:
     except BrokenPipeError:  # `tiltmeter list | head`
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk, a name that is too long: nothing that a traceback would explain
+        where = f"{error.filename}: " if error.filename else ""
+        _say_and_leave(f"{where}{error.strerror or error}.")
+    except Exception as error:
+        if blamed := catalog.culprit(error):
+            _say_and_leave(f"{blamed} failed: {type(error).__name__}: {error}. Update or uninstall that package.")
+        raise
+    finally:
+        for complaint in catalog.complaints:
+            with suppress(OSError, ValueError):
+                fail(f"Warning: {one_line(complaint)}")
+
+
+def _say_and_leave(message: str) -> NoReturn:
+    """One line about what went wrong, and exit code 2. What a full disk did not take is not tried again."""
+    from tiltmeter.cli.console import fail
+    from tiltmeter.display import one_line
+
+    with suppress(OSError):
+        fail(f"Error: {one_line(message)}")
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(2)

@@ -12,7 +12,7 @@ from tiltmeter.cli.board import leaderboard
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
 from tiltmeter.cli.check import check
-from tiltmeter.cli.console import note, progress_bar, results, say, working
+from tiltmeter.cli.console import note, print_data, progress_bar, say, working
 from tiltmeter.cli.debias import DebiasGroup
 from tiltmeter.cli.export import bundle, cite, export, verify
 from tiltmeter.cli.help import App, OrderedGroup, in_order_of_use
@@ -85,7 +85,7 @@ def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json
     """List benchmarks, models, scorers, measures and more."""
     rows = listing(what.value)
     if as_json:
-        results().print_json(json.dumps(rows, ensure_ascii=False))
+        print_data(json.dumps(rows, ensure_ascii=False))
         return
     from tiltmeter.reporting.terminal import listed
 

@@ -13,6 +13,7 @@ from tiltmeter.cli.console import note, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.options import mapping
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.packed import is_folder
 
 build_app = App(no_args_is_help=True, help="Build a benchmark or a text.")
 Source = Annotated[list[Path], typer.Option("--source", help="Labelled corpus (CSV, TSV, JSON, JSONL); repeatable.")]
@@ -39,7 +40,7 @@ def sexism(
     from tiltmeter.builders.sexism import PAPER_LENGTH
 
     built = build_sexism(source, rules=rules, columns=mapping(columns), positive=positive or (), encoding=encoding)
-    target = output / "sexism.jsonl" if output.is_dir() or not output.suffix else output
+    target = output / "sexism.jsonl" if is_folder(output) or not output.suffix else output
     say(f"{'here':>8}  {'paper':>8}  left after")
     for stage in built.stages:
         paper = "" if stage.paper is None else f"{stage.paper:,}"
@@ -72,6 +73,6 @@ def counterfactual(
 def _write(path: Path, rows: Iterable[dict[str, str]]) -> None:
     from tiltmeter.storage.files import write_text
 
-    if path.is_dir():
+    if is_folder(path):
         raise TiltmeterError(f"{path} is a folder; name a file.")
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -6,11 +6,12 @@ In a terminal, lines are broken between words; a path or a name is never broken.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tiltmeter.display import UNSHOWABLE, visible
 from tiltmeter.reporting.filling import filled
 
 if TYPE_CHECKING:
@@ -52,11 +53,30 @@ def unhush() -> None:
 def _console(*, stderr: bool, quiet: bool = False) -> Console:
     from rich.console import Console
 
+    class SafeConsole(Console):
+        """A console on which text of others is only ever shown: it cannot move the cursor, clear or recolour."""
+
+        def render(self, renderable: Any, options: Any = None) -> Iterable[Any]:
+            """What is written, with signs in the place of control characters. Rich's own are not part of a text."""
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else segment._replace(text=visible(segment.text))
+
     colours = None if os.environ.get("NO_COLOR") else "auto"
-    console = Console(stderr=stderr, highlight=False, quiet=quiet, color_system=colours)  # type: ignore[arg-type]
+    console = SafeConsole(stderr=stderr, highlight=False, quiet=quiet, color_system=colours)  # type: ignore[arg-type]
     if not console.is_terminal:
         console.width = PIPED
     return console
+
+
+def print_data(text: str) -> None:
+    """JSON on standard output. What cannot be shown is escaped, so that a program reads the same data."""
+    import json
+
+    from rich.highlighter import JSONHighlighter
+
+    laid_out = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    safe = UNSHOWABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", laid_out)
+    results().print(JSONHighlighter()(safe), soft_wrap=True)
 
 
 def width() -> int | None:

@@ -69,4 +69,7 @@ def mapping(text: str | None) -> dict[str, str] | None:
     pairs = [part.split("=", 1) for part in text.split(",")]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
         raise TiltmeterError(f"--columns is a list like stereo=a,anti=b, not '{text}'.")
+    names = [ours.strip() for ours, _ in pairs]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise TiltmeterError(f"--columns names {repeated[0]} more than once: '{text}'.")
     return {ours.strip(): theirs.strip() for ours, theirs in pairs}

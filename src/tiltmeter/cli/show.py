@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.cli.console import note, results, say, width
+from tiltmeter.cli.console import note, print_data, results, say, width
 
 LONG = 12
 """A name longer than this, such as a date, is not worth typing where `last` means the same."""
@@ -49,7 +49,7 @@ def print_table(table: Any, shown: Any, as_json: bool) -> None:
 
 def print_json(table: Any) -> None:
     """Rows as JSON, with every digit."""
-    results().print_json(table.to_json(orient="records", force_ascii=False, double_precision=15))
+    print_data(table.to_json(orient="records", force_ascii=False, double_precision=15))
 
 
 def print_grids(grids: Iterable[Any]) -> None:

@@ -15,6 +15,7 @@ from tiltmeter.cli.options import RunFolder
 from tiltmeter.cli.show import print_grids, print_json
 from tiltmeter.cli.signature import parameter, study_options, with_signature
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.packed import is_folder, is_there
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write. Default: RUN/studies/NAME.")]
 Scorers = Annotated[list[str] | None, typer.Option("-s", "--scorer", help="Scorer; repeatable.")]
@@ -48,7 +49,7 @@ def _command(entry: catalog.Entry) -> Any:
         given = {name: value for name, value in options.items() if value is not None}
         finding = study(entry.name, runs, scorers=scorer, without=without or (), watch=progress_bar, **given)
         folder = output or runs[0] / "studies" / catalog.public_name(entry.name)
-        if folder.exists() and not folder.is_dir():
+        if is_there(folder) and not is_folder(folder):
             raise TiltmeterError(f"{folder} is a file; -o names a folder.")
         finding.save(folder)
         _print(finding, as_json, whole)

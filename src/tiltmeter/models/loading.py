@@ -212,9 +212,10 @@ def _device(wanted: str) -> str:
     if wanted == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        torch.empty(0, device=wanted)
+        torch.ones(1, device=wanted).item()  # one that only pretends to compute gives nothing back
     except (RuntimeError, AssertionError) as error:
-        raise TiltmeterError(f"Device '{wanted}' cannot be used: {str(error).splitlines()[0]}") from None
+        reason = str(error).splitlines()[0].split(". ", 1)[0].rstrip(".")
+        raise TiltmeterError(f"Device '{wanted}' cannot be used: {reason}.") from None
     return wanted
 
 

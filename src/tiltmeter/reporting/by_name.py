@@ -17,6 +17,7 @@ from tiltmeter.runs.compare import compare
 from tiltmeter.runs.estimate import estimate_all
 from tiltmeter.runs.options import DEFAULT_BY
 from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.packed import is_folder
 from tiltmeter.studies import study
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def write(text: str, path: str | Path) -> Path:
 
 def form_of(path: str | Path | None, form: str | None) -> str:
     """latex or markdown: as requested, else by the file's suffix, else markdown."""
-    if path is not None and Path(path).is_dir():
+    if path is not None and is_folder(Path(path)):
         raise TiltmeterError(f"{path} is a folder. Give a file name.")
     if form:
         return form

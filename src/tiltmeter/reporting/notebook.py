@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as escaped
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter.display import visible
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.notebook import described
@@ -77,6 +78,11 @@ def _estimate_row(row: Any) -> list[str]:
     neutral = "" if row["neutral"] != row["neutral"] else f"{row['neutral']:g}"
     names = [str(row[name]) for name in ("benchmark", "model", "scorer", "measure")]
     return [*names, group, value_text(row), neutral, f"{row['n']:,}", f"{row['n_missing']:,}"]
+
+
+def escape(text: str) -> str:
+    """Text of others for HTML."""
+    return escaped(visible(text))
 
 
 def _page(title: str, sentences: Iterable[str], heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

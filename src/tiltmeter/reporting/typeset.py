@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.display import UNSHOWABLE, visible
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.story import decimals_of, fixed
 from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
@@ -208,7 +209,7 @@ def _latex(sheet: Page, label: str = "") -> str:
 
 def _escape_latex(text: str) -> str:
     """The text escaped for LaTeX; a hyphen before a number becomes a minus."""
-    text = re.sub(r"(?<![\w.])-(?=\d)", "−", " ".join(text.split()))
+    text = re.sub(r"(?<![\w.])-(?=\d)", "−", " ".join(UNSHOWABLE.sub("?", text).split()))
     return "".join(TO_LATEX.get(letter, letter) for letter in text).replace("–", "--")
 
 
@@ -222,4 +223,4 @@ def _markdown(sheet: Page) -> str:
 
 def _escape_markdown(text: str) -> str:
     """The text escaped for Markdown, except where Markdown needs no escape (an underscore inside a word, [1, 2])."""
-    return re.sub(r"[\\`*<>|#]|(?<!\w)_|_(?!\w)|\[(?![\d+−-])", r"\\\g<0>", " ".join(text.split()))
+    return re.sub(r"[\\`*<>|#]|(?<!\w)_|_(?!\w)|\[(?![\d+−-])", r"\\\g<0>", " ".join(visible(text).split()))

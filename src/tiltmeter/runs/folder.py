@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,13 +14,18 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.storage.files import write_frame, write_json, write_text
+from tiltmeter.storage.packed import is_folder, is_there
 from tiltmeter.storage.sealed import MANIFEST, seal
+from tiltmeter.storage.spreadsheet import bare, csv_text
+from tiltmeter.storage.temporary import exchange, sweep, temporary_beside
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COUNTS = ("n", "n_missing", "n_ties")
 NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
+LONGEST = 255
+"""Bytes of the name of a file or folder, on all common file systems."""
 OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies", "check.json")
 """What a run writes besides its tables, and what is made of it later."""
 
@@ -29,15 +33,14 @@ OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studie
 def output_folder(output: str | Path | None) -> Path:
     """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
     folder = Path(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
-    if folder.exists() and not folder.is_dir():
+    if is_there(folder) and not is_folder(folder):
         raise TiltmeterError(f"{folder} is a file; -o must name a folder.")
-    try:
-        above = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    except OSError as error:
-        raise TiltmeterError(f"{folder} cannot be made: {error.strerror}.") from None
-    if not above.is_dir():
+    if any(len(os.fsencode(name)) > LONGEST for name in folder.parts) or "\0" in str(folder):
+        raise TiltmeterError(f"{folder} cannot be made: a name in it is too long, or no name.")
+    above = next(parent for parent in (folder, *folder.absolute().parents) if is_there(parent))
+    if not is_folder(above):
         raise TiltmeterError(f"{folder} cannot be made: {above} is a file.")
-    if folder.is_dir() and any(folder.iterdir()) and not _is_run(folder):
+    if is_folder(folder) and any(folder.iterdir()) and not _is_run(folder):
         raise TiltmeterError(f"{folder} holds other files and no tiltmeter run; choose another folder with -o.")
     return folder
 
@@ -58,8 +61,9 @@ def reserved(folder: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
     """
     there = folder.is_dir()
     _made(folder)
-    making = folder.absolute().with_name(f".{folder.absolute().name}.{uuid.uuid4().hex[:8]}.tmp")
+    making = temporary_beside(folder.absolute())
     with _locked(folder):
+        sweep([*making.parent.glob(".tiltmeter-*.tmp"), *folder.glob(".tiltmeter-*.tmp")])
         new = not any(folder.iterdir())
         try:
             if new:
@@ -113,7 +117,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def _take_place(making: Path, folder: Path) -> None:
     """The new folder under the old one's name. Files of the user's that lay in the old one are taken along."""
     place = folder.absolute()
-    old = place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}.old")
+    old = temporary_beside(place)
     try:
         for path in place.iterdir():
             if not _is_own(path) and not (making / path.name).exists():
@@ -121,8 +125,9 @@ def _take_place(making: Path, folder: Path) -> None:
         if place == Path.cwd() or os.path.ismount(place):
             _replaced_inside(making, place)
             return
-        place.rename(old)
-        making.rename(place)
+        if not exchange(making, place):
+            place.rename(old)
+            making.rename(place)
     except OSError as error:
         if old.is_dir() and not place.exists():
             old.rename(place)
@@ -183,7 +188,7 @@ def write_answers(folder: Path, answers: Mapping[str, Answers]) -> None:
 
 def write_estimates(folder: Path, table: pd.DataFrame) -> None:
     """estimates.csv and estimates.json."""
-    write_text(folder / "estimates.csv", table.to_csv(index=False))
+    write_text(folder / "estimates.csv", csv_text(table))
     write_text(
         folder / "estimates.json",
         table.to_json(orient="records", indent=1, force_ascii=False, double_precision=15) + "\n",
@@ -196,8 +201,13 @@ def read_estimates(path: Path) -> pd.DataFrame:
 
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        for name in set(table) & {*COUNTS, *NUMBERS}:
-            table[name] = [int(float(text)) if name in COUNTS else float(text or "nan") for text in table[name]]
+        for name in table:
+            read = (lambda text: int(float(text))) if name in COUNTS else _number if name in NUMBERS else bare
+            table[name] = [read(text) for text in table[name]]
     except (OSError, ValueError, OverflowError) as error:
         raise TiltmeterError(f"Cannot read {path}: {error}.") from None
     return table
+
+
+def _number(text: str) -> float:
+    return float(text or "nan")

@@ -14,6 +14,7 @@ from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.estimate import by_family
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.storage.files import read_frame
+from tiltmeter.storage.packed import is_folder
 from tiltmeter.storage.sealed import read_seal, verified
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def load_run(folder: str | Path) -> Run:
     import pandas as pd
 
     folder = Path(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise TiltmeterError(f"There is no run folder {folder}.")
     manifest = read_seal(folder)
     tables = manifest.get("families", {})

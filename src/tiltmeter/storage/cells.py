@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256, read_frame, read_json, write_frame, write_json
 from tiltmeter.storage.provenance import SCHEMA
+from tiltmeter.storage.temporary import sweep, temporary_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,8 @@ class CellStore:
         """Writes a cell beside its place and renames it there."""
         if self.root is None:
             return
-        target, making = self.root / key, self.root / f".{key}.{uuid.uuid4().hex[:8]}.tmp"
+        target = self.root / key
+        making = temporary_beside(target)
         try:
             files = {}
             for name, frame in (*cell.tables.items(), (ITEMS, cell.items)):
@@ -91,3 +92,4 @@ class CellStore:
                 ) from None
         finally:
             shutil.rmtree(making, ignore_errors=True)
+            sweep(self.root.glob(".*.tmp"))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tiltmeter.storage.files import read_checked_table, remove_checked, write_checked_table, write_json
+from tiltmeter.storage.temporary import sweep
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 OBSERVATIONS = pa.schema(
@@ -42,6 +43,7 @@ class ObservationCache:
         self.folder = None if root is None else root / self.key
         if self.folder is not None and not (self.folder / "key.json").is_file():
             write_json(self.folder / "key.json", self.identity)
+        sweep(self.folder.rglob(".*.tmp") if self.folder else ())
 
     def block_file(self, view: str, block: int) -> Path | None:
         """Where a finished block of a view is, or will be."""

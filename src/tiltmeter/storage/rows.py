@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.storage.files import is_whole, write_checked, write_json
 from tiltmeter.storage.keys import unmistakable
+from tiltmeter.storage.temporary import sweep
 
 Rows = NDArray[np.float32]
 Keys = NDArray[np.uint64]
@@ -34,6 +35,7 @@ class RowCache:
         self.folder = None if root is None else root / self.key
         if self.folder is not None and not (self.folder / "key.json").is_file():
             write_json(self.folder / "key.json", identity)
+        sweep(self.folder.glob(".*.tmp") if self.folder else ())
 
     def load(self, keys: Sequence[int]) -> dict[int, Rows]:
         """The rows that are known, by key. A damaged part counts as nothing: it is computed again."""

@@ -44,9 +44,10 @@ def read_seal(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
         raise TiltmeterError(f"{folder} is not a finished run: {MANIFEST} is missing.")
-    manifest = read_json(path)
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("schema", 1), int):
-        raise TiltmeterError(f"{path} is not a manifest of a run.")
+    manifest: dict[str, Any] = read_json(path)
+    ours = isinstance(manifest, dict) and isinstance(manifest.get("tiltmeter"), str)
+    if not ours or type(manifest.get("schema", 1)) is not int:
+        raise TiltmeterError(f"{path} is not a manifest of a tiltmeter run.")
     _check_layout(folder, manifest)
     if manifest.get("status", "finished") != "finished":
         raise TiltmeterError(
@@ -69,7 +70,7 @@ def _check_layout(folder: Path, manifest: Mapping[str, Any]) -> None:
     schema = manifest.get("schema", 1)
     if schema == SCHEMA:
         return
-    made = f"tiltmeter {manifest.get('tiltmeter', 'of unknown version')}"
+    made = f"tiltmeter {manifest['tiltmeter']}"
     what = "Run its command again: what the models answered is taken from the cache."
     raise TiltmeterError(
         f"{folder} was written by {made}, whose folders have layout {schema}; this version reads layout {SCHEMA}. "

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tiltmeter.benchmarks import GROUP_COLUMNS
+from tiltmeter.display import visible
 
 TYPES = ("int8", "uint8", "int16", "uint16", "int32", "float32")
 LEVEL = 6  # 9 takes three times as long, for one part in a hundred
@@ -60,10 +61,19 @@ def unpack(text: str) -> tuple[dict[str, Any], Any]:
 
 def island(value: Any) -> str:
     """JSON that is safe inside a page: numbers in full precision, and no character that could end the element around it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(shown(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
+
+
+def shown(value: Any) -> Any:
+    """Data for a page: every text in it as it may be shown."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {visible(str(key)): shown(part) for key, part in value.items()}
+    return [shown(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def plain(value: Any) -> Any:

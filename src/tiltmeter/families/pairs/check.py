@@ -62,7 +62,7 @@ def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | No
 
 def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
     """The scorers that this kind of model and this benchmark allow."""
-    views = {entry.name: VIEWS[entry.constant("VIEW")] for entry in catalog.entries("scorers")}
+    views = {entry.name: view for entry in catalog.entries("scorers") if (view := VIEWS.get(entry.constant("VIEW")))}
     return [
         name
         for name, view in views.items()

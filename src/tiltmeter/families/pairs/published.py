@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,14 @@ import numpy as np
 
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
 from tiltmeter.benchmarks.crows_pairs import COLUMNS, type_notes
-from tiltmeter.benchmarks.kit.items import items_table, make_benchmark
+from tiltmeter.benchmarks.kit.items import encoding_notes, items_table, make_benchmark
 from tiltmeter.benchmarks.pairs import check_fields, table_items
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.ask import scores_table
-from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.packed import content_sha256, plain_path, require_file, title_of
 from tiltmeter.storage.provenance import benchmark_facts
+from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes, read_table, require_columns
 
 Scores = dict[tuple[str, str], float]
@@ -42,14 +42,13 @@ def published(
     for `pairs` plus `stereo_score` and `anti_score`; or StereoSet's predictions JSON, joined with the benchmark's items.
     """
     file = Path(path)
-    if not file.is_file():
-        raise TiltmeterError(f"There is no file {file}.")
-    if file.suffix.lower() == ".json":
+    require_file(file, pipes=True)
+    if plain_path(file).suffix.lower() == ".json":
         parts = _stereoset_predictions(file, benchmark, data_dir)
     else:
         parts = [_score_table(file, dict(columns or {}), encoding)]
-    imported = {"file": str(file), "sha256": file_sha256(file), "model": model, "scorer": scorer}
-    return Answers.concat([_answers(bench, scores, model or file.stem, scorer, imported) for bench, scores in parts])
+    imported = {"file": str(file), "sha256": content_sha256(file), "model": model, "scorer": scorer}
+    return Answers.concat([_answers(bench, scores, model or title_of(file), scorer, imported) for bench, scores in parts])
 
 
 def _answers(bench: Benchmark, scores: Scores, model: str, scorer: str, imported: dict[str, Any]) -> Answers:
@@ -77,8 +76,9 @@ def _score_table(file: Path, columns: dict[str, str], encoding: str | None) -> t
     if "id" not in columns and "id" not in rows[0] and "index" in rows[0]:
         mapping["id"] = "index"
     require_columns(rows, [mapping["stereo"], mapping["anti"]], file)
-    pairs = list(table_items(rows, mapping))
-    bench = make_benchmark(file.stem, pairs, source=str(file), sha256=file_sha256(file), notes=tuple(type_notes(pairs)))
+    pairs = list(table_items(rows, mapping, str(file)))
+    notes = (*encoding_notes(file, encoding), *type_notes(pairs))
+    bench = make_benchmark(title_of(file), pairs, source=str(file), sha256=content_sha256(file), notes=notes)
     kept_rows = [row for (_, item), row in zip(pairs, rows, strict=True) if not isinstance(item, str)]
     scores: Scores = {
         (item.id, role): value
@@ -103,9 +103,10 @@ def _stereoset_predictions(
     """Both parts, each under its own name, because the authors evaluate them separately."""
     if not isinstance(benchmark, Benchmark):
         benchmark = load_benchmark(benchmark or "stereoset", data_dir=data_dir)
+    parts = parse_json(decode(read_bytes(file), file), str(file))
     try:
-        parts = json.loads(decode(read_bytes(file), file))
-        scores = {row["id"]: float(row["score"]) for part in parts.values() for row in part}
+        rows = [row for part in parts.values() for row in part]
+        scores = {row["id"]: float(row["score"]) for row in rows if not isinstance(row["score"], bool | str)}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise TiltmeterError(
             f"{file} is not in the layout of StereoSet's predictions: a list of id and score for each part."

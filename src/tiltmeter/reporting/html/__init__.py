@@ -9,6 +9,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.html.material import Given, gather
 from tiltmeter.reporting.html.page import page
 from tiltmeter.storage.files import write_text
+from tiltmeter.storage.packed import is_folder
 
 __all__ = ["Given", "gather", "page", "write_report"]
 
@@ -16,7 +17,7 @@ __all__ = ["Given", "gather", "page", "write_report"]
 def write_report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
     """Writes the report of one or several runs (folders, finished runs, or answers in memory); returns its path."""
     path = Path(output)
-    if path.is_dir():
+    if is_folder(path):
         raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'report.html'}.")
     write_text(path, page(gather(runs)))
     return path

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from tiltmeter.families import find_family
-from tiltmeter.families.kit.pack import Pack
+from tiltmeter.families.kit.pack import Pack, shown
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.sampling import MOST_BYTES, sampled
 
@@ -16,13 +16,13 @@ CARDS_SCRIPT = "cards.js"
 def explorer_data(material: Material) -> tuple[str, list[dict[str, Any]]]:
     """All cards as one packed text, and as they are, because the caveats count their flags."""
     pack = Pack()
-    shown: list[dict[str, Any]] = []
+    cards: list[dict[str, Any]] = []
     filled = {name: answers for name, answers in material.answers.items() if len(answers)}
     for name, answers in filled.items():
         some, cut = sampled(answers, MOST_BYTES / len(filled))
         for card in find_family(name).cards(some, material.models, pack):
-            shown.append({"family": name, **card} | ({"sample": cut[card["name"]]} if card.get("name") in cut else {}))
-    return pack.text({"models": material.models, "benchmarks": shown}), shown
+            cards.append({"family": name, **card} | ({"sample": cut[card["name"]]} if card.get("name") in cut else {}))
+    return pack.text(shown({"models": material.models, "benchmarks": cards})), cards
 
 
 def scripts(material: Material) -> list[str]:

@@ -19,9 +19,11 @@ function rowsWhere(table, where) {
   return table.rows.filter((row) => Object.entries(where).every(([name, value]) => row[at[name]] === value));
 }
 
+/** Texts that a spreadsheet would take for a formula get an apostrophe, as in the files of a run; numbers never. */
 function csv(columns, rows) {
   const cell = (value) => {
-    const text = value === null ? "" : String(value);
+    const formula = typeof value === "string" && /^'*[=+\-@\t\r\n]/.test(value) && value !== "-inf";
+    const text = value === null ? "" : `${formula ? "'" : ""}${value}`;
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\n") + "\n";

@@ -9,12 +9,13 @@ from importlib.resources import files as resources
 from typing import Any
 
 from tiltmeter import __version__
+from tiltmeter.display import visible
 
 
 def render(template: str, variables: dict[str, Any], script: str) -> str:
     """A page as text: one file, with its style and its script inside."""
     frame = {"style": resource("style.css"), "script": script, "script_hash": _hash(script), "version": __version__}
-    return str(_environment().get_template(template).render(variables | frame))
+    return visible(_environment().get_template(template).render(variables | frame))
 
 
 @cache

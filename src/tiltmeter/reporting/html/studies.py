@@ -14,6 +14,7 @@ from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.measures import without_name
+from tiltmeter.storage.spreadsheet import bare
 
 MOST_ROWS = 12
 MOST_FIGURE_BYTES = 400_000
@@ -103,9 +104,9 @@ def _figure(folder: Path, stem: str, study: str) -> Figure:
 
 
 def _table(path: Path, file: str, files: dict[str, str]) -> Table:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_bytes().decode("utf-8")
     files[file] = text
-    rows = list(csv.reader(io.StringIO(text)))
+    rows = [[bare(cell) for cell in row] for row in csv.reader(io.StringIO(text, newline=""))]
     head, body = (rows[0], rows[1:]) if rows else ([], [])
     shown = [tuple(_cell(cell) for cell in row) for row in body[:MOST_ROWS]]
     numeric = tuple(all(_is_number(row[n]) for row in body[:MOST_ROWS]) for n in range(len(head)))

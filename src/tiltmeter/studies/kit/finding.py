@@ -11,6 +11,7 @@ from tiltmeter import figures
 from tiltmeter.display import Shown
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import write_json, write_table, write_text
+from tiltmeter.storage.spreadsheet import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ class Finding(Shown):
 
         folder, written = Path(folder), []
         for name, table in self.tables.items():
-            write_text(folder / f"{name}.csv", table.to_csv(index=False))
+            write_text(folder / f"{name}.csv", csv_text(table))
             write_table(folder / f"{name}.parquet", pa.Table.from_pandas(table, preserve_index=False))
             written += [folder / f"{name}.csv", folder / f"{name}.parquet"]
         for name in self.figures:
