@@ -45,7 +45,7 @@ def read_seal(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise TiltmeterError(f"{folder} is not a finished run: {MANIFEST} is missing.")
     manifest: dict[str, Any] = read_json(path)
-    ours = isinstance(manifest, dict) and isinstance(manifest.get("tiltmeter"), str)
+    ours = isinstance(manifest, dict) and bool({"tiltmeter", "schema", "status"} & set(manifest))
     if not ours or type(manifest.get("schema", 1)) is not int:
         raise TiltmeterError(f"{path} is not a manifest of a tiltmeter run.")
     _check_layout(folder, manifest)
@@ -70,7 +70,7 @@ def _check_layout(folder: Path, manifest: Mapping[str, Any]) -> None:
     schema = manifest.get("schema", 1)
     if schema == SCHEMA:
         return
-    made = f"tiltmeter {manifest['tiltmeter']}"
+    made = f"tiltmeter {manifest.get('tiltmeter', 'of unknown version')}"
     what = "Run its command again: what the models answered is taken from the cache."
     raise TiltmeterError(
         f"{folder} was written by {made}, whose folders have layout {schema}; this version reads layout {SCHEMA}. "
