@@ -12,6 +12,7 @@ from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.runs.estimate import estimate
 from tiltmeter.runs.folder import output_folder, reserved, write_run
 from tiltmeter.runs.reading import Run
+from tiltmeter.storage.packed import require_file
 from tiltmeter.storage.provenance import software
 
 OF_SOME = ("judges",)
@@ -23,6 +24,7 @@ def import_scores(path: str | Path, **how: Any) -> Answers:
 
     `model` and `scorer` say what they are called; `columns`, `data_dir`, `benchmark` and `encoding` how the file is read.
     """
+    require_file(Path(path), pipes=True)
     readers = [family for family in all_families(lambda _: None).values() if hasattr(family, "published")]
     if not readers:
         raise TiltmeterError("No family reads published scores.")
