@@ -4,13 +4,19 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test browser lint types docs wheel clean
+.PHONY: run test fuzz browser lint types docs wheel clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
 
 test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Hostile files, caches, run folders, models, pages, options and kills, counted: make fuzz TRIES=5000 SEED=1
+TRIES ?= 2400
+SEED ?= 0
+fuzz: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz --tries $(TRIES) --seed $(SEED)
 
 # What the tests of the report need and pip does not bring: a browser, and the accessibility checker. Without them they skip.
 AXE := 4.14.0
