@@ -125,6 +125,29 @@ def test_a_group_without_a_value_keeps_its_place_in_a_figure() -> None:
     assert any(label.startswith("b, n = ") and label.endswith("no value") for label in labels), labels
 
 
+@pytest.mark.parametrize("width", ["one", "two"])
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_panels_side_by_side_do_not_write_over_each_other(count: int, width: str) -> None:
+    """Three benchmarks in one column of a page used to leave no room for anything."""
+    from tiltmeter import figures
+    from tiltmeter.studies.pll_gap import _draw
+
+    places = [(f"a-benchmark-of-mine-{n}", model) for n in range(count) for model in ("mlm-wiki", "mlm-fiction")]
+    table = pd.DataFrame(places, columns=["benchmark", "model"]).assign(
+        scorer="aul", n_st=700, n_at=808, delta_st=0.12, delta_at=0.2, gap=0.1, low=0.0, high=0.2
+    )
+    under = pd.concat([table.assign(rate=rate, sd=0.02) for rate in (0.3, 0.5, 0.8)])
+    with figures.house_style(width):
+        figure = _draw(table, under)
+        figure.draw_without_rendering()
+    axes = [axis for axis in figure.axes if axis.get_visible()]
+    texts = [text for axis in axes for text in (axis._left_title, axis.xaxis.label) if text.get_text()]
+    boxes = [text.get_window_extent() for text in texts]
+    assert len(axes) == 2 * count and all(axis.get_window_extent().width > 40 for axis in axes)
+    pairs = [(a, b) for n, a in enumerate(boxes) for b in boxes[:n]]
+    assert not any(min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1 for a, b in pairs)
+
+
 def test_terms_are_read_in_the_encoding_that_is_given(tmp_path: Path) -> None:
     """Of one's own sentences, and of embedded ones, whose own encoding is not meant."""
     terms = tmp_path / "terms.csv"

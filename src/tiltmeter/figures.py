@@ -173,12 +173,17 @@ def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36
     axis.plot([middle], [at], "o", color="white", markeredgecolor="black", markersize=2.2, markeredgewidth=0.6)
 
 
+def side_by_side(each: int) -> int:
+    """How many panels stand side by side, where `each` do in one column of the page."""
+    return max(1, round(_width.get() / WIDTH)) * each
+
+
 def grid(count: int, *, height: float | Sequence[float], each: int = 2, **how: Any) -> tuple[Any, list[Any]]:
     """A figure of `count` panels, `each` side by side in a column of the page, and their axes; unused places stay blank.
 
     Different heights apply only where the panels are stacked.
     """
-    across = min(max(1, round(_width.get() / WIDTH)) * each, count)
+    across = min(side_by_side(each), count)
     if not isinstance(height, float):
         how |= {"gridspec_kw": {"height_ratios": list(height)}} if across == 1 else {}
         height = sum(height) / count if across == 1 else max(height)

@@ -132,18 +132,29 @@ def _draw(table: Any, under: Any) -> Any:
     scorer = "aul" if "aul" in set(table["scorer"]) else table["scorer"].iloc[0]
     table, under = table[table["scorer"] == scorer], under[under["scorer"] == scorer]
     benchmarks, models = list(dict.fromkeys(table["benchmark"])), list(dict.fromkeys(table["model"]))
-    heights = (0.55 + 0.17 * len(models), 1.5)
-    figure, axes = figures.canvas(2, len(benchmarks), height=sum(heights) / 2 + 0.35, gridspec_kw={"height_ratios": heights})
-    for column, benchmark in enumerate(benchmarks):
+    across = min(len(benchmarks), figures.side_by_side(2))
+    blocks = -(-len(benchmarks) // across)
+    heights = (0.55 + 0.17 * len(models), 1.5) * blocks
+    figure, axes = figures.canvas(
+        2 * blocks, across, height=sum(heights) / len(heights) + 0.35, gridspec_kw={"height_ratios": heights}
+    )
+    figure.roominess *= min(across, 2) / across
+    for axis in axes.flat:
+        axis.set_visible(False)
+    for number, benchmark in enumerate(benchmarks):
+        block, column = divmod(number, across)
+        above, below = axes[2 * block, column], axes[2 * block + 1, column]
+        above.set_visible(True)
+        below.set_visible(True)
         rows, moved = table[table["benchmark"] == benchmark], under[under["benchmark"] == benchmark]
-        _draw_deltas(axes[0, column], rows, models, scorer)
-        figures.head(
-            axes[0, column], f"{figures.short(benchmark, 24)}, n = {rows['n_st'].iloc[0] + rows['n_at'].iloc[0]:,}", 26
-        )
+        _draw_deltas(above, rows, models, scorer)
+        n = rows["n_st"].iloc[0] + rows["n_at"].iloc[0]
+        figures.head(above, f"{figures.short(benchmark, 24)}, n = {n:,}", 26)
         if column:
-            axes[0, column].set_yticklabels([])
-        _draw_subsamples(axes[1, column], moved, models)
-    axes[1, 0].set_ylabel("|Δst| − |Δat| (nats)", fontsize=6.5)
+            above.set_yticklabels([])
+        else:
+            below.set_ylabel("|Δst| − |Δat| (nats)", fontsize=6.5)
+        _draw_subsamples(below, moved, models)
     figures.legend_below(figure, axes[1, 0], 3)
     return figure
 
@@ -154,6 +165,7 @@ def _draw_deltas(axis: Any, rows: Any, models: list[str], scorer: str) -> None:
     axis.plot(rows["delta_st"], at, label="|Δst|", **figures.dot(1))
     axis.plot(rows["delta_at"], at, label="|Δat|", **figures.dot(0))
     figures.name_rows(axis, models)
+    axis.locator_params(axis="x", nbins=3)  # panels stand side by side: longer rows of numbers would touch
     figures.label_x(axis, f"mean difference ({scorer}, nats)", 24)
     axis.legend(loc="best", handlelength=1)
 
