@@ -19,8 +19,8 @@ SOURCE = Path(tiltmeter.__file__).parent
 # Lower rooms first: a module imports from its own room and from those before it.
 ROOMS = (
     "errors", "display", "catalog", "storage", "corpora", "builders", "benchmarks", "models", "probes", "scorers",
-    "measures", "stats", "finetune", "debias", "classifiers", "figures", "families", "runs", "studies", "gate", "boards",
-    "reporting", "exports", "cli", "__main__",
+    "measures", "stats", "finetune", "debias", "classifiers", "figures", "families", "runs", "plans", "studies", "gate",
+    "boards", "reporting", "exports", "cli", "__main__",
 )  # fmt: skip
 LOOSE = 6
 HEAVY = {"torch", "transformers"}

@@ -14,6 +14,7 @@ from tiltmeter.cli.help import App, Group
 from tiltmeter.cli.options import RunFolder
 from tiltmeter.cli.show import print_grids, print_json
 from tiltmeter.cli.signature import parameter, study_options, with_signature
+from tiltmeter.cli.study_file import COMMANDS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import is_folder, is_there
 
@@ -29,12 +30,13 @@ class StudyGroup(Group):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Every study there is, ours and others'."""
-        return [catalog.public_name(name) for name in catalog.names("studies")]
+        return [*COMMANDS, *(catalog.public_name(name) for name in catalog.names("studies") if name not in COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of one study."""
         single = App()
-        single.command(cmd_name)(_command(catalog.find("studies", cmd_name)))
+        command: Any = COMMANDS.get(cmd_name) or _command(catalog.find("studies", cmd_name))
+        single.command(cmd_name)(command)
         return typer.main.get_command(single)
 
 

@@ -15,4 +15,5 @@ exact interval exists where no resample differs. TEST = "sign", with a function 
 LEANS: above neutral is towards the stereotypes. UNMATCHED = "counted": items without a match count too.
 BOTH_WAYS: given for either group. CONTRASTS: column → two of its groups whose difference is given too.
 SPREAD: column → the column within which the variance over its groups is given too (as `group_variance`).
+DOMAIN_SCORE: True if it is a score of a domain (a spread over its groups), so that `study domain-correlation` reads it.
 """

@@ -8,6 +8,7 @@ from tiltmeter.measures.kit.rates import shares
 NEUTRAL = 0.0
 BOUNDED = True
 RANGE = (0.0, 1.0)
+DOMAIN_SCORE = True
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL: TOXD and HATEX."
 
 

@@ -8,6 +8,7 @@ from tiltmeter.measures.kit.shares import sample_variance
 NEUTRAL = 0.0
 BOUNDED = True
 RANGE = (0.0, np.inf)
+DOMAIN_SCORE = True
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3."
 
 

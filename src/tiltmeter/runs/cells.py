@@ -50,6 +50,11 @@ def _defined(answers: Answers) -> Answers:
 def find_stored(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers | None:
     """What a model answered before, if that is stored. Of the model only its name and its identity are asked."""
     store, key = _place(model, benchmark, options, how)
+    return stored(store, key)
+
+
+def stored(store: CellStore, key: str) -> Answers | None:
+    """The answers of a cell, if it is there and undamaged."""
     known = store.load(key)
     if known is None:
         return None
@@ -57,9 +62,19 @@ def find_stored(model: Any, benchmark: Benchmark, options: Any, how: How) -> Ans
 
 
 def _place(model: Any, benchmark: Benchmark, options: Any, how: How) -> tuple[CellStore, str]:
-    folder = cache_folder(how.cache)
-    store = CellStore(folder and folder / "cells")
-    return store, cell_key(_identity(model, benchmark, options, how)) if store.root else ""
+    store = store_of(how.cache)
+    return store, key_of(model, benchmark, options, how) if store.root else ""
+
+
+def store_of(cache: bool | str | Path) -> CellStore:
+    """The cells of a cache."""
+    folder = cache_folder(cache)
+    return CellStore(folder and folder / "cells")
+
+
+def key_of(model: Any, benchmark: Benchmark, options: Any, how: How) -> str:
+    """The name that a cell is stored under."""
+    return cell_key(_identity(model, benchmark, options, how))
 
 
 def _identity(model: Any, benchmark: Benchmark, options: Any, how: How) -> dict[str, Any]:

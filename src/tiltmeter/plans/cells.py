@@ -1,0 +1,96 @@
+"""The cells of a study: every model × every benchmark that it is asked, each with a name of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tiltmeter import catalog
+from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans.file import Asked, StudyFile
+from tiltmeter.runs.options import FamilyOptions
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One model and one benchmark. `name` is what its state is stored under; `ask` is the place of its question."""
+
+    name: str
+    model: str
+    benchmark: str
+    ask: int
+    items: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All cells of a study, in the order of its file."""
+
+    study: StudyFile
+    cells: tuple[PlannedCell, ...]
+
+    def of(self, model: str) -> list[PlannedCell]:
+        """The cells of one model."""
+        return [cell for cell in self.cells if cell.model == model]
+
+    @property
+    def models(self) -> list[str]:
+        """The models that have cells."""
+        return list(dict.fromkeys(cell.model for cell in self.cells))
+
+
+def plan(study: StudyFile) -> Plan:
+    """The cells. A benchmark that cannot be read keeps its cells, with the reason: the others go on."""
+    cells = []
+    for number, ask in enumerate(study.asks):
+        try:
+            benchmark = load_asked(study, ask)
+            name, items, error = benchmark.name, len(benchmark.items), None
+        except TiltmeterError as problem:
+            name, items, error = ask.name or ask.benchmark.rsplit("/", 1)[-1], 0, str(problem)
+        for model in ask.models or tuple(model.name for model in study.models):
+            cells.append(PlannedCell(cell_name(model, name), model, name, number, items, error))
+    _refuse_twins(study, cells)
+    return Plan(study, tuple(cells))
+
+
+def load_asked(study: StudyFile, ask: Asked) -> Benchmark:
+    """The benchmark of one question, under the name that the study gives it."""
+    options = study.run_options()
+    built_in = ask.benchmark.replace("-", "_") in catalog.names("benchmarks")  # a mapping is about files of the user's
+    benchmark = load_benchmark(
+        ask.benchmark,
+        data_dir=options.data_dir,
+        columns=None if built_in else options.columns,
+        encoding=None if built_in else options.encoding,
+        limit=options.limit,
+        offered=FamilyOptions.read(ask.options).given,
+    )
+    return replace(benchmark, name=ask.name) if ask.name else benchmark
+
+
+def cell_name(model: str, benchmark: str) -> str:
+    """A name for a file: readable, and different for different cells whatever characters they are made of."""
+    readable = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{model}--{benchmark}").strip("-.")[:80]
+    digest = hashlib.sha256(f"{len(model)}:{model}{benchmark}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{readable}-{digest[:8]}"
+
+
+def _refuse_twins(study: StudyFile, cells: Sequence[PlannedCell]) -> None:
+    for cell in _repeated(cells):
+        raise TiltmeterError(
+            f"{study.path}: {cell.model} is asked '{cell.benchmark}' twice. Give one of the [[ask]] tables a name of its "
+            'own: name = "…".'
+        )
+
+
+def _repeated(cells: Sequence[PlannedCell]) -> Iterator[PlannedCell]:
+    seen: set[str] = set()
+    for cell in cells:
+        if cell.name in seen:
+            yield cell
+        seen.add(cell.name)

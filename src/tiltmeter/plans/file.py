@@ -1,0 +1,220 @@
+"""The study file: models, benchmarks and options in TOML, read strictly. Every path in it is relative to the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from tiltmeter import catalog
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.places import EMBEDDED, display_name
+from tiltmeter.plans.toml import list_of, parse, refuse_unknown, table_of, tables_of, text_of
+from tiltmeter.runs.options import DEFAULT_BY, FamilyOptions, Options
+from tiltmeter.stats.settings import Settings
+
+TOP = ("title", "output", "storage", "models", "benchmarks", "measures", "by", "run", "settings", "options", "debias", "ask")
+RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
+MODEL, ASK, DEBIAS = (
+    ("name", "from", "kind"),
+    ("benchmarks", "models", "options", "name"),
+    ("method", "models", "seeds", "options"),
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How a model of the study is made from another one: a method of debiasing, its seed and options."""
+
+    method: str
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StudyModel:
+    """One model: what the study calls it, what it is loaded from, and how it is made first, if it is."""
+
+    name: str
+    source: str
+    kind: str | None = None
+    variant: Variant | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One kind of question: a benchmark, the models that are asked it (None: all), and options of its family."""
+
+    benchmark: str
+    name: str | None = None
+    models: tuple[str, ...] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study as its file says it.
+
+    `storage` is a folder or an fsspec URL where the state of the cells is kept. If the file names one it is `shared`: the
+    answers are kept there too, and workers need no common disk.
+    """
+
+    path: Path
+    title: str
+    output: Path
+    storage: str
+    shared: bool
+    models: tuple[StudyModel, ...]
+    asks: tuple[Asked, ...]
+    measures: tuple[str, ...]
+    by: tuple[str, ...]
+    options: Mapping[str, Any]
+    settings: Settings
+
+    def run_options(self, kind: str | None = None, batch_tokens: int | str | None = None) -> Options:
+        """The options of a run that asks one model."""
+        given = dict(self.options) | ({"kind": kind} if kind else {})
+        if batch_tokens is not None:
+            given["batch_tokens"] = batch_tokens
+        return Options(by=self.by, settings=self.settings, **given)
+
+    def model(self, name: str) -> StudyModel:
+        """One of its models by name."""
+        return next(model for model in self.models if model.name == name)
+
+    def described(self) -> dict[str, Any]:
+        """For a manifest."""
+        return {
+            "title": self.title,
+            "models": [asdict(model) for model in self.models],
+            "asks": [asdict(ask) for ask in self.asks],
+        }
+
+
+def read_study(path: str | Path) -> StudyFile:
+    """A study file, or an error that says which key is wrong."""
+    path = Path(path)
+    told = parse(path)
+    refuse_unknown(told, TOP, f"{path}")
+    home = path.absolute().parent
+    output = home / text_of(told, "output", path, path.with_suffix("").name)
+    models = list(_models(list_of(told, "models", path), path, home))
+    models += _variants(tables_of(told, "debias", path), models, path)
+    _unique([model.name for model in models], path, "models", "Give one of them another name: {name = …, from = …}.")
+    storage = text_of(told, "storage", path, "")
+    return StudyFile(
+        path=path,
+        title=text_of(told, "title", path, path.stem),
+        output=output,
+        storage=storage if "://" in storage else str(home / storage) if storage else str(output / "state"),
+        shared=bool(storage),
+        models=tuple(models),
+        asks=tuple(_asks(told, models, path, home)),
+        measures=tuple(map(str, list_of(told, "measures", path, []))),
+        by=tuple(map(str, list_of(told, "by", path, list(DEFAULT_BY)))),
+        options=_run_options(told, path, home),
+        settings=_settings(told, path),
+    )
+
+
+def _models(given: Iterable[Any], path: Path, home: Path) -> Iterable[StudyModel]:
+    for entry in given:
+        if isinstance(entry, str):
+            source = _place(entry, home)
+            yield StudyModel(_called(source), source)
+            continue
+        if not isinstance(entry, dict) or not isinstance(entry.get("from"), str):
+            raise TiltmeterError(f'{path}: a model is a name or folder, or {{name = "…", from = "…"}}, not {entry!r}.')
+        refuse_unknown(entry, MODEL, f"{path}, models")
+        source = _place(entry["from"], home)
+        yield StudyModel(text_of(entry, "name", path, _called(source)), source, entry.get("kind"))
+
+
+def _called(source: str) -> str:
+    """A folder goes by its own name, whether it is there or not."""
+    return Path(source).name if Path(source).is_absolute() else display_name(source)
+
+
+def _variants(given: Iterable[dict[str, Any]], models: list[StudyModel], path: Path) -> list[StudyModel]:
+    """A model for every method, parent and seed of the [[debias]] tables."""
+    made = []
+    for table in given:
+        refuse_unknown(table, DEBIAS, f"{path}, debias")
+        method = catalog.find("debias", text_of(table, "method", path)).name
+        names = list_of(table, "models", path, [model.name for model in models])
+        for parent in (_named(models, str(name), path, "debias") for name in names):
+            for seed in list_of(table, "seeds", path, [0]):
+                if not isinstance(seed, int):
+                    raise TiltmeterError(f"{path}, debias: seeds are whole numbers, not {seed!r}.")
+                variant = Variant(method, seed, table_of(table, "options", path))
+                name = f"{parent.name}-{catalog.public_name(method)}-{seed}"
+                made.append(StudyModel(name, parent.source, parent.kind, variant))
+    return made
+
+
+def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: Path) -> Iterable[Asked]:
+    everywhere = table_of(told, "options", path)
+    plain = [Asked(_place(str(name), home)) for name in list_of(told, "benchmarks", path, [])]
+    tables = []
+    for table in tables_of(told, "ask", path):
+        refuse_unknown(table, ASK, f"{path}, ask")
+        benchmarks = list_of(table, "benchmarks", path)
+        chosen = [_named(models, str(name), path, "ask").name for name in list_of(table, "models", path, [])]
+        if "name" in table and len(benchmarks) != 1:
+            raise TiltmeterError(f"{path}, ask: 'name' is for one benchmark, and there are {len(benchmarks)}.")
+        options = table_of(table, "options", path)
+        tables += [Asked(_place(str(name), home), table.get("name"), tuple(chosen) or None, options) for name in benchmarks]
+    if not plain and not tables:
+        raise TiltmeterError(f"{path} names no benchmarks: benchmarks = [ … ], or [[ask]] tables.")
+    for ask in (*plain, *tables):
+        options = {name: _paths(value, home) for name, value in {**everywhere, **ask.options}.items()}
+        FamilyOptions.read(options)  # refuses what no family has
+        yield Asked(ask.benchmark, ask.name, ask.models, options)
+
+
+def _run_options(told: Mapping[str, Any], path: Path, home: Path) -> dict[str, Any]:
+    given = table_of(told, "run", path)
+    refuse_unknown(given, RUN, f"{path}, run")
+    if "data_dir" in given:
+        given["data_dir"] = str(home / str(given["data_dir"]))
+    return given
+
+
+def _settings(told: Mapping[str, Any], path: Path) -> Settings:
+    given = table_of(told, "settings", path)
+    refuse_unknown(given, [entry.name for entry in fields(Settings)], f"{path}, settings")
+    settings = Settings(**given)
+    settings.check()
+    return settings
+
+
+def _named(models: list[StudyModel], name: str, path: Path, where: str) -> StudyModel:
+    for model in models:
+        if name in (model.name, model.source):
+            return model
+    raise TiltmeterError(
+        f"{path}, {where}: there is no model '{name}'. Models: {', '.join(model.name for model in models)}."
+    )
+
+
+def _unique(names: list[str], path: Path, what: str, help_: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise TiltmeterError(f"{path}: {names.count(name)} {what} are called '{name}'. {help_}")
+
+
+def _place(name: str, home: Path) -> str:
+    """A folder or file beside the study file, or the name as it is. What looks like a path is one."""
+    if name in EMBEDDED or Path(name).is_absolute():
+        return name
+    there = home / Path(name).expanduser()
+    return str(there.resolve()) if there.exists() or name.startswith((".", "~")) else name
+
+
+def _paths(value: Any, home: Path) -> Any:
+    """An option that names a file beside the study file, as that file."""
+    if isinstance(value, list):
+        return [_paths(one, home) for one in value]
+    is_path = isinstance(value, str) and (("/" in value) or Path(value).suffix) and (home / value).exists()
+    return str((home / value).resolve()) if is_path else value

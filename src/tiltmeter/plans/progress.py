@@ -1,0 +1,139 @@
+"""How far a study is: a small document per cell in its storage, written by whoever works on it, read by anyone."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.plans.cells import Plan, PlannedCell, plan
+from tiltmeter.plans.file import StudyFile, read_study
+from tiltmeter.storage.depot import Depot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WAITING, RUNNING, DONE, REFUSED, FAILED = "waiting", "running", "done", "refused", "failed"
+FINAL = (DONE, REFUSED, FAILED)
+SILENT = 120.0
+"""Seconds without a sign of life after which a running cell counts as abandoned by `status`."""
+
+
+@dataclass(frozen=True)
+class CellState:
+    """What is known of one cell. `refused`: this model cannot be asked this; `failed`: it should have worked."""
+
+    cell: str
+    status: str = WAITING
+    key: str | None = None
+    error: str | None = None
+    attempts: int = 0
+    seconds: float | None = None
+    started: float | None = None
+    worker: str | None = None
+
+
+class Ledger:
+    """The states of a study's cells."""
+
+    def __init__(self, depot: Depot) -> None:
+        self.depot = depot
+
+    def read(self, cell: PlannedCell) -> CellState:
+        """One state; a cell that nobody has begun is waiting."""
+        told = self.depot.read(f"cells/{cell.name}")
+        names = {entry.name for entry in fields(CellState)}
+        if not isinstance(told, dict) or told.get("cell") != cell.name:
+            return CellState(cell.name)
+        return CellState(**{name: value for name, value in told.items() if name in names})
+
+    def begin(self, cell: PlannedCell) -> CellState:
+        """Says that this process works on a cell."""
+        before = self.read(cell)
+        state = CellState(
+            cell.name, RUNNING, attempts=before.attempts + 1, started=time.time(), worker=f"{socket.gethostname()}:{_pid()}"
+        )
+        return self._write(state)
+
+    def end(self, state: CellState, status: str, *, key: str | None = None, error: str | None = None) -> CellState:
+        """Says how it ended."""
+        took = round(time.time() - state.started, 3) if state.started else None
+        return self._write(replace(state, status=status, key=key, error=error, seconds=took))
+
+    def reset(self, cell: PlannedCell, attempts: int = 0) -> None:
+        """Makes a cell wait again."""
+        self._write(CellState(cell.name, attempts=attempts))
+
+    def _write(self, state: CellState) -> CellState:
+        self.depot.write(f"cells/{state.cell}", asdict(state))
+        return state
+
+
+@dataclass(frozen=True)
+class Status:
+    """The states of all cells of a study at one moment."""
+
+    plan: Plan
+    states: tuple[CellState, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells are in which state."""
+        found = Counter(state.status for state in self.states)
+        return {status: found[status] for status in (DONE, RUNNING, FAILED, REFUSED, WAITING)}
+
+    @property
+    def eta(self) -> float | None:
+        """Seconds that the rest would take one after another, from what the finished cells of each benchmark took."""
+        took: dict[str, list[float]] = {}
+        for cell, state in zip(self.plan.cells, self.states, strict=True):
+            if state.status == DONE and state.seconds is not None:
+                took.setdefault(cell.benchmark, []).append(state.seconds)
+        every = [seconds for some in took.values() for seconds in some]
+        if not every:
+            return None
+        open_ = [cell for cell, state in zip(self.plan.cells, self.states, strict=True) if state.status not in FINAL]
+        return sum(_mean(took.get(cell.benchmark, every)) for cell in open_)
+
+    def table(self) -> pd.DataFrame:
+        """One row per cell."""
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = [
+            {
+                "model": cell.model,
+                "benchmark": cell.benchmark,
+                "status": state.status,
+                "seconds": state.seconds,
+                "attempts": state.attempts,
+                "error": state.error or "",
+            }
+            for cell, state in zip(self.plan.cells, self.states, strict=True)
+        ]
+        return pd.DataFrame(rows)
+
+
+def status(study: StudyFile | str | Path) -> Status:
+    """How far a study is, as its storage says it, whoever works on it."""
+    study = study if isinstance(study, StudyFile) else read_study(study)
+    return read_status(plan(study), Ledger(Depot(study.storage)))
+
+
+def read_status(planned: Plan, ledger: Ledger) -> Status:
+    """The states of the cells of a plan."""
+    return Status(planned, tuple(ledger.read(cell) for cell in planned.cells))
+
+
+def _mean(values: Iterable[float]) -> float:
+    several = list(values)
+    return sum(several) / len(several)
+
+
+def _pid() -> int:
+    import os
+
+    return os.getpid()

@@ -1,0 +1,142 @@
+"""`run_study`: makes the cells of a study that are missing, and gathers them into a run folder."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import Answers
+from tiltmeter.families.kit.seam import Watch
+from tiltmeter.plans import local
+from tiltmeter.plans.carrying import pull
+from tiltmeter.plans.cells import Plan, plan
+from tiltmeter.plans.file import StudyFile, read_study
+from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Ledger, Status, read_status
+from tiltmeter.runs.cells import store_of, stored
+from tiltmeter.runs.estimate import by_family, estimate_all
+from tiltmeter.runs.folder import output_folder, reserved, write_run
+from tiltmeter.runs.reading import Run
+from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.provenance import software
+
+RETRIES = 2
+
+
+def run_study(
+    study: StudyFile | str | Path,
+    *,
+    workers: int | None = None,
+    retries: int = RETRIES,
+    watch: Watch | None = None,
+) -> tuple[Run, Status]:
+    """Makes what is missing and writes OUTPUT/run. Cells that failed before are tried again; one that fails stops no other.
+
+    `workers`: processes at a time. `retries`: how often one that died is started again.
+    """
+    study = study if isinstance(study, StudyFile) else read_study(study)
+    planned, started = plan(study), time.time()
+    folder = output_folder(study.output / "run")
+    ledger = Ledger(Depot(study.storage))
+    ledger.depot.check()
+    for _ in range(2):  # a second time for what was in the cache and is no more
+        models = _prepare(planned, ledger)
+        if models:
+            _work(planned, ledger, models, workers, retries, watch)
+        found, lost = _gathered(planned, read_status(planned, ledger), ledger)
+        if not lost:
+            break
+    return _written(planned, ledger, folder, found, started)
+
+
+def _work(planned: Plan, ledger: Ledger, models: list[str], workers: int | None, retries: int, watch: Watch | None) -> None:
+    """Makes the cells of these models and shows how many are there."""
+    shown = 0
+    with watch(planned.study.title, len(planned.cells)) if watch else nullcontext(lambda *_: None) as advance:
+
+        def look() -> None:
+            nonlocal shown
+            now = read_status(planned, ledger)
+            final = sum(state.status in FINAL for state in now.states)
+            counts = ", ".join(f"{count} {name}" for name, count in now.counts.items() if count)
+            advance(final - shown, counts)  # type: ignore[call-arg]
+            shown = final
+
+        local.go(planned, ledger, models, workers, retries, look)
+        look()
+
+
+def _prepare(planned: Plan, ledger: Ledger) -> list[str]:
+    """The models with work left. What failed before, or was left by a process that died, waits again."""
+    todo = []
+    for cell in planned.cells:
+        state = ledger.read(cell)
+        if state.status not in (DONE, REFUSED):
+            if state.status != "waiting" or state.attempts:
+                ledger.reset(cell)
+            todo.append(cell.model)
+    return list(dict.fromkeys(todo))
+
+
+def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Answers], bool]:
+    """The answers of all finished cells, and whether some are no longer where they were (they wait again)."""
+    store, cells, lost = store_of(planned.study.run_options().cache), [], False
+    for cell, state in zip(planned.cells, now.states, strict=True):
+        if state.status != DONE or not state.key:
+            continue
+        known = stored(store, state.key)
+        if known is None and planned.study.shared and pull(store, state.key, ledger.depot):
+            known = stored(store, state.key)
+        if known is None:
+            ledger.reset(cell)
+            lost = True
+            continue
+        cells.append(known)
+    return cells, lost
+
+
+def _written(planned: Plan, ledger: Ledger, folder: Path, cells: list[Answers], started: float) -> tuple[Run, Status]:
+    study, now = planned.study, read_status(planned, ledger)
+    if not cells:
+        errors = [state.error for state in now.states if state.error]
+        raise TiltmeterError(f"No cell of {study.path} could be made. The first error: {errors[0] if errors else 'none'}")
+    answers = by_family(cells)
+    manifest = _manifest(planned, now, cells, answers, started)
+    with reserved(folder, manifest | {"status": "unfinished"}) as making:
+        table = estimate_all(answers, list(study.measures) or None, study.by, study.settings)
+        manifest = write_run(making, answers, table, manifest)
+    return Run(folder, answers, table, manifest), now
+
+
+def _manifest(
+    planned: Plan, now: Status, cells: list[Answers], answers: dict[str, Answers], started: float
+) -> dict[str, Any]:
+    study = planned.study
+    options = {name: str(value) for name, value in study.options.items()}
+    asked = {
+        "models": planned.models,
+        "benchmarks": list(dict.fromkeys(cell.benchmark for cell in planned.cells)),
+        "measures": list(study.measures) or "all applicable",
+        "by": list(study.by),
+        **options,
+        **vars(study.settings),
+    }
+    without = [
+        {"model": cell.model, "benchmark": cell.benchmark, "status": state.status, "error": state.error}
+        for cell, state in zip(planned.cells, now.states, strict=True)
+        if state.status in (FAILED, REFUSED)
+    ]
+    evaluations = [one | {"attachments": list(cell.attachments)} for cell in cells for one in cell.manifests]
+    return {
+        "status": "finished",
+        **software(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(started)),
+        "asked": asked,
+        "study": study.described(),
+        "without": without,
+        "seconds": round(time.time() - started, 3),
+        "families": {name: list(part.tables) for name, part in answers.items()},
+        "evaluations": evaluations,
+    }

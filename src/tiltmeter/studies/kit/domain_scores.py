@@ -1,0 +1,85 @@
+"""Domain scores of stored runs, one row per model, metric and domain, and those that others published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter import catalog
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.runs.folder import read_estimates
+from tiltmeter.storage.tables import read_table, require_columns
+from tiltmeter.studies.kit.evidence import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DOMAINS = {
+    "gender": "gender", "race": "race", "race-color": "race", "religion": "religion",
+    "religious_ideology": "religion", "religious-ideology": "religion",
+}  # fmt: skip
+"""One name for what benchmarks call differently. Other domains keep their own."""
+EXTRINSIC = ("labels", "generations")
+"""Families that ask what a model does in a task; the others ask what it is like inside."""
+COLUMNS = ("model", "metric", "domain", "value")
+
+
+def gather_scores(evidence: Evidence, file: Path | None, confidence: float) -> pd.DataFrame:
+    """model, metric, kind (intrinsic, extrinsic), domain, value, error: the standard error, as far as it is known."""
+    import pandas as pd
+
+    rows = [row for folder in evidence.folders for row in _of_run(folder, confidence)]
+    rows += list(_published(file)) if file else []
+    points = pd.DataFrame(rows, columns=[*COLUMNS, "kind", "error"])
+    points = points.drop_duplicates(["model", "metric", "domain"], keep="last").dropna(subset="value")
+    notes = np.where(points["error"].isna(), "standard error not known", "")
+    return points.assign(note=notes).reset_index(drop=True)
+
+
+def _of_run(folder: Path, confidence: float) -> Iterator[dict[str, Any]]:
+    """The estimates of measures that say of themselves that they are domain scores."""
+    from scipy.stats import norm
+
+    table = read_estimates(folder / "estimates.csv")
+    wide = 2 * norm.ppf((1 + confidence) / 2)
+    for row in table.to_dict("records"):
+        if not catalog.find("measures", row["measure"]).constant("DOMAIN_SCORE", False) or row["by"] == "all":
+            continue
+        error = (row["high"] - row["low"]) / wide
+        yield {
+            "model": row["model"],
+            "metric": metric_name(row),
+            "kind": "extrinsic" if row["family"] in EXTRINSIC else "intrinsic",
+            "domain": DOMAINS.get(row["group"], row["group"]),
+            "value": row["value"],
+            "error": error if np.isfinite(error) else np.nan,
+        }
+
+
+def metric_name(row: dict[str, Any]) -> str:
+    """What a metric is called in the tables: its benchmark, its scorer, and its measure unless it is the plain variance."""
+    parts = [row["benchmark"], row.get("scorer") or "", "" if row["measure"] == "group_variance" else row["measure"]]
+    return " ".join(str(part) for part in parts if part)
+
+
+def _published(file: Path) -> Iterator[dict[str, Any]]:
+    rows = read_table(file)
+    if not rows:
+        raise TiltmeterError(f"{file} has no rows.")
+    require_columns(rows, COLUMNS, file)
+    for number, row in enumerate(rows, 2):
+        try:
+            value, error = float(row["value"]), float(row.get("error") or "nan")
+        except (TypeError, ValueError):
+            raise TiltmeterError(
+                f"{file}, line {number}: '{row['value']}' or '{row.get('error')}' is not a number."
+            ) from None
+        kind = str(row.get("kind") or "intrinsic")
+        if kind not in ("intrinsic", "extrinsic"):
+            raise TiltmeterError(f"{file}, line {number}: kind is intrinsic or extrinsic, not '{kind}'.")
+        domain = str(row["domain"])
+        named = {"model": str(row["model"]), "metric": str(row["metric"]), "domain": DOMAINS.get(domain, domain)}
+        yield {**named, "kind": kind, "value": value, "error": error}

@@ -1,0 +1,132 @@
+"""Correlation over few models: known answers, the permutation test, coverage, and what measurement error hides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.stats.correlations import correlate, disattenuated, interval, pearson, reliability, smallest_noticed
+from tiltmeter.studies.domain_correlation import domain_correlation
+from tiltmeter.studies.kit.domain_scores import gather_scores
+from tiltmeter.studies.kit.evidence import Evidence
+
+
+def test_r_and_rho_are_scipys() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 12))
+    found = correlate(x, y)
+    assert found.r == pytest.approx(stats.pearsonr(x, y).statistic)
+    assert found.rho == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert found.p == pytest.approx(stats.pearsonr(x, y).pvalue, abs=0.02)
+    assert found.low < found.r < found.high
+    assert correlate(x, y) == found or np.isnan(found.clear_r)
+
+
+def test_p_counts_every_order_of_few_points() -> None:
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert correlate(x, x).p == pytest.approx(2 / 120)  # the order itself and its reverse
+    assert np.isnan(correlate(x, np.ones(5)).r)
+    assert np.isnan(correlate(x[:3], x[:3]).r)
+
+
+def test_the_interval_covers() -> None:
+    """With ten models, of r = 0 and r = 0.8, within 4 points here (300 tries); benchmarks/correlations.py has more."""
+    rng = np.random.default_rng(1)
+    for truth in (0.0, 0.8):
+        hits = 0
+        for _ in range(300):
+            a, b = rng.standard_normal((2, 10))
+            low, high = interval(a, truth * a + np.sqrt(1 - truth**2) * b, 400, 0.95, rng)
+            hits += low <= truth <= high
+        assert 0.91 <= hits / 300 <= 0.99
+
+
+def test_disattenuation_takes_out_known_errors() -> None:
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(300):
+        a, b = rng.standard_normal((2, 60))
+        x, y = a, 0.8 * a + 0.6 * b
+        errors = (np.full(60, 0.7), np.full(60, 0.5))
+        seen = (x + errors[0] * rng.standard_normal(60), y + errors[1] * rng.standard_normal(60))
+        found.append(disattenuated(float(pearson(*seen)), *seen, errors)[0])
+    assert np.median(found) == pytest.approx(0.8, abs=0.02)
+    assert np.isnan(disattenuated(0.5, x, y, (np.full(60, 5.0), errors[1]))[0])
+    assert np.isnan(reliability(x, np.full(60, np.nan)))
+
+
+def test_the_power_of_few_models() -> None:
+    rng = np.random.default_rng(4)
+    truth, n = smallest_noticed(19), 19
+    a, b = rng.standard_normal((2, 4000, n))
+    y = truth * a + np.sqrt(1 - truth**2) * b
+    t = pearson(a, y)
+    p = 2 * stats.t.sf(np.abs(t) * np.sqrt((n - 2) / (1 - t**2)), n - 2)
+    assert (p < 0.05).mean() == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Estimates of eight models: an intrinsic metric that follows the extrinsic one in gender, and not in race."""
+    rng = np.random.default_rng(0)
+    truth, rows = rng.normal(5, 1, 8), []
+    for number, value in enumerate(truth):
+        for family, benchmark, domain, seen in (
+            ("associations", "ceat", "gender", value + rng.normal(0, 0.1)),
+            ("associations", "ceat", "race-color", rng.normal(5, 1)),
+            ("generations", "bold", "gender", value),
+            ("generations", "bold", "race", value),
+            ("generations", "bold", "religious_ideology", value),
+        ):
+            rows.append(
+                {
+                    "family": family, "model": f"m{number}", "benchmark": benchmark, "scorer": "",
+                    "measure": "group_variance", "by": "domain", "group": domain, "n": 3, "n_missing": 0, "n_ties": 0,
+                    "value": seen, "low": seen - 0.2,
+                    "high": seen + 0.2, "neutral": 0.0, "p": 0.5, "p_holm": 0.5, "note": "", "missing": "",
+                }
+            )  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "estimates.csv", index=False)
+    return tmp_path
+
+
+def evidence_of(run: Path) -> Evidence:
+    return Evidence({}, "any", (run,))
+
+
+def test_the_study_finds_what_is_there(run: Path) -> None:
+    finding = domain_correlation(evidence_of(run))
+    table = finding.table.set_index(["domain", "a", "b"])
+    gender, race = table.loc[("gender", "ceat", "bold")], table.loc[("race", "ceat", "bold")]
+    assert gender["r"] > 0.95 and gender["p_holm"] < 0.05 and gender["clear_r"] >= gender["r"]
+    assert race["p_holm"] > 0.05
+    assert list(finding.tables["matrix"]["metric"]) == ["ceat"]
+    assert finding.tables["matrix"]["gender · bold"][0].endswith("*")
+    assert set(finding.table["domain"]) == {"gender", "race"}  # religion has one metric only
+    assert any("No finding is not a finding" in sentence for sentence in finding.sentences)
+    assert any("Fewer than 10 models" in sentence for sentence in finding.sentences)
+    assert finding.draw("scatter-gender", "two") is not None
+
+
+def test_scores_of_others(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "theirs.csv"
+    lines = [f"m{number},their-metric,gender,{number},extrinsic" for number in range(8)]
+    file.write_text("\n".join(["model,metric,domain,value,kind", *lines]))
+    finding = domain_correlation(evidence_of(run), scores=file, domain=["gender"])
+    assert {"ceat", "bold", "their-metric"} == {*finding.table["a"], *finding.table["b"]}
+    assert np.isnan(finding.table.set_index(["a", "b"]).loc[("ceat", "their-metric"), "clear_r"])  # no error is known
+    file.write_text("model,metric,domain,value\nm0,x,gender,high\n")
+    with pytest.raises(TiltmeterError, match="line 2"):
+        gather_scores(evidence_of(run), file, 0.95)
+
+
+def test_what_is_not_there_is_named(run: Path) -> None:
+    with pytest.raises(TiltmeterError, match="There are: gender, race, religion"):
+        domain_correlation(evidence_of(run), domain=["age"])
+    with pytest.raises(TiltmeterError, match="at least 4 models"):
+        domain_correlation(evidence_of(run), domain=["religion"])

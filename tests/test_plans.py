@@ -1,0 +1,190 @@
+"""A study file: read strictly, made cell by cell, gathered into a run; broken parts stop no others; what died goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import tiltmeter
+from tests.conftest import GOLDEN
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans import plan, read_study, run_study, status
+from tiltmeter.plans.cells import cell_name
+from tiltmeter.plans.forecast import forecast
+from tiltmeter.storage.depot import Depot
+
+MODELS = GOLDEN / "models"
+FILE = """
+title = "small"
+models = ["{models}/tiny-bert-cased", {{name = "gpt", from = "{models}/tiny-gpt2"}}]
+benchmarks = ["plumb-pairs", "plumb-slots"]
+[run]
+limit = 6
+[settings]
+resamples = 200
+"""
+
+
+ONE = (
+    FILE.replace(', {{name = "gpt", from = "{models}/tiny-gpt2"}}', "")
+    .replace('"plumb-slots"', "")
+    .replace('pairs", ]', 'pairs"]')
+)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+
+
+def write(tmp_path: Path, text: str = FILE, **more: str) -> Path:
+    file = tmp_path / "study.toml"
+    file.write_text(text.format(models=MODELS, **more))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ("modles = []\n", "no key 'modles'. Did you mean 'models'"),
+        ("models = []\nbenchmarks = ['plumb-pairs']\n", "'models' must be a list"),
+        ("models = ['plumb-mlm']\n", "names no benchmarks"),
+        ("models = ['plumb-mlm', 'plumb-mlm']\nbenchmarks = ['plumb-pairs']\n", "2 models are called 'plumb-mlm'"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs', 'plumb-pairs']\n", "is asked 'plumb-pairs' twice"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[options]\nscorrers = 1\n", "no option 'scorrers'"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[run]\nlimits = 1\n", "Did you mean 'limit'"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[[debias]]\nmethod = 'prayer'\n", "prayer"),
+        ("models = ['plumb-mlm']\n[[ask]]\nbenchmarks = ['plumb-pairs']\nmodels = ['other']\n", "no model 'other'"),
+        ("models = [", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, edit: str, said: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(edit)
+    with pytest.raises(TiltmeterError) as error:
+        plan(read_study(file))
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_names_of_cells_are_files_and_differ() -> None:
+    pairs = [("a/b", "c"), ("a", "b/c"), ("a-b", "c"), ("é", "x"), ("è", "x"), ("x" * 300, "y")]
+    names = [cell_name(*pair) for pair in pairs]
+    assert len(set(names)) == len(names) and all(len(name) < 100 and "/" not in name for name in names)
+
+
+def test_a_study_is_the_run_of_its_cells(tmp_path: Path) -> None:
+    """Byte for byte what `run` writes; a broken model, and one that cannot be asked, stop no others; again: all is there."""
+    text = FILE.replace('plumb-slots"]', 'plumb-slots", "nowhere.csv"]').replace("models = [", 'models = ["{models}/none", ')
+    made, now = run_study(write(tmp_path, text), workers=2)
+    assert now.counts == {"done": 3, "running": 0, "failed": 5, "refused": 1, "waiting": 0} or now.counts["done"] == 4
+    errors = {(row["model"], row["benchmark"]): row["error"] for row in made.manifest["without"]}
+    assert "There is no model folder" in errors["none", "plumb-pairs"]
+    assert "nowhere.csv" in errors["gpt", "nowhere.csv"]
+    options = tiltmeter.Options(limit=6, settings=tiltmeter.stats.settings.Settings(resamples=200))
+    plain = tiltmeter.run(
+        [MODELS / "tiny-bert-cased"], ["plumb-pairs", "plumb-slots"], output=tmp_path / "plain", options=options
+    )
+    ours = made.estimates[made.estimates["model"] == "tiny-bert-cased"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(ours[plain.estimates.columns], plain.estimates, check_exact=True)
+    before = (made.folder / "estimates.csv").read_bytes()
+    again, _ = run_study(tmp_path / "study.toml", workers=2)
+    assert (again.folder / "estimates.csv").read_bytes() == before
+    assert tiltmeter.load_run(made.folder).manifest["study"]["title"] == "small"
+    assert status(tmp_path / "study.toml").counts["failed"] == now.counts["failed"]
+
+
+def test_a_killed_worker_is_started_again_and_a_killed_driver_loses_nothing(tmp_path: Path) -> None:
+    file = write(tmp_path, FILE.replace("limit = 6", "limit = 60"))
+    command = [sys.executable, "-m", "tiltmeter", "study", "run", str(file), "--workers", "1"]
+    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    worker = _child(driver, tmp_path)
+    os.kill(worker, signal.SIGKILL)
+    other = _child(driver, tmp_path, besides=worker)
+    driver.kill()
+    driver.wait()
+    deadline = time.time() + 20
+    while time.time() < deadline and _lives(other):  # it ends with its driver
+        time.sleep(0.1)
+    assert not _lives(other)
+    made, now = run_study(file, workers=1)
+    assert now.counts["failed"] == 0 and now.counts["done"] >= 3
+    undisturbed, _ = run_study(write_to(tmp_path / "other", file.read_text()), workers=1)
+    assert (made.folder / "estimates.csv").read_bytes() == (undisturbed.folder / "estimates.csv").read_bytes()
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process runs; one that ended and that nobody has buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def write_to(folder: Path, text: str) -> Path:
+    folder.mkdir()
+    (folder / "study.toml").write_text(text)
+    return folder / "study.toml"
+
+
+def _child(driver: subprocess.Popen[bytes], tmp_path: Path, besides: int = 0) -> int:
+    """The worker of a driver, once it has begun a cell."""
+    deadline = time.time() + 60
+    while time.time() < deadline:
+        found = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+        begun = list((tmp_path / "study" / "state" / "cells").glob("*.json")) if (tmp_path / "study").is_dir() else []
+        for pid in map(int, found):
+            if pid != besides and begun:
+                return pid
+        time.sleep(0.05)
+    raise AssertionError("no worker was started")
+
+
+def test_variants_are_models_of_the_study(tmp_path: Path) -> None:
+    text = (
+        ONE
+        + "[[debias]]\nmethod = 'dropout'\nmodels = ['tiny-bert-cased']\nseeds = [0]\noptions = {{steps = 2, rows = 4}}\n"
+    )
+    file = write(tmp_path, text)
+    made, _ = run_study(file, workers=1)
+    assert "tiny-bert-cased-dropout-0" in set(made.estimates["model"])
+    assert (tmp_path / "study" / "models" / "tiny-bert-cased-dropout-0" / "model.safetensors").is_file()
+
+
+def test_what_it_would_cost(tmp_path: Path) -> None:
+    seen = forecast(write(tmp_path, FILE.replace("models = [", 'models = ["somebody/elses-model", ')))
+    rows = seen.table.set_index(["model", "benchmark"])
+    assert rows.loc[("tiny-bert-cased", "plumb-pairs"), "seconds"] > 0
+    assert rows.loc[("somebody/elses-model", "plumb-pairs"), "note"].startswith("not on this machine")
+    assert not (tmp_path / "study").exists()  # nothing was made
+
+
+def test_a_depot_shows_whole_folders_only(tmp_path: Path) -> None:
+    depot = Depot(str(tmp_path / "depot"))
+    source = tmp_path / "source"
+    (source / "inner").mkdir(parents=True)
+    (source / "inner" / "a.bin").write_bytes(b"123")
+    assert not depot.has("x") and depot.read("nothing") is None
+    depot.put(source, "x")
+    depot.get("x", tmp_path / "back")
+    assert (tmp_path / "back" / "inner" / "a.bin").read_bytes() == b"123" and depot.has("x")
+    assert sorted(path.name for path in (tmp_path / "back").iterdir()) == ["inner"]
+    with pytest.raises(TiltmeterError, match="storage"):
+        Depot("nosuchprotocol://x")
+
+
+def test_workers_that_share_a_storage_and_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one machine made is fetched by another, attached files included; nothing is asked again."""
+    file = write(tmp_path, 'storage = "shared"\n' + ONE)
+    made, _ = run_study(file, workers=1)
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-machine"))
+    again, now = run_study(file, workers=1)
+    assert now.counts["failed"] == 0
+    assert (again.folder / "estimates.csv").read_bytes() == (made.folder / "estimates.csv").read_bytes()
+    assert (tmp_path / "other-machine" / "cells").is_dir()
