@@ -41,7 +41,7 @@ RECIPES = {
     "small": Named(epochs=2, rate=2e-4, rows=32, warmup=0.06, weight_decay=0.01, least_steps=200),
 }
 """hate and toxicity: Cao et al. (2022), Appendix; its rows are those of the paper's third classifier, which alone says
-them. small: found with our own models of some ten million parameters, which learn nothing at 5e-6."""
+them. small: a larger step for models of some ten million parameters; one run of plumb-mlm, not a search."""
 
 
 def choose(options: Options, published: str, parameters: int) -> str:
