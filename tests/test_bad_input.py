@@ -557,7 +557,7 @@ def test_brackets_are_printed_as_they_are(tool: Tool, label: str) -> None:
     Path("[b]mine.csv").write_text(PAIRS.replace("gender", f"{label}gender"))
     said = tool(*run_words("-b", "[b]mine.csv"))
     assert said.code == 0
-    assert "tiny-bert-cased × [b]mine" in said.out
+    assert "tiny-bert-cased on [b]mine" in said.out
     said = tool("estimate", "out", *QUICK)
     assert said.code == 0
     assert f"{label}gender" in said.out

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from test_studies import check_figure
+from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.stats.correlations import correlate, disattenuated, interval, pearson, reliability, smallest_noticed
 from tiltmeter.studies.domain_correlation import domain_correlation
@@ -110,7 +112,7 @@ def test_the_study_finds_what_is_there(run: Path) -> None:
     assert set(finding.table["domain"]) == {"gender", "race"}  # religion has one metric only
     assert any("No finding is not a finding" in sentence for sentence in finding.sentences)
     assert any("Fewer than 10 models" in sentence for sentence in finding.sentences)
-    assert finding.draw("scatter-gender", "two") is not None
+    check_figure(finding.draw("scatter-gender", "two"), figures.WIDTHS["two"])
 
 
 def test_scores_of_others(run: Path, tmp_path: Path) -> None:
