@@ -100,6 +100,7 @@ class Sandbox:
     def _environment(self) -> Iterator[None]:
         before, words, place = dict(os.environ), sys.argv, Path.cwd()
         os.environ |= {"TILTMETER_CACHE": str(self.cache), "HOME": str(self.folder / "home"), "HF_HUB_OFFLINE": "1"}
+        os.environ["MPLCONFIGDIR"] = str(self.output / "matplotlib")  # where it keeps what it knows of fonts
         os.chdir(self.input)
         try:
             yield
