@@ -39,7 +39,7 @@ def _panel(axis: Any, points: pd.DataFrame, row: dict[str, Any]) -> None:
     axis.plot(at, middle, color=figures.GREY, linewidth=0.9)
     axis.scatter(x, y, s=9, color=figures.COLOURS[0], zorder=3)
     for name, a, b in zip(wide.index, x, y, strict=True):
-        axis.annotate(figures.short(str(name), 16), (a, b), xytext=(2, 2), textcoords="offset points", fontsize=4.5)
+        axis.annotate(figures.short(str(name), 16), (a, b), xytext=(2, 2), textcoords="offset points", fontsize=5.5)
     axis.set_xlabel(figures.wrapped(row["a"], 26))
     axis.set_ylabel(figures.wrapped(row["b"], 22))
     figures.head(axis, f"r = {row['r']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}], n = {row['n']}")
