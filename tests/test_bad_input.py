@@ -389,9 +389,9 @@ def test_other_mistakes_about_a_run(folders: Tool, words: list[str], expected: l
     ("text", "expected"),
     [
         ("{", "Cannot read run/manifest.json"),
-        ("[]", "run/manifest.json is not a manifest of a run"),
-        ('{"schema": "https://json.schemastore.org/x"}', "run/manifest.json is not a manifest of a run"),
-        ('{"schema": null}', "run/manifest.json is not a manifest of a run"),
+        ("[]", "run/manifest.json is not a manifest of a tiltmeter run"),
+        ('{"schema": "https://json.schemastore.org/x"}', "run/manifest.json is not a manifest of a tiltmeter run"),
+        ('{"schema": null}', "run/manifest.json is not a manifest of a tiltmeter run"),
     ],
 )
 def test_a_manifest_of_something_else(folders: Tool, text: str, expected: str) -> None:

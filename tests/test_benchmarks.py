@@ -261,7 +261,7 @@ def own_file(folder: Path, suffix: str) -> Path:
 def test_columns_are_mapped(tmp_path: Path, suffix: str) -> None:
     bench = load_benchmark(own_file(tmp_path, suffix), columns=OWN)
     (item,) = bench.items
-    assert (item.id, item.bias_type, dict(item.extra)) == ("1", "gender", {"place": "Rome"})
+    assert (item.id, item.bias_type, dict(item.extra)) == ("1", "gender", {"kind": "Gender", "place": "Rome"})
     assert sentences(bench) == [("He ran.", "She ran.")]
 
 

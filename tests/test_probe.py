@@ -59,7 +59,7 @@ def random_model(name: str) -> LanguageModel:
     kind = "causal" if source == "tiny-gpt2" else "masked"
     loader = transformers.AutoModelForCausalLM if kind == "causal" else transformers.AutoModelForMaskedLM
     torch.manual_seed(0)
-    return tiltmeter.wrap_model(loader.from_config(config), tokenizer, name=name, kind=kind)
+    return tiltmeter.wrap_model(loader.from_config(config).eval(), tokenizer, name=name, kind=kind)
 
 
 def frame(scores: tiltmeter.Answers) -> Any:

@@ -359,7 +359,7 @@ def test_through_the_same_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     words = ("run", "-m", model, "-b", "starter-pairs", "-b", "plumb-slots", "-s", "aul", "--top-k", 500)
     assert command(*words, "--resamples", 100, "-o", tmp_path / "run", "--by", "target") == 0
     said = capsys.readouterr()
-    assert "Male terms are among the first 500" in said.out and "Female terms are among the first 500" in said.out
+    assert "are among the first 500 predictions" in said.out
     assert "neither bias_score" not in said.out
     slots = pd.read_parquet(tmp_path / "run" / "slots.parquet")
     assert {"item", "group", "term", "probability", "rank", "matched"} <= set(slots) and len(slots) > 10_000

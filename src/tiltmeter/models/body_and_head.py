@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.branches import branching_options, takes_branches
+from tiltmeter.models.passing import evaluating
 
 if TYPE_CHECKING:
     import torch
@@ -43,11 +44,12 @@ class BodyAndHead:
         self.body_module = self._find_body()
         self.last_layer = self._find_last_layer()
         # Causal models need masks of another form, and on a CPU there is nothing to wait for.
-        self.ready_masks = {
-            attention: self.stream is not None and not causal and self.takes_ready_masks(attention)
-            for attention in (False, True)
-        }
-        self.branches = causal and takes_branches(self)
+        with evaluating(module):  # dropout would make equal ways look different
+            self.ready_masks = {
+                attention: self.stream is not None and not causal and self.takes_ready_masks(attention)
+                for attention in (False, True)
+            }
+            self.branches = causal and takes_branches(self)
 
     def _find_body(self) -> Any | None:
         """The submodule whose output the head reads: the base model, or its decoder (OPT)."""

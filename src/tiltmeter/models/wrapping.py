@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.packed import is_file
 
 WRAPPER = "wrapper.json"
 BASE = "base"
@@ -55,7 +56,7 @@ def wrapper_of(name: str | Path) -> Wrapper | None:
     """What `wrapper.json` says, if the folder has one; a damaged one is refused, not passed over."""
     folder = Path(name).expanduser()
     path = folder / WRAPPER
-    if not path.is_file():
+    if not is_file(path):
         return None
     try:
         said = json.loads(path.read_text("utf-8"))

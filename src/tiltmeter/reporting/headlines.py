@@ -54,7 +54,7 @@ def drawn(gauge: Gauge, reach: float, width: int) -> str:
     """A percentage and its interval around neutral, which is a bar in the middle.
 
     >>> drawn(Gauge(58.0, 55.0, 61.0, 50.0, ""), 20.0, 21)
-    '30 % ··········│··├─●──┤····· 70 %'
+    '30 % ··········│·├─●─┤···· 70 %'
     """
     cells = ["·"] * width
     at = {name: _place(getattr(gauge, name), gauge.neutral, reach, width) for name in ("value", "low", "high")}

@@ -109,7 +109,7 @@ def smallest_noticed(n: int, power: float = 0.8, level: float = 0.05) -> float:
     """The |r| that n points find with this power, two-sided, by Fisher's z.
 
     >>> round(smallest_noticed(10), 2), round(smallest_noticed(19), 2)
-    (0.79, 0.61)
+    (0.79, 0.6)
     """
     from scipy.stats import norm
 

@@ -98,7 +98,7 @@ def _wilson(share: float, error: float, n: int, confidence: float) -> tuple[floa
 
     q = float(t.ppf(0.5 + confidence / 2, n - 1))
     spread = share * (1 - share)
-    texts = spread / (error**2 * n / (n - 1))
+    texts = spread / (error**2 * n / (n - 1)) if error > 0 else float(n)  # prompts that are all alike say nothing of others
     centre = (share + q * q / (2 * texts)) / (1 + q * q / texts)
     reach = q * np.sqrt(spread / texts + q * q / (4 * texts**2)) / (1 + q * q / texts)
     return float(centre - reach), float(centre + reach)

@@ -74,7 +74,7 @@ def mcnemar_table(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> dict[str, Any]:
     """Paired counts of right and wrong predictions, with the exact p.
 
     >>> a, b = np.array([1] * 8 + [0] * 2, bool), np.array([1] * 3 + [0] * 5 + [1] + [0], bool)
-    >>> mcnemar_table(a, b)
+    >>> {name: round(value, 5) for name, value in mcnemar_table(a, b).items()}
     {'n': 10, 'both': 3, 'only_a': 5, 'only_b': 1, 'neither': 1, 'p': 0.21875}
     """
     only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
