@@ -81,9 +81,13 @@ def test_names_of_cells_are_files_and_differ() -> None:
 
 def test_a_study_is_the_run_of_its_cells(tmp_path: Path) -> None:
     """Byte for byte what `run` writes; a broken model, and one that cannot be asked, stop no others; again: all is there."""
-    text = FILE.replace('plumb-slots"]', 'plumb-slots", "nowhere.csv"]').replace("models = [", 'models = ["{models}/none", ')
+    (tmp_path / "vectors.txt").write_text("he 1 0 2\nshe 0 1 2\nhome 2 1 0\n")
+    text = FILE.replace('plumb-slots"]', 'plumb-slots", "nowhere.csv"]')
+    text = text.replace("models = [", 'models = ["{models}/none", {{name = "vectors", from = "vectors.txt"}}, ')
     made, now = run_study(write(tmp_path, text), workers=2)
-    assert now.counts == {"done": 3, "running": 0, "failed": 5, "refused": 1, "waiting": 0} or now.counts["done"] == 4
+    assert now.counts == {"done": 4, "running": 0, "failed": 6, "refused": 2, "waiting": 0}, now.table().to_string()
+    ended = {(row["model"], row["benchmark"]): row["status"] for row in made.manifest["without"]}
+    assert ended["vectors", "plumb-pairs"] == "refused"  # vectors score no sentences, which is no failure
     errors = {(row["model"], row["benchmark"]): row["error"] for row in made.manifest["without"]}
     assert "There is no model folder" in errors["none", "plumb-pairs"]
     assert "nowhere.csv" in errors["gpt", "nowhere.csv"]

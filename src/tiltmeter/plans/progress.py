@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 WAITING, RUNNING, DONE, REFUSED, FAILED = "waiting", "running", "done", "refused", "failed"
 FINAL = (DONE, REFUSED, FAILED)
-SILENT = 120.0
-"""Seconds without a sign of life after which a running cell counts as abandoned by `status`."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tiltmeter.runs.definitions import definitions
 from tiltmeter.storage.cells import Cell, CellStore, cell_key
 from tiltmeter.storage.places import cache_folder
 
-CODE = ("models", "probes", "scorers", "corpora", "classifiers", "families/kit")
+CODE = ("models", "probes", "scorers", "corpora", "finetune", "classifiers", "families/kit")
 """What answers depend on besides the family's own folder. Judging (measures, stats) is not among it."""
 
 
