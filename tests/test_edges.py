@@ -309,17 +309,69 @@ def test_a_broken_package_breaks_only_what_names_it(call: Call, add: Callable[..
     assert code == 2 and "somebodys" in said and "Traceback" not in said
 
 
-def test_a_function_of_others_that_fails_is_named(call: Call, add: Callable[..., None], tmp_path: Path) -> None:
-    (tmp_path / "theirs.py").write_text("CITATION = ''\nNEUTRAL = 0\ndef theirs(stereo, anti):\n    return 1 / 0\n")
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("measures", "CITATION = ''\nNEUTRAL = 0\ndef theirs(stereo, anti):\n    return 1 / 0\n"),
+        ("scorers", "CITATION = ''\nVIEW = 'masked'\ndef theirs(tokens):\n    return 1 / 0\n"),
+    ],
+)
+def test_a_function_of_others_that_fails_is_left_out_unless_it_is_named(
+    call: Call, add: Callable[..., None], tmp_path: Path, kind: str, text: str
+) -> None:
+    (tmp_path / "theirs.py").write_text(text.replace("'masked'", repr(catalog.find("scorers", "cps").constant("VIEW"))))
     spec = types.ModuleType("theirs")
     spec.__file__ = str(tmp_path / "theirs.py")
     exec(compile((tmp_path / "theirs.py").read_text(), spec.__file__, "exec"), vars(spec))
     sys.modules["theirs"] = spec
+    quick = ("run", "-m", TINY, "-b", "pairs.csv", "--resamples", "100", "--no-report")
+    flag = {"measures": "--measure", "scorers": "-s"}[kind]
     try:
-        add("measures", "theirs", spec)
-        assert is_refusal(call(*RUN, "-o", "run"), "The measure 'theirs'", "ZeroDivisionError")
+        add(kind, "theirs", spec)
+        code, said = call(*quick, "-o", "run")
+        assert code == 0 and said.count("Warning: ") == 1
+        assert f"The {kind[:-1]} 'theirs' of the package theirs failed and is left out: ZeroDivisionError" in said
+        catalog.forget()
+        assert is_refusal(call(*quick, "-o", "named", flag, "theirs"), f"The {kind[:-1]} 'theirs'", "ZeroDivisionError")
     finally:
         del sys.modules["theirs"]
+
+
+# Names and values that are none --------------------------
+
+
+def test_words_that_are_no_text_are_refused(call: Call) -> None:
+    assert is_refusal(call(*RUN, "-o", "run\udcff"), "'run\\xff' is not UTF-8 text")
+
+
+@pytest.mark.parametrize("flag", ["-m", "-b", "--data-dir"])
+def test_the_home_of_nobody_is_not_found(call: Call, flag: str) -> None:
+    name = "hatexplain" if flag == "--data-dir" else "pairs.csv"
+    words = ("run", "-m", TINY, "-b", name, "-s", "aul", "--resamples", "100", "--no-report", flag, "~no-such-user/x")
+    code, said = call(*words)
+    assert code == 2 and said.startswith("Error: ") and "Traceback" not in said
+
+
+def test_a_folder_may_begin_with_a_tilde(call: Call) -> None:
+    """Arrow would take it for somebody's home."""
+    assert call(*RUN, "-o", "x/~root")[0] == 0
+    assert call("estimate", "x/~root", "--resamples", "100")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"top_k": "many"}, "'top_k' must be a whole number, not 'many'"),
+        ({"top_k": True}, "'top_k' must be a whole number, not True"),
+        ({"top_k": 10**30}, "'top_k' must be a whole number"),
+        ({"toxic_labels": [1]}, "'toxic_labels' must be a list, each of it text"),
+        ({"temperature": float("nan")}, "'temperature' must be a number, not nan"),
+        ({"corpus": {"a": 1}}, "'corpus' must be a list, each of it"),
+    ],
+)
+def test_options_have_types(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(TiltmeterError, match=said):
+        tiltmeter.run(TINY, "starter-pairs", **asked)
 
 
 # Scores that others published ---------------------------

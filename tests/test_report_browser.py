@@ -431,6 +431,83 @@ def test_every_download_has_the_rows_of_its_table(browser: Any, mixed: Path) -> 
         assert len(rows) >= lines if part or not where else len(rows) == lines, (name, where)
 
 
+HOSTILE = (
+    "<script>window.hacked = 1</script>", "<img src=x onerror='window.hacked = 2'>", '" onmouseover="window.hacked = 3',
+    "' onfocus='window.hacked = 4' autofocus='", "</script><script>window.hacked = 5</script>", "$x^{$", "{{ 7 * 7 }}",
+    "javascript:window.hacked = 6", '=HYPERLINK("x")', "</title></style>", "<svg/onload=window.hacked=7>", "a\x1b[31mb\x07",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run whose model, files, sentences, groups, terms and labels would all like to be code."""
+    folder = tmp_path_factory.mktemp("hostile")
+    models = [folder / f"\"{mark} onclick=window.hacked=8 '{mark}" for mark in ("<b>", "<i>")]
+    for model, name in zip(models, ("tiny-bert-cased", "tiny-gpt2"), strict=True):
+        shutil.copytree(GOLDEN / "models" / name, model)
+    rows: dict[str, list[dict[str, str]]] = {
+        "<b>pairs.jsonl": [
+            {"stereo": f"He said {text}.", "anti": f"She said {text}.", "bias_type": text, "target": HOSTILE[n - 1]}
+            for n, text in enumerate(HOSTILE)
+        ],
+        "slots&lt;.jsonl": [{"text": f"The [MASK] said {text}.", "bias_type": text} for text in HOSTILE[:6]],
+        "'labels'.jsonl": [
+            {"text": f"{text} {n}", "label": str(n % 2), "groups": HOSTILE[n % 3], "split": split}
+            for split in ("train", "test")
+            for n, text in enumerate(HOSTILE)
+        ],
+    }
+    for name, lines in rows.items():
+        (folder / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    options = Options(("bias_type", "target"), settings=Settings(resamples=100), cache=folder / "cache")
+    files = [folder / name for name in rows]
+    made = run(models, files, output=folder / "run", options=options, top_k=500, seeds=1, epochs=1.0, explained=2)
+    return write_report(made.folder, folder / "report.html").absolute()
+
+
+NOT_YET_CLICKED = """
+    if (window.hacked || location.href.split("#")[0] !== arguments[0]) throw new Error("something of theirs ran");
+    const all = [...document.querySelectorAll("a[href], button, summary, select, input, [role=button], [onclick]")];
+    const next = all.find((e) => !e.clicked && !e.disabled && e.checkVisibility({visibilityProperty: true}));
+    if (!next) return null;
+    next.clicked = true;
+    const link = next.getAttribute("href"), said = next.textContent.trim().slice(0, 60);
+    if (link?.startsWith("#") && !document.getElementById(link.slice(1))) throw new Error(`${link} leads nowhere`);
+    next.scrollIntoView({block: "center", behavior: "instant"});
+    const box = next.getBoundingClientRect();
+    const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    const reached = link === "#main" || next.contains(hit) || hit?.contains(next);  // that one is for the keyboard
+    if (!reached) throw new Error(`${next.outerHTML} is covered by ${hit?.outerHTML}`);
+    if (!link || link.startsWith("#")) next.click();  // not to somebody else's page
+    return [next.tagName, link, said];
+"""
+
+
+@pytest.mark.parametrize("page", ["mixed", "hostile"])
+def test_every_button_and_link_can_be_clicked(
+    browser: Any, page: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """One after the other, what a click brings forth included: no error, no dialog, no request, nothing of theirs runs."""
+    file: Path = request.getfixturevalue(page)
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.get("about:blank")
+    browser.get_log("browser"), browser.get_log("performance")
+    browser.get(file.as_uri())
+    clicked: dict[str, int] = {}
+    while found := browser.execute_script(NOT_YET_CLICKED, file.as_uri()):
+        tag, link, said = found
+        clicked[tag] = clicked.get(tag, 0) + 1
+        assert clicked[tag] < 500, "clicks without end"
+        assert link is None or link.startswith(("#", "https://")), (link, said)
+    browser.execute_script("localStorage.clear()")  # the theme
+    assert clicked["BUTTON"] > 10 and clicked["A"] > 5 and clicked["SUMMARY"] > 10 and clicked["SELECT"] > 3
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+    assert {url for url in asked if not url.startswith("blob:")} == {file.as_uri()}
+    assert len(list(tmp_path.glob("*.csv"))) > 3
+
+
 def test_light_dark_and_print(opened: Any) -> None:
     ground = "return getComputedStyle(document.body).backgroundColor"
     light = opened.execute_script(ground)

@@ -14,16 +14,19 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import TiltmeterError
 
 KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias", "classifiers")
 SINGULAR = {"families": "family", "studies": "study", "debias": "method of debiasing"}
 SHARED = "kit"
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,8 @@ def entries(kind: str) -> tuple[Entry, ...]:
     """Every entry of a kind, by name. What another package adds and cannot be used is left out, with a complaint."""
     found = []
     for name in names(kind):
+        if (kind, name) in failing:
+            continue
         try:
             entry = find(kind, name)
             entry.parameters  # noqa: B018 (some functions have no signature)
@@ -151,18 +156,64 @@ def entries(kind: str) -> tuple[Entry, ...]:
 
 def culprit(error: BaseException) -> str:
     """Which function of another package an error comes from, in words; empty where it is not one of them."""
+    blamed = _blamed(error)
+    return _described(*blamed) if blamed else ""
+
+
+def _blamed(error: BaseException) -> tuple[str, EntryPoint] | None:
     frames = {frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)}
     for kind in KINDS:
         for point in added(kind):
-            home = getattr(sys.modules.get(point.module), "__file__", None)
-            if home in frames:
-                return f"The {SINGULAR.get(kind, kind[:-1])} '{public_name(point.name)}' of the package {package_of(point)}"
-    return ""
+            if getattr(sys.modules.get(point.module), "__file__", None) in frames:
+                return kind, point
+    return None
+
+
+def _described(kind: str, point: EntryPoint) -> str:
+    return f"The {SINGULAR.get(kind, kind[:-1])} '{public_name(point.name)}' of the package {package_of(point)}"
+
+
+failing: set[tuple[str, str]] = set()
+"""What failed while it computed: left out of everything that does not name it."""
+
+
+def without_failing(function: Callable[P, T]) -> Callable[P, T]:
+    """Does it again without what another package adds and what fails, with a complaint. Who names that gets its error."""
+
+    @wraps(function)
+    def patient(*words: P.args, **named: P.kwargs) -> T:
+        while True:
+            try:
+                return function(*words, **named)
+            except TiltmeterError:
+                raise
+            except Exception as error:
+                if not _left_out(error):
+                    raise
+
+    return patient
+
+
+def _left_out(error: Exception) -> bool:
+    """Whether an error comes from something of others that was not left out yet, and now is."""
+    if (blamed := _blamed(error)) is None:
+        return False
+    key, who = (blamed[0], _plain(blamed[1].name)), _described(*blamed)
+    if key in failing:  # and asked for by name, since it failed again: an error, not a complaint
+        for said in [said for said in complaints if said.startswith(who)]:
+            del complaints[said]
+        return False
+    failing.add(key)
+    complaints.setdefault(
+        f"{who} failed and is left out: {type(error).__name__}: {error}. Update or uninstall that package."
+    )
+    return True
 
 
 def forget() -> None:
     """Looks again: packages were installed or removed meanwhile."""
     complaints.clear()
+    failing.clear()
     for known in (added, names, module, find, _own):
         known.cache_clear()
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import fuzz_inputs as inputs
+import fuzz_newer as newer
 from fuzz_kills import kill, whole_runs
 from fuzz_models import model_folder
 from fuzz_pages import page
@@ -14,6 +19,11 @@ SHARES = {
     "slots": 12,
     "tests": 8,
     "published": 12,
+    "labels": 8,
+    "prompts": 8,
+    "plain-text": 4,
+    "study-file": 6,
+    "rules": 6,
     "options": 10,
     "run-folder": 14,
     "cache": 8,
@@ -23,20 +33,39 @@ SHARES = {
 }
 PLAIN: dict[str, Try] = {
     "pairs": inputs.pairs, "slots": inputs.slots, "tests": inputs.tests, "published": inputs.published, "pages": page,
+    "prompts": newer.prompts, "plain-text": newer.plain_text,
 }  # fmt: skip
+
+
+ALONE: dict[str, Try] = {"options": inputs.options, "models": model_folder, "study-file": newer.study_file}
+"""These decide how a model is loaded, or where."""
+
+
+@contextmanager
+def material(kind: str) -> Iterator[tuple[Try, dict[str, Any]]]:
+    """What makes one try of a kind, and what it is given besides, made once for all tries."""
+    if kind in ALONE:
+        yield ALONE[kind], {}
+        return
+    if kind == "kills":
+        with whole_runs() as runs:
+            yield kill, {"runs": runs}
+        return
+    with models_stay_loaded():
+        if kind in PLAIN:
+            yield PLAIN[kind], {}
+        elif kind == "labels":
+            with newer.classifier() as judge:
+                yield newer.texts_with_labels, {"classifier": judge}
+        elif kind == "rules":
+            with stored() as made:
+                yield newer.rules, {"run": str(made.folder / "output" / "run")}
+        else:
+            with stored() as made:
+                yield {"run-folder": run_folder, "cache": cache}[kind], {"made": made}
 
 
 def fuzz(kind: str, tries: int, seed: int) -> Tally:
     """Some tries of one kind."""
-    if kind == "kills":
-        with whole_runs() as runs:
-            return repeat(kind, kill, tries, seed, runs=runs)
-    if kind == "options":  # they decide how a model is loaded
-        return repeat(kind, inputs.options, tries, seed)
-    if kind == "models":
-        return repeat(kind, model_folder, tries, seed)
-    with models_stay_loaded():
-        if kind in PLAIN:
-            return repeat(kind, PLAIN[kind], tries, seed)
-        with stored() as made:
-            return repeat(kind, {"run-folder": run_folder, "cache": cache}[kind], tries, seed, made=made)
+    with material(kind) as (one, given):
+        return repeat(kind, one, tries, seed, **given)

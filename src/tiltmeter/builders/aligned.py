@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import NO_GROUP, read_table
 
 PRONOUNS = frozenset(("her", "hers", "him", "his"))
@@ -57,7 +58,7 @@ def first_names() -> Aligned:
 
 def read_aligned(path: str | Path, *, names: bool = False) -> Aligned:
     """From a file (CSV, TSV, JSON, JSONL) with one column per group and one row per meaning."""
-    place = Path(path).expanduser()
+    place = at_home(path)
     if not place.is_file():
         raise TiltmeterError(f"There is no file {place} of aligned terms.")
     return make_aligned(place.stem, read_table(place, None), str(place), names=names)

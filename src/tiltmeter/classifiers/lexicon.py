@@ -12,6 +12,7 @@ import numpy as np
 from tiltmeter.classifiers.kit.judge import CONTINUATION, Judge, Spec, Verdicts, single_verdicts
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import decode, parse_table, read_bytes
 
 CITATION = "Nozza, Bianchi and Hovy (2021), HONEST: measuring hurtful sentence completion in language models, NAACL."
@@ -26,7 +27,7 @@ def lexicon(spec: Spec) -> Judge:
     Case does not matter; words are whole words. Of HurtLex `@conservative` (its default in HONEST) or `@inclusive` words
     are taken, and the score of a text is 1 or 0.
     """
-    path = Path(spec.what).expanduser()
+    path = at_home(spec.what)
     words = sorted({word.casefold() for word in _words(path, spec.labels) if word.strip()}, key=len, reverse=True)
     if not words:
         raise TiltmeterError(f"{path} has no words.")

@@ -22,6 +22,7 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):  # a terminal or a file that cannot hold a character must not end the command
             stream.reconfigure(errors="backslashreplace")
     try:
+        _refuse_bytes(sys.argv)
         app()
     except TiltmeterError as error:
         _say_and_leave(str(error))
@@ -43,6 +44,18 @@ def main() -> None:
         for complaint in catalog.complaints:
             with suppress(OSError, ValueError):
                 fail(f"Warning: {one_line(complaint)}")
+
+
+def _refuse_bytes(words: list[str]) -> None:
+    """A name that is no text could not be written into tables and pages."""
+    from tiltmeter.errors import TiltmeterError
+
+    for word in words[1:]:
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError:
+            shown = word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            raise TiltmeterError(f"'{shown}' is not UTF-8 text. Rename the file, or correct the word.") from None
 
 
 def _say_and_leave(message: str) -> NoReturn:

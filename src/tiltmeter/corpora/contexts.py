@@ -91,7 +91,7 @@ def _sentences(postings: Path) -> Path:
 def _read(index: CorpusIndex, path: Path, column: str | None = None) -> Any:
     """A table of the index, or one column of it."""
     try:
-        table = pq.read_table(path, columns=None if column is None else [column], page_checksum_verification=True)
+        table = pq.read_table(path.absolute(), columns=None if column is None else [column], page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise TiltmeterError(f"The corpus index is damaged ({error}). Delete {index.folder}.") from None
     return table if column is None else table[column]

@@ -19,6 +19,7 @@ from tiltmeter.corpora.sentences import WORD, split_sentences
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import read_json, write_json, write_table
 from tiltmeter.storage.packed import reading, require_file, unpack
+from tiltmeter.storage.places import at_home
 
 BLOCK_BYTES = 8_000_000
 MOST_CONTEXTS = 1000
@@ -48,7 +49,7 @@ def build_index(paths: Sequence[str | Path], root: Path, advance: Advance | None
 
     The key is the files' content, so that a file may move and never goes stale. `advance` is told bytes of the files.
     """
-    files = [Path(path).expanduser() for path in paths]
+    files = [at_home(path) for path in paths]
     for path in files:
         require_file(path, " (--corpus)")
     # In the order of their content: blocks are numbered by file, and the same files may come in another order.

@@ -13,6 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.checkpoint import log
 from tiltmeter.models import Parts
 from tiltmeter.storage.files import file_sha256, write_json
+from tiltmeter.storage.places import at_home
 from tiltmeter.storage.provenance import software
 
 SCHEMA = 1
@@ -23,7 +24,7 @@ GENERATION = "generation_config.json"
 
 def check_output(output: str | Path) -> Path:
     """Refuses a folder that exists: a model is never written over."""
-    path = Path(output).expanduser()
+    path = at_home(output)
     if path.exists() or path.is_symlink():
         raise TiltmeterError(f"{path} exists already. Give a new folder (-o), or delete it.")
     if path.parent.exists() and not path.parent.is_dir():

@@ -13,6 +13,7 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.kinds import usable_length
 from tiltmeter.storage.lines import read_lines
+from tiltmeter.storage.places import at_home
 
 BATCH = 1000
 BUCKETS = 1_000_000
@@ -37,7 +38,7 @@ class Text:
 
 def read_text(path: str | Path, most: int | None = None) -> Text:
     """The lines of a plain, .gz or .xz file, a sentence or paragraph each; at most so many, from the first."""
-    place = Path(path).expanduser()
+    place = at_home(path)
     lines = list(islice(read_lines(place), most))
     if not lines:
         raise TiltmeterError(f"{place} has no line of text.")

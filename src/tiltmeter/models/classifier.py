@@ -23,6 +23,7 @@ from tiltmeter.models.pretrained import from_pretrained, load_config, load_token
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
 from tiltmeter.storage.packed import is_there
+from tiltmeter.storage.places import at_home
 
 ENDING = "ForSequenceClassification"
 KIND = "classifier"
@@ -69,7 +70,7 @@ class Classifier(WeightedModel):
 
 def is_classifier(name: str | Path) -> bool:
     """Whether the checkpoint of that name has a classification head; one of the hub is fetched to see."""
-    path = EMBEDDED.get(str(name), Path(name).expanduser())
+    path = EMBEDDED.get(str(name), at_home(name))
     if not is_there(path) and not str(name).startswith((".", "/", "~")) and str(name).count("/") <= 1:
         path = folder_of(str(name), None)[0]
     try:

@@ -22,6 +22,7 @@ from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.wrapping import wrapper_of
 from tiltmeter.storage.packed import is_there
+from tiltmeter.storage.places import at_home
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -161,7 +162,7 @@ def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | N
 
     Nothing is known of a hub model until it is loaded.
     """
-    path = EMBEDDED.get(str(name), Path(name).expanduser())
+    path = EMBEDDED.get(str(name), at_home(name))
     if not (is_there(path) or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1):
         return None
     wrapper = wrapper_of(path)

@@ -9,6 +9,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, weight_files
 from tiltmeter.models.wrapping import BASE, WRAPPER
 from tiltmeter.storage.packed import is_file, is_folder, is_there, reading, require_file
+from tiltmeter.storage.places import at_home
 
 EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
 """Our own small models (see `training/`), so that a first run measures something real without a download."""
@@ -20,7 +21,7 @@ LONGEST_ID = 200
 
 def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
     """The folder to load from and, for GGUF, the file inside it."""
-    path = EMBEDDED.get(name, Path(name).expanduser())
+    path = EMBEDDED.get(name, at_home(name))
     if is_file(path) and path.suffix == ".gguf":
         return path.parent, path.name
     if is_folder(path):
@@ -47,7 +48,7 @@ def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
 
 def display_name(name: str) -> str:
     """A folder goes by its own name, without the way to it; a hub id stays whole."""
-    path = Path(name).expanduser()
+    path = at_home(name)
     return path.resolve().name.removesuffix(".gguf") if is_there(path) else name
 
 

@@ -15,6 +15,7 @@ from tiltmeter.models.places import weights_in
 from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.storage.packed import is_file, require_file
+from tiltmeter.storage.places import at_home
 from tiltmeter.storage.strict_json import parse_json
 
 MODULES = "modules.json"
@@ -28,7 +29,7 @@ POOLING_MODES = {
 
 def is_sentence_transformer(name: str | Path) -> bool:
     """Whether this is a folder that sentence-transformers wrote."""
-    return is_file(Path(name).expanduser() / MODULES)
+    return is_file(at_home(name) / MODULES)
 
 
 def load_encoder(
@@ -41,7 +42,7 @@ def load_encoder(
 ) -> Encoder:
     """Any model that gives vectors: what `load_model` loads, or a sentence-transformers folder."""
     if is_sentence_transformer(name):
-        return _load_folder(Path(name).expanduser(), precision, device, trust_remote_code)
+        return _load_folder(at_home(name), precision, device, trust_remote_code)
     options |= {"precision": precision, "device": device, "trust_remote_code": trust_remote_code}
     return encoder_of(loading.load_model(name, **options))
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import is_file, open_packed, reading, require_file
+from tiltmeter.storage.places import at_home
 
 TEXT_SUFFIXES = (".txt", ".vec", ".glove", ".w2v")
 INDEX_SUFFIXES = (".json", ".vocab", ".words", ".txt")
@@ -21,7 +22,7 @@ INDEX_SUFFIXES = (".json", ".vocab", ".words", ".txt")
 
 def is_static(name: str | Path) -> bool:
     """Whether this is a file of static vectors, by its name."""
-    path = Path(name).expanduser()
+    path = at_home(name)
     suffix = Path(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
     return is_file(path) and (suffix in TEXT_SUFFIXES or path.suffix == ".npy")
 
@@ -30,7 +31,7 @@ class StaticVectors:
     """One vector per word, whatever its context. Only the words asked for are read into memory."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+        self.path = at_home(path)
         self.name = self.path.name
         self.kind = "static"
         require_file(self.path)

@@ -14,6 +14,7 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import is_file
+from tiltmeter.storage.places import at_home
 
 WRAPPER = "wrapper.json"
 BASE = "base"
@@ -54,7 +55,7 @@ class Wrapper:
 
 def wrapper_of(name: str | Path) -> Wrapper | None:
     """What `wrapper.json` says, if the folder has one; a damaged one is refused, not passed over."""
-    folder = Path(name).expanduser()
+    folder = at_home(name)
     path = folder / WRAPPER
     if not is_file(path):
         return None

@@ -13,6 +13,8 @@ from tiltmeter.models.places import EMBEDDED, display_name
 from tiltmeter.plans.toml import list_of, parse, refuse_unknown, table_of, tables_of, text_of
 from tiltmeter.runs.options import DEFAULT_BY, FamilyOptions, Options
 from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.places import at_home
+from tiltmeter.storage.typed import check_types, fits
 
 TOP = ("title", "output", "storage", "models", "benchmarks", "measures", "by", "run", "settings", "options", "debias", "ask")
 RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
@@ -128,7 +130,8 @@ def _models(given: Iterable[Any], path: Path, home: Path) -> Iterable[StudyModel
             raise TiltmeterError(f'{path}: a model is a name or folder, or {{name = "…", from = "…"}}, not {entry!r}.')
         refuse_unknown(entry, MODEL, f"{path}, models")
         source = _place(entry["from"], home)
-        yield StudyModel(text_of(entry, "name", path, _called(source)), source, entry.get("kind"))
+        kind = text_of(entry, "kind", path, "")
+        yield StudyModel(text_of(entry, "name", path, _called(source)), source, kind or None)
 
 
 def _called(source: str) -> str:
@@ -145,7 +148,7 @@ def _variants(given: Iterable[dict[str, Any]], models: list[StudyModel], path: P
         names = list_of(table, "models", path, [model.name for model in models])
         for parent in (_named(models, str(name), path, "debias") for name in names):
             for seed in list_of(table, "seeds", path, [0]):
-                if not isinstance(seed, int):
+                if not fits(int, seed):
                     raise TiltmeterError(f"{path}, debias: seeds are whole numbers, not {seed!r}.")
                 variant = Variant(method, seed, table_of(table, "options", path))
                 name = f"{parent.name}-{catalog.public_name(method)}-{seed}"
@@ -164,7 +167,8 @@ def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: P
         if "name" in table and len(benchmarks) != 1:
             raise TiltmeterError(f"{path}, ask: 'name' is for one benchmark, and there are {len(benchmarks)}.")
         options = table_of(table, "options", path)
-        tables += [Asked(_place(str(name), home), table.get("name"), tuple(chosen) or None, options) for name in benchmarks]
+        called = text_of(table, "name", path, "") or None
+        tables += [Asked(_place(str(name), home), called, tuple(chosen) or None, options) for name in benchmarks]
     if not plain and not tables:
         raise TiltmeterError(f"{path} names no benchmarks: benchmarks = [ … ], or [[ask]] tables.")
     for ask in (*plain, *tables):
@@ -176,6 +180,7 @@ def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: P
 def _run_options(told: Mapping[str, Any], path: Path, home: Path) -> dict[str, Any]:
     given = table_of(told, "run", path)
     refuse_unknown(given, RUN, f"{path}, run")
+    check_types(Options, given, f"{path}, run")
     if "data_dir" in given:
         given["data_dir"] = str(home / str(given["data_dir"]))
     return given
@@ -184,6 +189,7 @@ def _run_options(told: Mapping[str, Any], path: Path, home: Path) -> dict[str, A
 def _settings(told: Mapping[str, Any], path: Path) -> Settings:
     given = table_of(told, "settings", path)
     refuse_unknown(given, [entry.name for entry in fields(Settings)], f"{path}, settings")
+    check_types(Settings, given, f"{path}, settings")
     settings = Settings(**given)
     settings.check()
     return settings
@@ -208,7 +214,7 @@ def _place(name: str, home: Path) -> str:
     """A folder or file beside the study file, or the name as it is. What looks like a path is one."""
     if name in EMBEDDED or Path(name).is_absolute():
         return name
-    there = home / Path(name).expanduser()
+    there = home / at_home(name)
     return str(there.resolve()) if there.exists() or name.startswith((".", "~")) else name
 
 

@@ -19,7 +19,7 @@ from tiltmeter.families import Answers, How, family_of
 from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.runs.definitions import definitions
 from tiltmeter.storage.cells import Cell, CellStore, cell_key
-from tiltmeter.storage.places import cache_folder
+from tiltmeter.storage.places import at_home, cache_folder
 
 CODE = ("models", "probes", "scorers", "corpora", "finetune", "classifiers", "families/kit")
 """What answers depend on besides the family's own folder. Judging (measures, stats) is not among it."""
@@ -105,9 +105,9 @@ def _several(value: Any) -> list[Any]:
 
 
 def _stamp(value: Any) -> str:
-    if isinstance(value, Path) and value.expanduser().is_file():
-        facts = value.expanduser().stat()
-        return f"{value.expanduser().absolute()} {facts.st_size} {facts.st_mtime_ns}"
+    if isinstance(value, Path) and at_home(value).is_file():
+        facts = at_home(value).stat()
+        return f"{at_home(value).absolute()} {facts.st_size} {facts.st_mtime_ns}"
     return str(value)
 
 

@@ -46,6 +46,7 @@ def by_family(answers: Several) -> dict[str, Answers]:
     return {name: Answers.concat([part for part in parts if part.family == name]) for name in families}
 
 
+@catalog.without_failing
 def estimate_all(
     answers: Mapping[str, Answers], measures: Sequence[str] | str | None, by: str | Sequence[str], settings: Settings
 ) -> pd.DataFrame:

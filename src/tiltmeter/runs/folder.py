@@ -15,6 +15,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.storage.files import write_frame, write_json, write_text
 from tiltmeter.storage.packed import is_folder, is_there
+from tiltmeter.storage.places import at_home
 from tiltmeter.storage.sealed import MANIFEST, seal
 from tiltmeter.storage.spreadsheet import bare, csv_text
 from tiltmeter.storage.temporary import exchange, sweep, temporary_beside
@@ -32,7 +33,7 @@ OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studie
 
 def output_folder(output: str | Path | None) -> Path:
     """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
-    folder = Path(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
+    folder = at_home(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
     if is_there(folder) and not is_folder(folder):
         raise TiltmeterError(f"{folder} is a file; -o must name a folder.")
     if any(len(os.fsencode(name)) > LONGEST for name in folder.parts) or "\0" in str(folder):

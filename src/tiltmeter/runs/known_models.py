@@ -26,7 +26,7 @@ from tiltmeter.models.places import folder_of
 from tiltmeter.models.wrapping import WRAPPER
 from tiltmeter.storage.files import write_json
 from tiltmeter.storage.packed import is_there
-from tiltmeter.storage.places import cache_folder
+from tiltmeter.storage.places import at_home, cache_folder
 
 READ = (".json", ".txt", ".model", ".py", ".jinja", ".vocab", ".merges", *(pattern[1:] for pattern in WEIGHT_PATTERNS))
 LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "gguf", "sentencepiece", "numpy")
@@ -102,7 +102,7 @@ def _place(name: str, loading: Mapping[str, Any], cache: bool | str | Path, here
     root = cache_folder(cache)
     if root is None or models.is_static(name) or models.is_sentence_transformer(name):
         return None
-    local = name in models.EMBEDDED or is_there(Path(name).expanduser())
+    local = name in models.EMBEDDED or is_there(at_home(name))
     if here and not local:
         return None
     try:

@@ -15,6 +15,7 @@ from tiltmeter.runs.estimate import by_family
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.storage.files import read_frame
 from tiltmeter.storage.packed import is_folder
+from tiltmeter.storage.places import at_home
 from tiltmeter.storage.sealed import read_seal, verified
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def load_run(folder: str | Path) -> Run:
     """A run read back from disk. Every file is verified; what is unfinished, changed or of another layout is refused."""
     import pandas as pd
 
-    folder = Path(folder)
+    folder = at_home(folder)
     if not is_folder(folder):
         raise TiltmeterError(f"There is no run folder {folder}.")
     manifest = read_seal(folder)

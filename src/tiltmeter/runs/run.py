@@ -32,6 +32,7 @@ DEFAULT_MODELS = ("plumb-mlm", "plumb-clm")
 DEFAULT_BENCHMARKS = ("plumb-pairs", "plumb-slots")
 
 
+@catalog.without_failing
 def run(
     models: str | Path | Sequence[str | Path] = DEFAULT_MODELS,
     benchmarks: str | Path | Sequence[str | Path] | None = None,

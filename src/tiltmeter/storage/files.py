@@ -46,8 +46,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """JSON, atomically."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+    """JSON, atomically. Half a character (of a file name that is no UTF-8) is written as JSON escapes it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n"
+    write_text(path, text.encode("utf-8", "backslashreplace").decode())
 
 
 def write_table(path: Path, table: pa.Table) -> None:
@@ -66,7 +67,7 @@ def read_json(path: Path) -> Any:
 def read_table(path: Path) -> pa.Table:
     """Parquet, or a message that names the file."""
     try:
-        return pq.read_table(path, page_checksum_verification=True)
+        return pq.read_table(path.absolute(), page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise TiltmeterError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}") from None
 
@@ -106,7 +107,7 @@ def read_checked_table(path: Path) -> pa.Table | None:
     if not is_whole(path):
         return None
     try:
-        return pq.read_table(path, page_checksum_verification=True)
+        return pq.read_table(path.absolute(), page_checksum_verification=True)
     except (OSError, ValueError, pa.ArrowException):
         return None
 

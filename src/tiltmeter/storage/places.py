@@ -6,10 +6,15 @@ import os
 from pathlib import Path
 
 
+def at_home(path: str | Path) -> Path:
+    """A path as the user means it: `~` is a home folder. That of nobody stays as it is, and is then not found."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (that of Path raises where there is no such user)
+
+
 def user_cache() -> Path:
     """Folder for downloads, observations and cells: TILTMETER_CACHE, or the platform's cache folder."""
     if chosen := os.environ.get("TILTMETER_CACHE"):
-        return Path(chosen).expanduser()
+        return at_home(chosen)
     import pooch
 
     return Path(pooch.os_cache("tiltmeter"))

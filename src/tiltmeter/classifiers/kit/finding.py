@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from tiltmeter import catalog
 from tiltmeter.classifiers.kit.judge import Judge, Spec
 from tiltmeter.classifiers.kit.presets import PRESETS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import is_file
+from tiltmeter.storage.places import at_home
 
 
 def find_judge(text: str) -> Judge:
@@ -25,7 +25,7 @@ def find_judge(text: str) -> Judge:
         return replace(judge, name=spec.what.lower())
     if spec.what.replace("-", "_") in catalog.names("classifiers"):
         return _made(spec.what, spec)
-    return _made("lexicon" if is_file(Path(spec.what).expanduser()) else "huggingface", spec)
+    return _made("lexicon" if is_file(at_home(spec.what)) else "huggingface", spec)
 
 
 def _made(name: str, spec: Spec) -> Judge:

@@ -15,6 +15,7 @@ from typing import Any
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import require_file
+from tiltmeter.storage.places import at_home
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import cell, decode, read_bytes, read_table, require_columns, text_cell
 
@@ -64,14 +65,14 @@ class Labelled:
 
 def read_labelled(notion: str, data: Path | None, data_dir: Path | None) -> Labelled:
     """The data of a notion: a table of one's own, or the public dataset in the folder of datasets."""
-    if data is not None and data.expanduser().is_file():
-        return own_table(notion, data.expanduser())
+    if data is not None and at_home(data).is_file():
+        return own_table(notion, at_home(data))
     reader = READERS.get(notion)
     if reader is None:
         raise TiltmeterError(
             f"There is no dataset for {notion}: give a table with the columns text and label (--data FILE)."
         )
-    return reader(data.expanduser() if data is not None else None, data_dir)
+    return reader(at_home(data) if data is not None else None, data_dir)
 
 
 def own_table(notion: str, path: Path) -> Labelled:

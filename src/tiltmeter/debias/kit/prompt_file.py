@@ -11,6 +11,7 @@ from tiltmeter.debias.kit.prompt_search import Prompt
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import Tokenization
 from tiltmeter.storage.files import read_json
+from tiltmeter.storage.places import at_home
 
 PROMPTS = "prompts.json"
 
@@ -31,7 +32,7 @@ def told_prompts(found: Sequence[Prompt], tokens: Tokenization, about: Mapping[s
 
 def read_prompts(path: str | Path, tokens: Tokenization) -> list[tuple[int, ...]]:
     """Ids for this tokenizer: by the tokens where it has them all, else by the text. A plain list has a prompt a line."""
-    place = Path(path).expanduser()
+    place = at_home(path)
     rows = _rows(place)
     found = dict.fromkeys(ids for row in rows if (ids := _ids(row, tokens)))
     if not found:

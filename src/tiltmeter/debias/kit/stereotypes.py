@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.places import at_home
 
 OURS = "stereotype_words.jsonl"
 
@@ -17,7 +18,7 @@ def stereotype_words(path: str | Path | None = None) -> tuple[str, ...]:
         text = (files("tiltmeter.debias") / "data" / OURS).read_text("utf-8")
     else:
         try:
-            text = Path(path).expanduser().read_text(encoding="utf-8")
+            text = at_home(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise TiltmeterError(f"Cannot read the stereotype words in {path}: {error}.") from None
     words = dict.fromkeys(word for line in text.splitlines() if (word := _word(line, str(path))))

@@ -20,6 +20,7 @@ from tiltmeter.families.associations.options import Options
 from tiltmeter.families.kit.seam import How
 from tiltmeter.probes.embeddings import EmbeddingProbe
 from tiltmeter.probes.pooling import Passage
+from tiltmeter.storage.places import at_home
 
 
 def ask_corpus(
@@ -71,7 +72,7 @@ def check_corpus(options: Options) -> None:
     if not options.corpus:
         raise TiltmeterError("ceat needs text to find contexts in: --corpus FILE (plain, .gz or .xz; repeatable).")
     for path in options.corpus:
-        if not Path(path).expanduser().is_file():
+        if not at_home(path).is_file():
             raise TiltmeterError(f"There is no file {path} (--corpus).")
     if options.contexts > MOST_CONTEXTS:
         raise TiltmeterError(f"--contexts must be at most {MOST_CONTEXTS:,}, not {options.contexts:,}.")
@@ -96,7 +97,7 @@ def _group_words(benchmark: AssociationBenchmark, groups: Sequence[Group]) -> se
 
 
 def _index(options: Options, root: Path, how: How) -> CorpusIndex:
-    size = sum(Path(path).expanduser().stat().st_size for path in options.corpus)
+    size = sum(at_home(path).stat().st_size for path in options.corpus)
     with how.watched("corpus index (KB)", size // 1000) as advance:
         return build_index(options.corpus, root, lambda read: advance(read / 1000))
 

@@ -19,6 +19,7 @@ from tiltmeter.classifiers.kit.judge import WHOLE
 from tiltmeter.families.generations.options import Options
 from tiltmeter.storage.files import read_checked_table, write_checked_table
 from tiltmeter.storage.keys import unmistakable
+from tiltmeter.storage.places import at_home
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def _loaded(asked: tuple[str, ...], _stamps: tuple[str, ...]) -> tuple[Judge, ..
 
 def _stamp(place: str) -> str:
     """What names the state of a file or folder on this machine."""
-    path = Path(place.strip()).expanduser()
+    path = at_home(place.strip())
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
         return " ".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.typed import check_types
 
 
 def option(default: Any, about: str, *flags: str, chooses: bool = False) -> Any:
@@ -30,6 +31,7 @@ def options_from(kind: type, given: Mapping[str, Any]) -> Any:
     """The options of a family, out of all that were given. A path may be given as text, and a list as its only member."""
     hints = get_type_hints(kind)
     known = {entry.name: given[entry.name] for entry in fields(kind) if entry.name in given}
+    check_types(kind, known)
     return kind(**{name: _as(hints[name], value) for name, value in known.items()})
 
 
