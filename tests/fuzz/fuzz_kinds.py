@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import fuzz_handed as handed
 import fuzz_inputs as inputs
 import fuzz_newer as newer
 from fuzz_kills import kill, whole_runs
@@ -24,6 +25,8 @@ SHARES = {
     "plain-text": 4,
     "study-file": 6,
     "rules": 6,
+    "bundle": 6,
+    "text": 4,
     "options": 10,
     "run-folder": 14,
     "cache": 8,
@@ -33,7 +36,7 @@ SHARES = {
 }
 PLAIN: dict[str, Try] = {
     "pairs": inputs.pairs, "slots": inputs.slots, "tests": inputs.tests, "published": inputs.published, "pages": page,
-    "prompts": newer.prompts, "plain-text": newer.plain_text,
+    "prompts": newer.prompts, "plain-text": newer.plain_text, "text": handed.counterfactual,
 }  # fmt: skip
 
 
@@ -60,6 +63,9 @@ def material(kind: str) -> Iterator[tuple[Try, dict[str, Any]]]:
         elif kind == "rules":
             with stored() as made:
                 yield newer.rules, {"run": str(made.folder / "output" / "run")}
+        elif kind == "bundle":
+            with stored() as made:
+                yield handed.bundle, {"whole": made.bundled()}
         else:
             with stored() as made:
                 yield {"run-folder": run_folder, "cache": cache}[kind], {"made": made}

@@ -52,6 +52,13 @@ class Stored:
             *QUICK,
         )
 
+    def bundled(self) -> Path:
+        """The run as a bundle."""
+        path = self.folder / "output" / "audit.zip"
+        if Sandbox(self.folder).call("bundle", str(self.folder / "output" / "run"), "-o", str(path)).judge() != "accepted":
+            raise Bad("a good run was not bundled")
+        return path
+
 
 @contextmanager
 def stored() -> Iterator[Stored]:

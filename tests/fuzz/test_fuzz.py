@@ -19,6 +19,8 @@ TRIES = {
     "plain-text": 3,
     "study-file": 4,
     "rules": 5,
+    "bundle": 8,
+    "text": 5,
     "options": 4,
     "run-folder": 10,
     "cache": 4,
