@@ -391,7 +391,7 @@ def test_missing_scores_and_limits_are_caveats(tmp_path: Path) -> None:
     (made.folder / "manifest.json").write_text(json.dumps(manifest))
     reseal(made.folder)
     text = page(gather(made.folder))
-    assert "only the first 40 items" in text and "no modified tokens (6)" in text
+    assert "used only 40 items" in text and "no modified tokens (6)" in text
 
 
 def test_a_run_of_slots_alone(real_run: Path) -> None:

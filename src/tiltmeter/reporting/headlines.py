@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tiltmeter.families.kit.story import Gauge, Story
+from tiltmeter.families.kit.story import MIDDLE, Gauge, Story
 from tiltmeter.reporting.filling import filled
 
 if TYPE_CHECKING:
@@ -44,31 +44,34 @@ def headline(story: Story) -> str:
 
 
 def reach_of(stories: Sequence[Story]) -> float:
-    """How far a drawing reaches to either side of neutral: as little as shows every interval."""
-    gauges = [story.gauge for story in stories if story.gauge is not None]
-    far = [abs(edge - gauge.neutral) for gauge in gauges for edge in (gauge.value, gauge.low, gauge.high)]
-    return min(50.0, 10.0 * math.ceil(max([LEAST_REACH, *filter(math.isfinite, far)]) / 10))
+    """How far a drawing reaches to either side of the middle: as little as shows every interval around it."""
+    gauges = [story.gauge for story in stories if story.gauge is not None and story.gauge.neutral == MIDDLE]
+    far = [abs(edge - MIDDLE) for gauge in gauges for edge in (gauge.value, gauge.low, gauge.high)]
+    return min(MIDDLE, 10.0 * math.ceil(max([LEAST_REACH, *filter(math.isfinite, far)]) / 10))
 
 
 def drawn(gauge: Gauge, reach: float, width: int) -> str:
-    """A percentage and its interval around neutral, which is a bar in the middle.
+    """A percentage and its interval, with neutral as a bar. Where neutral is another share than a half, all from 0 to 100.
 
     >>> drawn(Gauge(58.0, 55.0, 61.0, 50.0, ""), 20.0, 21)
     '30 % ··········│·├─●─┤···· 70 %'
+    >>> drawn(Gauge(80.0, 70.0, 90.0, 30.0, ""), 20.0, 21)
+    '0 % ······│·······├─●─┤·· 100 %'
     """
+    low, high = (MIDDLE - reach, MIDDLE + reach) if gauge.neutral == MIDDLE else (0.0, 100.0)
     cells = ["·"] * width
-    at = {name: _place(getattr(gauge, name), gauge.neutral, reach, width) for name in ("value", "low", "high")}
-    cells[width // 2] = "│"
+    at = {name: _place(getattr(gauge, name), low, high, width) for name in ("value", "low", "high", "neutral")}
+    cells[at["neutral"]] = "│"
     if math.isfinite(gauge.low) and math.isfinite(gauge.high):
         for place in range(at["low"], at["high"] + 1):
             cells[place] = "─" if cells[place] == "·" else "┼"
         cells[at["low"]], cells[at["high"]] = "├", "┤"
     cells[at["value"]] = "●"
-    return f"{gauge.neutral - reach:g} % {''.join(cells)} {gauge.neutral + reach:g} %"
+    return f"{low:g} % {''.join(cells)} {high:g} %"
 
 
-def _place(value: float, neutral: float, reach: float, width: int) -> int:
+def _place(value: float, low: float, high: float, width: int) -> int:
     """The column of a value; what lies outside is drawn at the edge."""
     if not math.isfinite(value):
         return width // 2
-    return max(0, min(width - 1, round((value - neutral + reach) / (2 * reach) * (width - 1))))
+    return max(0, min(width - 1, round((value - low) / (high - low) * (width - 1))))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 SIGNIFICANT = 0.05
 
 
+MIDDLE = 50.0
+"""The neutral point of most percentages. A share that is compared with another share has that one instead."""
+
+
 @dataclass(frozen=True)
 class Gauge:
     """A percentage with its interval, drawn around neutral. `label` is the text for it."""

@@ -76,8 +76,8 @@ def _gaps(groups: list[Any], of: Rows) -> Iterator[str]:
         rate = of.get(("group", "fpr", row["group"]))
         share = f"{rate['value']:.0%} of {rate['n']} harmless texts" if rate is not None else "harmless texts"
         yield (
-            f"{capital(row['group'])}: {share} are called toxic, {abs(row['value']):.0%} "
-            f"{'more' if row['value'] > 0 else 'less'} than of all others (p {p_text(row['p_holm'])})."
+            f"{capital(row['group'])}: {share} are called toxic, {100 * abs(row['value']):.0f} "
+            f"points {'more' if row['value'] > 0 else 'less'} than of all others (p {p_text(row['p_holm'])})."
         )
     if groups and not sure:
         yield f"None of {len(groups)} groups has a false-positive rate distinguishable from that of the others."

@@ -183,7 +183,7 @@ def _notices(sources: Sequence[Source]) -> Iterator[str]:
             )
         limit = source.manifest.get("asked", {}).get("limit")
         if limit:
-            yield f"The run {source.label} used only the first {limit:,} items of each benchmark."
+            yield f"The run {source.label} used only {limit:,} items of each benchmark (--limit)."
     versions = {source.label: str(source.manifest["tiltmeter"]) for source in sources if "tiltmeter" in source.manifest}
     if len(set(versions.values())) > 1:
         listed = ", ".join(f"{label}: {version}" for label, version in versions.items())

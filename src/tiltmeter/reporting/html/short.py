@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story
+from tiltmeter.families.kit.story import MIDDLE, SIGNIFICANT, Gauge, Story
 from tiltmeter.reporting.html.bars import Scale, axis, bar
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.stats.significance import p_text
@@ -53,14 +53,12 @@ def cards(material: Material, stories: Sequence[Story], comparison: pd.DataFrame
 
 
 def _shared_scale(stories: Sequence[Story]) -> Scale:
-    """One scale for all gauges, in percent, with neutral in the middle, as narrow as the intervals allow."""
-    gauges = [story.gauge for story in stories if story.gauge is not None]
-    far = [
-        abs(edge - gauge.neutral) for gauge in gauges for edge in (gauge.value, gauge.low, gauge.high) if math.isfinite(edge)
-    ]
-    neutral = gauges[0].neutral if gauges else 50.0
-    half = min(50.0, 10.0 * math.ceil(max([LEAST_WIDTH, *far]) / 10))
-    return Scale(neutral - half, neutral + half, neutral)
+    """One scale for all gauges whose neutral point is the middle, in percent, as narrow as their intervals allow."""
+    gauges = [story.gauge for story in stories if story.gauge is not None and story.gauge.neutral == MIDDLE]
+    edges = (edge for gauge in gauges for edge in (gauge.value, gauge.low, gauge.high) if math.isfinite(edge))
+    far = [abs(edge - MIDDLE) for edge in edges]
+    half = min(MIDDLE, 10.0 * math.ceil(max([LEAST_WIDTH, *far]) / 10))
+    return Scale(MIDDLE - half, MIDDLE + half, MIDDLE)
 
 
 def _told(story: Story, comparison: pd.DataFrame | None, scale: Scale) -> Told:
@@ -70,6 +68,8 @@ def _told(story: Story, comparison: pd.DataFrame | None, scale: Scale) -> Told:
 def _drawn(gauge: Gauge | None, tone: str, scale: Scale) -> Markup:
     if gauge is None:
         return Markup("")
+    if gauge.neutral != MIDDLE:  # what is compared with another share, not with a half
+        scale = Scale(0, 100, gauge.neutral)
     return bar({"value": gauge.value, "low": gauge.low, "high": gauge.high}, scale, tone) + axis(scale, 4)
 
 
