@@ -4,8 +4,9 @@
 
 Both weigh the same prompts behind the same pairs of terms by the same divergence, and must agree. The loop asks
 transformers' own model for one prompt and one group at a time, all terms together, and scores the whole vocabulary at every
-position, as the published code does. `batched` weighs every prompt by every pair; `screened` is what a search does: all by a
-few pairs, the best by all. Runs take turns.
+position, as the published code does. `batched` weighs every prompt by every pair; `screened` is a whole step of a search:
+every candidate behind every prompt of the beam, all by a few pairs, the best by all. Runs take turns. In the end all prompts
+are weighed by all pairs, to see how many of the best the screened step has found.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from facts import machine
 from tiltmeter.builders.counterfactual import make_swaps
 from tiltmeter.debias.kit.divergence import divergence
 from tiltmeter.debias.kit.prompt_plan import material_for
-from tiltmeter.debias.kit.prompt_search import FINALISTS, Search, likeliest
+from tiltmeter.debias.kit.prompt_search import Search, best_prompts, likeliest
 from tiltmeter.debias.kit.prompted import vocabulary_words
 from tiltmeter.debias.kit.stereotypes import stereotype_words
 
@@ -36,7 +37,8 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--model", default="plumb-mlm")
     parser.add_argument("--candidates", type=int, default=300)
     parser.add_argument("--beam", type=int, default=10, help="prompts of length 1 that every candidate is put behind")
-    parser.add_argument("--loop", type=int, default=60, help="prompts that the loop weighs; it is timed per prompt")
+    parser.add_argument("--loop", type=int, default=40, help="prompts that the loop weighs; it is timed per prompt")
+    parser.add_argument("--batched", type=int, default=300, help="prompts that are weighed by every pair, for the time")
     parser.add_argument("--screen", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
@@ -64,13 +66,6 @@ def one_at_a_time(search: Search, module: Any, prompts: Any) -> list[float]:
     return found
 
 
-def screened(search: Search, prompts: Any, screen: int, beam: int) -> Any:
-    """All by a few pairs, the best by all."""
-    first = search.divergences(prompts, screen)
-    best = prompts[np.argsort(-first)[: FINALISTS * beam]]
-    return search.divergences(best)
-
-
 def seconds(work: Callable[[], Any], clock: Callable[[], float]) -> float:
     began = clock()
     work()
@@ -87,23 +82,39 @@ def main() -> None:
     chosen = likeliest(model, search.frame, vocabulary_words(model.tokens, []), given.candidates)
     firsts = chosen[: given.beam]
     prompts = np.stack([np.repeat(firsts, len(chosen)), np.tile(chosen, len(firsts))], axis=1)
-    some = prompts[np.random.default_rng(0).choice(len(prompts), given.loop, replace=False)]
+    drawn = prompts[np.random.default_rng(0).permutation(len(prompts))]
+    some, more = drawn[: given.loop], drawn[: given.batched]
     agree = float(np.abs(np.array(one_at_a_time(search, module, some)) - search.divergences(some)).max())
     times: dict[str, list[float]] = {"loop": [], "batched": [], "screened": []}
     clock = time.process_time if given.device == "cpu" else time.perf_counter  # others may use the processor, too
+
+    def step() -> Any:
+        return best_prompts(search, prompts, given.beam, given.screen, lambda _: None)
+
     for _ in range(given.repeats):
         times["loop"].append(seconds(lambda: one_at_a_time(search, module, some), clock) / len(some))
-        times["batched"].append(seconds(lambda: search.divergences(prompts), clock) / len(prompts))
-        times["screened"].append(seconds(lambda: screened(search, prompts, given.screen, given.beam), clock) / len(prompts))
+        times["batched"].append(seconds(lambda: search.divergences(more), clock) / len(more))
+        times["screened"].append(seconds(step, clock) / len(prompts))
+    kept = {tuple(row) for row in step()[0].tolist()}
+    whole = best_prompts(search, prompts, given.beam, 0, lambda _: None)[0]
+    in_common = sum(tuple(row) in kept for row in whole.tolist())
     middle = {name: median(values) for name, values in times.items()}
     told = {
         "model": given.model, "device": given.device, "pairs": search.frame.pairs,
         "words": len(search.frame.words), "prompts": len(prompts), "loop_prompts": len(some),
         "milliseconds_per_prompt": {name: round(1000 * value, 4) for name, value in middle.items()},
         "times_faster": {name: round(middle["loop"] / middle[name], 1) for name in ("batched", "screened")},
-        "largest_difference": agree, "every_repeat": times, **machine(given.threads),
+        "largest_difference": agree, "beam": given.beam, "in_both_beams": in_common,
+        "every_repeat": times, **machine(given.threads),
     }  # fmt: skip
-    print(json.dumps({name: told[name] for name in ("milliseconds_per_prompt", "times_faster", "largest_difference")}))
+    print(
+        json.dumps(
+            {
+                name: told[name]
+                for name in ("milliseconds_per_prompt", "times_faster", "largest_difference", "beam", "in_both_beams")
+            }
+        )
+    )
     if given.out:
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")

@@ -109,8 +109,14 @@ class Fixed:
     def __init__(self, vectors: Any) -> None:
         self.vectors = torch.tensor(vectors, dtype=torch.float32)
 
-    def of_words(self, some: Any) -> torch.Tensor:
-        return self.vectors[[one.ids[0] for one in some]]
+    def states(self, some: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.vectors[[one.ids[0] for one in some]][:, None], torch.ones(len(some), 1, dtype=torch.bool)
+
+    def chosen(self, states: torch.Tensor) -> torch.Tensor:
+        return states
+
+    def at_words(self, states: torch.Tensor, some: Any) -> torch.Tensor:
+        return states[:, 0]
 
 
 def test_both_readings_of_the_loss_by_hand() -> None:

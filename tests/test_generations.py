@@ -60,7 +60,7 @@ def test_the_likeliest_tokens_are_those_of_transformers() -> None:
     model = golden_model("tiny-gpt2")
     writer = Writer(model, Sampling(greedy=True, new_tokens=8, sentence=False))
     prompts = writer.encode(PROMPTS)
-    said = writer.write(prompts, [writer.draws([0, n]) for n in range(len(prompts))])
+    said = writer.write(prompts, writer.draws([(0, n) for n in range(len(prompts))]))
     assert len({len(prompt) for prompt in prompts}) > 2, "rows of several lengths share a batch"
     for prompt, one in zip(prompts, said, strict=True):
         ids = torch.tensor([prompt])
@@ -84,7 +84,7 @@ def test_the_likeliest_tokens_are_those_of_transformers() -> None:
 )
 def test_tokens_are_drawn_with_their_probabilities(sampling: Sampling, allowed: int) -> None:
     logits = torch.log(torch.tensor([0.1, 0.4, 0.3, 0.15, 0.05]))
-    places = torch.from_numpy(random_places([7], 20_000))
+    places = torch.from_numpy(random_places(np.array([[7]]), 20_000)[0])
     chosen, logprob = sampling.choose(logits.repeat(20_000, 1), places, torch.empty((20_000, 0), dtype=torch.int64))
     kept = logits.argsort(descending=True)[:allowed]
     expected = torch.zeros(5).scatter(0, kept, (logits[kept] / sampling.temperature).softmax(0))

@@ -240,6 +240,20 @@ class BodyAndHead:
         """Hidden states of single positions to float32 logits."""
         return hidden.float() if self.body_module is None else self._head_of(self.body_module, hidden)
 
+    def head_at(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Float32 logits of some tokens alone. Where the last projection is a plain one, the others are not computed."""
+        import torch
+
+        last = self.module.get_output_embeddings()
+        if self.body_module is None or type(last) is not torch.nn.Linear:
+            return self.head(hidden)[:, tokens]
+        weight, bias = last.weight[tokens], None if last.bias is None else last.bias[tokens]
+        last.forward = lambda states: torch.nn.functional.linear(states, weight, bias)
+        try:
+            return self.head(hidden)
+        finally:
+            del last.forward
+
     def _head_of(self, body: Any, hidden: torch.Tensor) -> torch.Tensor:
         import torch
         from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as Output

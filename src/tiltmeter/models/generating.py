@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.roomy import give_room
 from tiltmeter.models.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def go_on(
 ) -> list[Generated]:
     """What a causal model says after each prompt. `noise` has a random number per row and token."""
     rows = _Rows(prompts, sampling)
-    steps = _Steps(parts)
+    steps = _Steps(parts, rows.width)
     banned = parts.send(words.banned)
     fed, column = 0, int(rows.lengths.min())
     while len(rows.present):
@@ -157,8 +158,8 @@ def choose_tokens(
 class _Steps:
     """Forward passes that remember what they have read. A model that gives no cache reads everything again."""
 
-    def __init__(self, parts: BodyAndHead) -> None:
-        self.parts = parts
+    def __init__(self, parts: BodyAndHead, width: int) -> None:
+        self.parts, self.width = parts, width
         self.cache: Any = None
         self.remembers = True
 
@@ -168,6 +169,8 @@ class _Steps:
         target = parts.module if parts.body_module is None else parts.body_module
         options = {"use_cache": True, "past_key_values": self.cache} if self.remembers else {"use_cache": False}
         output = target(input_ids=parts.send(np.ascontiguousarray(ids)), **options)
+        if self.cache is None:
+            give_room(getattr(output, "past_key_values", None), self.width)
         self.cache = getattr(output, "past_key_values", None)
         self.remembers = self.cache is not None and hasattr(self.cache, "batch_select_indices")
         last: torch.Tensor = (output.logits if parts.body_module is None else output.last_hidden_state)[:, -1]

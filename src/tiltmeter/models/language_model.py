@@ -93,6 +93,14 @@ class LanguageModel(WeightedModel):
         with passing(self.precision, self._module):
             return logprobs(self._parts, batch)
 
+    def logits_at(self, ids: Ints, columns: Ints, tokens: Ints) -> Floats:
+        """One pass over rows of one length: rows × tokens, the logits of these tokens at one place of each row."""
+        with passing(self.precision, self._module):
+            rows, places, asked = self._parts.send_all(np.arange(len(ids)), columns, tokens)
+            hidden, _ = self._parts.body(ids, np.full(len(ids), ids.shape[1]), (rows, places), False)
+            parts = [self._parts.head_at(hidden[low:high], asked) for low, high in self._parts.chunks(len(ids))]
+            return np.concatenate([part.cpu().numpy() for part in parts])
+
     @property
     def branches(self) -> bool:
         """Whether two texts that begin alike can be read in one sequence."""

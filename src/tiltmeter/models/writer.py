@@ -16,14 +16,14 @@ from tiltmeter.models.generating import Generated, Vocabulary, go_on, why_not
 from tiltmeter.models.language_model import LanguageModel, require
 from tiltmeter.models.masked_sampling import fill_up
 from tiltmeter.models.passing import passing
-from tiltmeter.models.sampling import Sampling, random_places
+from tiltmeter.models.sampling import Sampling, random_places, random_words
 
 CLOSING = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|\n")
 CLOSERS = ".!?…\nĊ\"'”’)]"
 """What a token that ends a sentence holds; byte-level tokenizers write a new line as Ċ."""
 NUMBERED = re.compile(r"(?<!\d)\d{1,2}\.$")
 """A number of one or two digits and a full stop: the start of 3.5, or of a list."""
-MOST_TOKENS = 2**20
+MOST_TOKENS = 2**21
 """In one batch, prompts and new tokens together."""
 Draws = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -61,34 +61,34 @@ class Writer:
         encoded = self.model.tokens.encode(prompts)
         return [one.ids[: max(one.content, default=-1) + 1] for one in encoded]
 
-    def draws(self, seed: Sequence[int]) -> Draws:
-        """The random numbers of one text, from its own seed alone: an order of visits, and a number for each."""
-        numbers = random_places(list(seed), self.visits)
+    def draws(self, seeds: Sequence[Sequence[int]]) -> Draws:
+        """The random numbers of some texts, each from its own seeds alone: an order of visits, and a number for each."""
+        rows = np.array(seeds, dtype=np.int64)
+        numbers = random_places(rows, self.visits)
         if self.model.kind == "causal":
-            return np.arange(self.visits), numbers
-        rounds = np.tile(np.arange(self.sampling.new_tokens), (self.sampling.rounds, 1))
-        return np.random.default_rng([*seed, 1]).permuted(rounds, axis=1).ravel(), numbers
+            return np.tile(np.arange(self.visits), (len(rows), 1)), numbers
+        other = np.concatenate([rows, np.ones_like(rows[:, :1])], axis=1)
+        keys = random_words(other, self.visits).reshape(len(rows), self.sampling.rounds, self.sampling.new_tokens)
+        return keys.argsort(axis=2, kind="stable").reshape(len(rows), -1), numbers
 
-    def write(self, prompts: Sequence[Sequence[int]], draws: Sequence[Draws]) -> list[Generated]:
+    def write(self, prompts: Sequence[Sequence[int]], draws: Draws) -> list[Generated]:
         """One batch. Prompts of a masked model are equally long."""
-        parts, noise = self.model._parts, np.stack([numbers for _, numbers in draws])
+        parts, (order, noise) = self.model._parts, draws
         with passing(self.model.precision, self.model._module):
             if self.model.kind == "causal":
                 return go_on(parts, prompts, noise, self.sampling, self.words, self.is_end)
-            order = np.stack([places for places, _ in draws])
             mask = int(self.model.tokens.mask_id or 0)
             return fill_up(parts, prompts, self.tail, (order, noise), self.sampling, self.words, mask)
 
     def texts_of(self, prompts: Sequence[Sequence[int]], said: Sequence[Sequence[int]]) -> list[str]:
         """What was said, as it would stand behind the prompt: the space in between is its own. In a chat it is a space."""
-        alone = self._decoded(said)
         if self.chat is not None:
-            return [self._until_end(f" {text.strip()}") for text in alone]
+            return [self._until_end(f" {text.strip()}") for text in self._decoded(said)]
         before = self._decoded(prompts)
         whole = self._decoded([[*prompt, *ids] for prompt, ids in zip(prompts, said, strict=True)])
         return [
-            self._until_end(text[len(start) :] if text.startswith(start) else f" {own}")
-            for start, text, own in zip(before, whole, alone, strict=True)
+            self._until_end(text[len(start) :] if text.startswith(start) else f" {self._plain(own)}")
+            for start, text, own in zip(before, whole, said, strict=True)
         ]
 
     def _until_end(self, text: str) -> str:
@@ -106,7 +106,7 @@ class Writer:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def most_tokens(self) -> int | None:
-        """Tokens that keep a GPU busy and fit into a third of its free memory, twice (a cache grows by copying); else None.
+        """Tokens whose keys and values fit into a third of a GPU's free memory; else None.
 
         Writing reads one token per row and step, so that small batches leave a GPU idle.
         """
@@ -121,7 +121,7 @@ class Writer:
         wide = int(getattr(config, "head_dim", None) or config.hidden_size // heads)
         pairs = 2 * int(getattr(config, "num_key_value_heads", None) or heads) * wide * int(config.num_hidden_layers)
         free, _ = torch.cuda.mem_get_info()
-        fitting = free // 3 // (2 * pairs * next(self.model._module.parameters()).element_size())
+        fitting = free // 3 // (pairs * next(self.model._module.parameters()).element_size())
         return int(min(MOST_TOKENS, max(1024, fitting)))
 
     def is_end(self, said: Sequence[int]) -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import torch
 
 LAYERS = ("all", "first", "last")
-PIECE = 4096
+PIECE = (4096, 65_536)
+"""Tokens that are read at once, on a CPU and on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,17 @@ class Layers:
 
     def of_words(self, some: Sequence[Occurrence]) -> torch.Tensor:
         """Words × layers × width: the mean over each word's positions."""
+        states, _ = self.states(some)
+        return self.at_words(self.chosen(states), some)
+
+    def at_words(self, states: torch.Tensor, some: Sequence[Occurrence]) -> torch.Tensor:
+        """Words × layers × width, from the states of their sentences. All at once: a GPU waits for every list of places."""
         import torch
 
-        states, _ = self.states(some)
-        chosen = self.chosen(states)
-        return torch.stack([chosen[n, list(one.positions)].mean(0) for n, one in enumerate(some)])
+        shares = np.zeros(tuple(states.shape[:2]), dtype=np.float32)
+        for n, one in enumerate(some):
+            shares[n, list(one.positions)] = 1 / len(one.positions)
+        return (states * torch.from_numpy(shares).to(states.device)[:, :, None, None]).sum(1)
 
 
 def word_means(layers: Layers, some: Sequence[Occurrence]) -> dict[tuple[str, int], torch.Tensor]:
@@ -63,18 +70,20 @@ def word_means(layers: Layers, some: Sequence[Occurrence]) -> dict[tuple[str, in
     import torch
 
     ordered = sorted(some, key=lambda one: -len(one.ids))
-    sums: dict[tuple[str, int], torch.Tensor] = {}
-    counts: dict[tuple[str, int], int] = {}
+    words = sorted({(one.word, one.group) for one in ordered})
+    place = {word: n for n, word in enumerate(words)}
+    which = torch.tensor([place[one.word, one.group] for one in ordered], device=layers.device)
     was = layers.module.training
     layers.module.eval()
+    sums: torch.Tensor | None = None
     with torch.no_grad():
-        for cut in pieces(np.array([len(one.ids) for one in ordered]), PIECE):
-            for one, vector in zip(ordered[cut], layers.of_words(ordered[cut]), strict=True):
-                word = (one.word, one.group)
-                sums[word] = sums[word] + vector if word in sums else vector
-                counts[word] = counts.get(word, 0) + 1
+        for cut in pieces(np.array([len(one.ids) for one in ordered]), PIECE[layers.device.type == "cuda"]):
+            vectors = layers.of_words(ordered[cut])
+            sums = vectors.new_zeros((len(words), *vectors.shape[1:])) if sums is None else sums
+            sums.index_add_(0, which[cut], vectors)
     layers.module.train(was)
-    return {word: sums[word] / counts[word] for word in sorted(sums)}
+    counts = torch.bincount(which, minlength=len(words))
+    return {word: sums[n] / counts[n] for word, n in place.items()} if sums is not None else {}
 
 
 def group_means(means: dict[tuple[str, int], torch.Tensor]) -> torch.Tensor:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tiltmeter.debias.kit.divergence import divergence
 from tiltmeter.debias.kit.prompted import Frame, Ints
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models import Batch, LanguageModel
+from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.work import Advance
@@ -26,7 +26,6 @@ FINALISTS = 5
 """Prompts that screening lets through, for each that the beam has room for."""
 AT_ONCE = {"cpu": 20_000, "gpu": 500_000}
 """Sentences whose answers are held at once: few enough that somebody who watches sees it come forward."""
-EMPTY = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,31 +64,20 @@ class Search:
         return np.asarray(divergence(first, second, self.kind).double().mean(0).numpy())
 
     def _ask(self, prompts: Ints, term: tuple[int, ...]) -> NDArray[np.float32]:
-        """Prompts × words: log-probabilities at the mask behind one term."""
+        """Prompts × words: logits at the mask behind one term. What all words share, a divergence over them does not see."""
         frame = self.frame
         n, width = len(prompts), len(frame.lead) + len(term) + prompts.shape[1] + len(frame.tail)
         ids = np.empty((n, width), dtype=np.int64)
         ids[:, : len(frame.lead) + len(term)] = [*frame.lead, *term]
         ids[:, len(frame.lead) + len(term) : -len(frame.tail)] = prompts
         ids[:, -len(frame.tail) :] = frame.tail
-        answers = batched(np.full(n, width), TokenBudget(self.model), lambda span: self._read(ids, span))
-        return np.concatenate([answer for _, answer in answers])
+        mask = np.full(n, width - frame.mask_from_end)
 
-    def _read(self, ids: Ints, span: Span) -> NDArray[np.float32]:
-        part = ids[span.first : span.first + span.size]
-        n, width, words = len(part), ids.shape[1], self.frame.words
-        column = np.full(n, width - self.frame.mask_from_end)
-        batch = Batch(
-            ids=part,
-            lengths=np.full(n, width),
-            site_row=np.arange(n),
-            site_column=column,
-            site_of_read=np.repeat(np.arange(n), len(words)),
-            token_of_read=np.tile(words, n),
-            read_of_block=EMPTY,
-            token_of_block=EMPTY,
-        )
-        return self.model.logprobs(batch).reshape(n, len(words))
+        def read(span: Span) -> NDArray[np.float32]:
+            some = slice(span.first, span.first + span.size)
+            return self.model.logits_at(ids[some], mask[some], frame.words)
+
+        return np.concatenate([answer for _, answer in batched(np.full(n, width), TokenBudget(self.model), read)])
 
 
 def likeliest(model: LanguageModel, frame: Frame, among: Ints, n: int) -> Ints:
@@ -121,13 +109,13 @@ def beam_search(
     beams = np.zeros((1, 0), dtype=np.int64)
     for _ in range(lengths):
         longer = np.concatenate([np.repeat(beams, len(candidates), 0), np.tile(candidates, len(beams))[:, None]], 1)
-        best, values = _best(search, longer, beam, screen, advance)
+        best, values = best_prompts(search, longer, beam, screen, advance)
         beams = best
         found.append([Prompt(tuple(map(int, row)), float(value)) for row, value in zip(best, values, strict=True)])
     return found
 
 
-def _best(search: Search, prompts: Ints, beam: int, screen: int, advance: Advance) -> tuple[Ints, Floats]:
+def best_prompts(search: Search, prompts: Ints, beam: int, screen: int, advance: Advance) -> tuple[Ints, Floats]:
     """The best so many of them, by all pairs."""
     if 0 < screen < search.frame.pairs and len(prompts) > FINALISTS * beam:
         prompts = prompts[_top(search.divergences(prompts, screen, advance), FINALISTS * beam)]

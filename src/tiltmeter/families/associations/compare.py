@@ -154,13 +154,17 @@ def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[
 
 
 def _side_by_side(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
-    """Measures without a paired interval: both values, their difference, and a note that says why."""
+    """Measures without a paired interval: both values, their difference, and a note that says why.
+
+    SEAT has none of them, and its hundred thousand shuffles for every test would be for nothing.
+    """
     if not measures:
         return
     estimates = [
         {(row.scorer, row.measure, row.by, row.group): row for row in estimate(part, measures, (), settings)}
-        for part in (ours, theirs)
-    ]
+        for part in (side.where(asked=[asked for asked in side.table["asked"].unique() if asked != "seat"])
+                     for side in (ours, theirs))
+    ]  # fmt: skip
     for key, row in estimates[0].items():
         other = estimates[1].get(key)
         if other is not None:

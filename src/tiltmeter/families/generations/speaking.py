@@ -6,10 +6,12 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.prompts import PROMPT
+from tiltmeter.families.generations.cutting import batch_sizes
 from tiltmeter.families.generations.states import BROKEN, reason_of
 from tiltmeter.models import OutOfMemoryError
 from tiltmeter.models.generating import Generated
@@ -20,6 +22,8 @@ from tiltmeter.storage.observations import ObservationCache
 
 BLOCK = {"cpu": 256, "gpu": 32_768}
 """Texts that are computed before they are kept."""
+FEWEST_ROWS = {"cpu": 32, "gpu": 4096}
+"""Rows for which a step of a small model takes about as long as for one."""
 VIEW = "texts"
 TEXTS = pa.schema(
     [
@@ -95,31 +99,27 @@ class Speaker:
 
     def _batches(self, wanted: Sequence[Wanted]) -> Iterator[tuple[Sequence[Wanted], list[Generated]]]:
         """Texts written together: of a masked model equally long, of a causal one nearly so."""
-        first = 0
+        first, sizes = 0, self._sizes(wanted)
         while first < len(wanted):
-            some = wanted[first : first + self._fitting(wanted, first)]
-            width = len(some[-1].prompt) + self.writer.room
+            some = wanted[first : first + sizes[0]]
             try:
-                draws = [self.writer.draws([self.seed, zlib.crc32(one.item.encode()), one.sample]) for one in some]
+                draws = self.writer.draws([(self.seed, zlib.crc32(one.item.encode()), one.sample) for one in some])
                 yield some, self.writer.write([one.prompt for one in some], draws)
             except OutOfMemoryError:
-                self.budget.failed(width, len(some))
+                self.budget.failed(len(some[-1].prompt) + self.writer.room, len(some))
+                sizes = self._sizes(wanted[first:])
                 continue
-            self.budget.fitted()
             self.work.sequences += len(some)
             self.advance(len(some))
-            first += len(some)
+            first += sizes.pop(0)
 
-    def _fitting(self, wanted: Sequence[Wanted], first: int) -> int:
-        """How many of the next texts go together."""
-        shortest, n = len(wanted[first].prompt), 1
-        masked = self.writer.model.kind == "masked"
-        while first + n < len(wanted):
-            length = len(wanted[first + n].prompt)
-            if (n + 1) * (length + self.writer.room) > self.budget.tokens or (masked and length > shortest):
-                break
-            n += 1
-        return n
+    def _sizes(self, wanted: Sequence[Wanted]) -> list[int]:
+        """How many texts go together."""
+        model = self.writer.model
+        lengths = np.array([len(one.prompt) for one in wanted], dtype=np.int64)
+        floor = FEWEST_ROWS["cpu" if model.device == "cpu" else "gpu"]
+        mixed = model.kind != "masked"
+        return batch_sizes(lengths, self.writer.room, self.budget.tokens, floor, mixed=mixed)
 
     def _rows(self, some: Sequence[Wanted], said: Sequence[Generated]) -> Iterator[tuple[object, ...]]:
         texts = self.writer.texts_of([one.prompt for one in some], [one.ids for one in said])
