@@ -11,6 +11,8 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +44,13 @@ def tfidf(hatexplain: Path) -> dict[str, Any]:
     return found
 
 
-def judged(model: str, arguments: argparse.Namespace) -> dict[str, Any]:
+def judged(model: str, arguments: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """One model on all rules, then on the templates by the same classifiers."""
     import tiltmeter
 
     place, found = arguments.output / Path(model).name, {}
     options = tiltmeter.Options(device=arguments.device, data_dir=arguments.data)
-    for rule, part in RULES:
+    for rule, part in RULES[: arguments.rules]:
         began = time.perf_counter()
         name = f"hatexplain-{rule}-{part.replace('+', '-and-')}"
         run = tiltmeter.run(
@@ -57,6 +59,7 @@ def judged(model: str, arguments: argparse.Namespace) -> dict[str, Any]:
         )  # fmt: skip
         found[name] = _brief(run.estimates) | {"seconds": round(time.perf_counter() - began, 1)}
         found.setdefault("classifiers", run.manifest["evaluations"][0]["classifiers"])
+        keep(found)
     began = time.perf_counter()
     run = tiltmeter.run(
         model, "madlibs", output=place / "madlibs", options=options, seeds=arguments.seeds, train_on="hatexplain",
@@ -90,6 +93,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="holds the folders hatexplain and jigsaw-madlibs")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rules", type=int, default=len(RULES), help="how many of the rules by which a post names a group")
     parser.add_argument("--recipe")
     parser.add_argument("--epochs", type=float)
     parser.add_argument("--rate", type=float)
@@ -104,9 +108,13 @@ def main() -> None:
         results["tfidf"] = tfidf(arguments.data / "hatexplain")
     except ImportError as error:
         results["tfidf"] = f"not run: {error}"
-    for model in arguments.models:
-        results["models"][Path(model).name] = judged(model, arguments)
+
+    def keep(model: str, found: dict[str, Any]) -> None:
+        results["models"][Path(model).name] = found
         (arguments.output / "results.json").write_text(json.dumps(results, indent=1, default=str) + "\n", "utf-8")
+
+    for model in arguments.models:
+        keep(model, judged(model, arguments, partial(keep, model)))
 
 
 if __name__ == "__main__":
