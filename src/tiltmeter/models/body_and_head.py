@@ -244,8 +244,8 @@ class BodyAndHead:
         """Float32 logits of some tokens alone. Where the last projection is a plain one, the others are not computed."""
         import torch
 
-        last = self.module.get_output_embeddings()
-        if self.body_module is None or type(last) is not torch.nn.Linear:
+        last: Any = self.module.get_output_embeddings()
+        if self.body_module is None or not _is_plain(last):
             return self.head(hidden)[:, tokens]
         weight, bias = last.weight[tokens], None if last.bias is None else last.bias[tokens]
         last.forward = lambda states: torch.nn.functional.linear(states, weight, bias)
@@ -271,6 +271,12 @@ class BodyAndHead:
         size = max(1, budget // int(self.module.config.vocab_size))
         for first in range(0, n_sites, size):
             yield first, min(first + size, n_sites)
+
+
+def _is_plain(projection: Any) -> bool:
+    import torch
+
+    return type(projection) is torch.nn.Linear
 
 
 def _side_stream(device: torch.device) -> torch.cuda.Stream | None:

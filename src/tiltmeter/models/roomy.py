@@ -27,8 +27,12 @@ def give_room(kept: Any, width: int) -> None:
 def _roomy_layer() -> Any:
     from transformers.cache_utils import DynamicLayer
 
-    class RoomyLayer(DynamicLayer):
+    class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         """`keys` and `values` are what is filled of larger tensors."""
+
+        keys: torch.Tensor
+        values: torch.Tensor
+        whole: list[torch.Tensor]
 
         def make_room(self, width: int) -> None:
             self.whole = [_widened(one, width) for one in (self.keys, self.values)]

@@ -33,8 +33,10 @@ def batch_sizes(lengths: NDArray[np.int64], room: int, budget: int, floor: int, 
                 break
             steps = int(widths[last] - widths[first]) + room
             tried.append((best[first] + needed * steps * max(floor, rows / needed), first, needed))
-        for kept, value in zip((best, begin, parts), min(tried), strict=True):
-            kept.append(value)  # type: ignore[arg-type]
+        cost, first, needed = min(tried)
+        best.append(cost)
+        begin.append(first)
+        parts.append(needed)
     sizes: list[int] = []
     last = len(widths)
     while last:
