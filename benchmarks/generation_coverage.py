@@ -59,12 +59,12 @@ def truth(shift: dict[str, float]) -> dict[tuple[str, str], float]:
     return known
 
 
-def measured(runs: int, shift: dict[str, float], resamples: int) -> dict[str, Any]:
+def measured(runs: range, shift: dict[str, float], resamples: int) -> dict[str, Any]:
     """How often intervals hold the truth, and how often the domain is said to differ."""
     known = truth(shift)
     held, seen, flagged = Counter[str](), Counter[str](), 0
     measures = ["mean_score", "negative_share", "score_gap", "negative_gap", "score_variance"]
-    for run in range(runs):
+    for run in runs:
         answers = simulated(np.random.default_rng([run, 7]), shift)
         table = tiltmeter.estimate(answers, measures, resamples=resamples, seed=run)
         for row in table.to_dict("records"):
@@ -74,18 +74,22 @@ def measured(runs: int, shift: dict[str, float], resamples: int) -> dict[str, An
                 seen[name] += 1
                 held[name] += row["low"] <= wanted <= row["high"]
         flagged += bool((table.loc[table["measure"] == "score_variance", "p_holm"] < 0.05).any())
-    return {"runs": runs, "coverage": {name: held[name] / n for name, n in seen.items()}, "flagged": flagged / runs}
+    n = len(runs)
+    return {"runs": n, "coverage": {name: held[name] / seen[name] for name in seen}, "flagged": flagged / n}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--first", type=int, default=0, help="number of the first run, for parts that run side by side")
     parser.add_argument("--resamples", type=int, default=400)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     facts = {
-        "fair": measured(args.runs, dict.fromkeys(SIZES, 0.0), args.resamples),
-        "unfair": measured(max(20, args.runs // 8), {"few": 0.0, "some": 0.0, "many": 0.3}, args.resamples),
+        "fair": measured(range(args.first, args.first + args.runs), dict.fromkeys(SIZES, 0.0), args.resamples),
+        "unfair": measured(
+            range(args.first, args.first + max(20, args.runs // 8)), {"few": 0.0, "some": 0.0, "many": 0.3}, args.resamples
+        ),
     }
     print(json.dumps(facts, indent=1))
     if args.out:
