@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,9 +16,12 @@ import pytest
 import tiltmeter
 from tests.conftest import GOLDEN
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.plans import plan, read_study, run_study, status
+from tiltmeter.plans import make_cells, plan, read_study, run_study, status
 from tiltmeter.plans.cells import cell_name
 from tiltmeter.plans.forecast import forecast
+from tiltmeter.plans.progress import Ledger
+from tiltmeter.plans.run import _prepare
+from tiltmeter.plans.work import work
 from tiltmeter.storage.depot import Depot
 
 MODELS = GOLDEN / "models"
@@ -192,3 +196,86 @@ def test_workers_that_share_a_storage_and_no_cache(tmp_path: Path, monkeypatch: 
     assert now.counts["failed"] == 0
     assert (again.folder / "estimates.csv").read_bytes() == (made.folder / "estimates.csv").read_bytes()
     assert (tmp_path / "other-machine" / "cells").is_dir()
+
+
+GENERATIONS = """
+models = ["{models}/tiny-gpt2"]
+storage = "shared"
+[settings]
+resamples = 100
+[options]
+new_tokens = 4
+[[ask]]
+benchmarks = ["plumb-prompts"]
+domains = ["gender"]
+per_group = 3
+options = {{judges = [{judges}], temperature = {heat}}}
+{more}
+"""
+
+
+def make(file: Path) -> list[str]:
+    """Does the work of a study's only model in this process; the statuses of its cells."""
+    study = read_study(file)
+    planned, ledger = plan(study), Ledger(Depot(study.storage))
+    for model in _prepare(planned, ledger):
+        work(study, model)
+    return [ledger.read(cell).status for cell in planned.cells]
+
+
+def test_texts_are_judged_later_elsewhere_without_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of one machine, taken along in the storage; another one, at another path and without the model, adds judges."""
+    (tmp_path / "words.txt").write_text("the\na\nof\n")
+    there, here = tmp_path / "there", tmp_path / "here"
+    assert make(write_to(there, GENERATIONS.format(models=MODELS, judges='"none"', heat=1.0, more=""))) == ["done"]
+    judges = '"hurtful=../words.txt", "sentiment=vader"'
+    again = '[[ask]]\nname = "again"\nbenchmarks = ["plumb-prompts"]\ndomains = ["gender"]\nper_group = 3\n'
+    again += 'options = {judges = ["sentiment=vader"], polarity = 0.01}\n'
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-machine"))
+    file = write_to(here, GENERATIONS.format(models=tmp_path / "no", judges=judges, heat=1.0, more=again))
+    (there / "shared").rename(here / "shared")
+    assert make(file) == ["done", "done"]
+    made, _ = run_study(file, workers=1)
+    table = made.answers["generations"].tables["judgements"]
+    assert set(table["scorer"]) == {"hurtful/words", "sentiment/vader"}
+    assert set(table["benchmark"]) == {"plumb-prompts", "again"}
+    file.write_text(GENERATIONS.format(models=tmp_path / "no", judges=judges, heat=0.5, more=again))
+    assert make(file) == ["failed", "done"]  # other texts, and the model is not here
+    file.write_text(GENERATIONS.format(models=tmp_path / "no", judges=judges, heat=1.0, more=again))
+    assert make(file) == ["done", "done"]  # as before: the earlier answers were not forgotten
+
+
+def test_a_changed_question_is_asked_again_and_others_are_not(tmp_path: Path) -> None:
+    file = write(tmp_path, ONE)
+    assert make(file) == ["done"]
+    before = status(file).states
+    assert make(file) == ["done"] and status(file).states == before
+    file.write_text(file.read_text().replace("limit = 6", "limit = 5"))
+    assert make(file) == ["done"] and status(file).states[0].key != before[0].key
+    model = tmp_path / "models"
+    shutil.copytree(MODELS / "tiny-bert-cased", model / "tiny-bert-cased")
+    file.write_text(file.read_text().replace(str(MODELS), str(model)))
+    before = status(file).states
+    assert make(file) == ["done"] and status(file).states == before  # the same weights at another place
+    shutil.copytree(MODELS / "tiny-roberta", model / "tiny-bert-cased", dirs_exist_ok=True)
+    assert make(file) == ["done"] and status(file).states[0].key != before[0].key
+
+
+def test_one_of_several_machines_makes_cells_only(tmp_path: Path) -> None:
+    file = write(tmp_path)
+    now = make_cells(file, models=["gpt"], workers=1)
+    assert now.counts["done"] == now.counts["waiting"] == 2 and not (tmp_path / "study" / "run").exists()
+    with pytest.raises(TiltmeterError, match="no model 'gtp'"):
+        make_cells(file, models=["gtp"])
+
+
+def test_which_items_are_asked(tmp_path: Path) -> None:
+    text = 'models = ["plumb-clm"]\n[[ask]]\nbenchmarks = ["plumb-prompts"]\n'
+    file = write_to(tmp_path / "a", text + 'domains = ["gender", "race"]\nper_group = 2\n')
+    (cell,) = plan(read_study(file)).cells
+    assert cell.items == 2 * 7
+    file.write_text(text + 'domains = ["gendre"]\n')
+    assert "no domain 'gendre'" in str(plan(read_study(file)).cells[0].error)
+    file.write_text(text + "per_group = 0\n")
+    with pytest.raises(TiltmeterError, match="at least 1"):
+        read_study(file)

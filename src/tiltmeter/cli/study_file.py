@@ -14,6 +14,8 @@ Study = Annotated[Path, typer.Argument(help="Study file (TOML).")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes at a time. Default: one for each core; one with a GPU.")]
 Retries = Annotated[int, typer.Option(min=0, help="How often a worker that died is started again.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take; do nothing.")]
+Only = Annotated[list[str] | None, typer.Option("-m", "--model", help="Only this model of the study; repeatable.")]
+CellsOnly = Annotated[bool, typer.Option("--cells-only", help="Make cells and no run folder; a later call gathers them.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")]
 
 
@@ -22,20 +24,26 @@ def run(
     workers: Workers = None,
     retries: Retries = 2,
     dry_run: DryRun = False,
+    model: Only = None,
+    cells_only: CellsOnly = False,
 ) -> None:
     """Make what a study file asks for: every model × every benchmark, resumable, then one run folder.
 
     What is there is not made again. A model or benchmark that fails stops no other; it is tried again by the next call. The
-    exit code is 1 if a cell failed.
+    exit code is 1 if a cell failed. With `--model` only cells are made, as with `--cells-only`.
     """
-    from tiltmeter.plans import run_study
+    from tiltmeter.plans import make_cells, run_study
 
     if dry_run:
         _print_plan(study)
         return
-    made, now = run_study(study, workers=workers, retries=retries, watch=progress_bar)
-    _print_counts(now)
-    note(f"Run folder: {made.folder}")
+    if model or cells_only:
+        now = make_cells(study, models=model or (), workers=workers, retries=retries, watch=progress_bar)
+        _print_counts(now)
+    else:
+        made, now = run_study(study, workers=workers, retries=retries, watch=progress_bar)
+        _print_counts(now)
+        note(f"Run folder: {made.folder}")
     if now.counts["failed"]:
         raise typer.Exit(1)
 

@@ -6,10 +6,14 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks.kit.selecting import only_domains, some_of_each_group
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import family_of
 from tiltmeter.plans.file import Asked, StudyFile
 from tiltmeter.runs.options import FamilyOptions
 
@@ -24,6 +28,9 @@ class PlannedCell:
     ask: int
     items: int = 0
     error: str | None = None
+    family: str = ""
+    data: str = ""
+    """Digest of everything that is asked and of how it is grouped; not of the name."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +56,12 @@ def plan(study: StudyFile) -> Plan:
     for number, ask in enumerate(study.asks):
         try:
             benchmark = load_asked(study, ask)
-            name, items, error = benchmark.name, len(benchmark.items), None
+            name, items = benchmark.name, len(benchmark.items)
+            known: dict[str, str] = {"family": benchmark.family, "data": digest_of(benchmark)}
         except TiltmeterError as problem:
-            name, items, error = ask.name or ask.benchmark.rsplit("/", 1)[-1], 0, str(problem)
+            name, items, known = ask.name or ask.benchmark.rsplit("/", 1)[-1], 0, {"error": str(problem)}
         for model in ask.models or tuple(model.name for model in study.models):
-            cells.append(PlannedCell(cell_name(model, name), model, name, number, items, error))
+            cells.append(PlannedCell(cell_name(model, name), model, name, number, items, **known))
     _refuse_twins(study, cells)
     return Plan(study, tuple(cells))
 
@@ -67,10 +75,27 @@ def load_asked(study: StudyFile, ask: Asked) -> Benchmark:
         data_dir=options.data_dir,
         columns=None if built_in else options.columns,
         encoding=None if built_in else options.encoding,
-        limit=options.limit,
         offered=FamilyOptions.read(ask.options).given,
     )
+    benchmark = only_domains(benchmark, ask.domains) if ask.domains else benchmark
+    benchmark = some_of_each_group(benchmark, ask.per_group, options.settings.seed) if ask.per_group else benchmark
+    benchmark = benchmark.limit(ask.limit or options.limit)
     return replace(benchmark, name=ask.name) if ask.name else benchmark
+
+
+def question_of(study: StudyFile, cell: PlannedCell) -> tuple[Benchmark, Any]:
+    """The benchmark, and the options of its family. Raises what is wrong whatever the model: a judge that is not here."""
+    ask = study.asks[cell.ask]
+    benchmark = load_asked(study, ask)
+    options = FamilyOptions.read(ask.options)[benchmark.family]
+    family_of(benchmark).check(benchmark, [], options)
+    return benchmark, options
+
+
+def digest_of(benchmark: Benchmark) -> str:
+    """What names the items, whatever the benchmark is called and wherever its file lies."""
+    labels = items_table(benchmark).drop(columns="benchmark").to_csv(index=False)
+    return hashlib.sha256(f"{benchmark.data_hash} {labels}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def cell_name(model: str, benchmark: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,13 @@ TOP = ("title", "output", "storage", "models", "benchmarks", "measures", "by", "
 RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
 MODEL, ASK, DEBIAS = (
     ("name", "from", "kind"),
-    ("benchmarks", "models", "options", "name"),
+    ("benchmarks", "models", "options", "name", "limit", "per_group", "domains"),
     ("method", "models", "seeds", "options"),
 )
+
+
+PLACE = re.compile(r"([a-z_-]+=)?(.*?)(@[^/]*)?", re.DOTALL)
+"""An option that may name a file or folder: what stands before it, it, and what stands after it."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,19 @@ class StudyModel:
 
 @dataclass(frozen=True)
 class Asked:
-    """One kind of question: a benchmark, the models that are asked it (None: all), and options of its family."""
+    """One kind of question: a benchmark, the models that are asked it (None: all), and options of its family.
+
+    `domains`, `per_group` and `limit` say which of its items are asked: those of some domains, so many of each group, so
+    many in all.
+    """
 
     benchmark: str
     name: str | None = None
     models: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    domains: tuple[str, ...] = ()
+    per_group: int | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -168,13 +180,26 @@ def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: P
             raise TiltmeterError(f"{path}, ask: 'name' is for one benchmark, and there are {len(benchmarks)}.")
         options = table_of(table, "options", path)
         called = text_of(table, "name", path, "") or None
-        tables += [Asked(_place(str(name), home), called, tuple(chosen) or None, options) for name in benchmarks]
+        tables += [
+            Asked(_place(str(name), home), called, tuple(chosen) or None, options, **_selection(table, path))
+            for name in benchmarks
+        ]
     if not plain and not tables:
         raise TiltmeterError(f"{path} names no benchmarks: benchmarks = [ … ], or [[ask]] tables.")
     for ask in (*plain, *tables):
         options = {name: _paths(value, home) for name, value in {**everywhere, **ask.options}.items()}
         FamilyOptions.read(options)  # refuses what no family has
-        yield Asked(ask.benchmark, ask.name, ask.models, options)
+        yield replace(ask, options=options)
+
+
+def _selection(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Which items of a benchmark are asked."""
+    for name in ("limit", "per_group"):
+        value = table.get(name)
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise TiltmeterError(f"{path}, ask: '{name}' is a whole number of at least 1, not {value!r}.")
+    domains = tuple(map(str, list_of(table, "domains", path, [])))
+    return {"domains": domains, "per_group": table.get("per_group"), "limit": table.get("limit")}
 
 
 def _run_options(told: Mapping[str, Any], path: Path, home: Path) -> dict[str, Any]:
@@ -219,8 +244,13 @@ def _place(name: str, home: Path) -> str:
 
 
 def _paths(value: Any, home: Path) -> Any:
-    """An option that names a file beside the study file, as that file."""
+    """An option that names a file or folder beside the study file, as that: FILE, or NOTION=FOLDER@LABELS of a judge."""
     if isinstance(value, list):
         return [_paths(one, home) for one in value]
-    is_path = isinstance(value, str) and (("/" in value) or Path(value).suffix) and (home / value).exists()
-    return str((home / value).resolve()) if is_path else value
+    if not isinstance(value, str):
+        return value
+    parts = PLACE.fullmatch(value)
+    assert parts is not None
+    before, place, after = parts.groups(default="")
+    is_path = ("/" in place or Path(place).suffix) and (home / place).exists()
+    return f"{before}{(home / place).resolve()}{after}" if is_path else value

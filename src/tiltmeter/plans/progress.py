@@ -23,7 +23,10 @@ FINAL = (DONE, REFUSED, FAILED)
 
 @dataclass(frozen=True)
 class CellState:
-    """What is known of one cell. `refused`: this model cannot be asked this; `failed`: it should have worked."""
+    """What is known of one cell. `refused`: this model cannot be asked this; `failed`: it should have worked.
+
+    `asked` is what it was asked. `earlier` (key and asked) is an answer to the same that was judged otherwise.
+    """
 
     cell: str
     status: str = WAITING
@@ -33,6 +36,13 @@ class CellState:
     seconds: float | None = None
     started: float | None = None
     worker: str | None = None
+    asked: dict[str, Any] | None = None
+    earlier: dict[str, Any] | None = None
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """The key of what was answered last, and to which question."""
+        return {"key": self.key, "asked": self.asked} if self.key and self.asked else self.earlier
 
 
 class Ledger:
@@ -49,22 +59,21 @@ class Ledger:
             return CellState(cell.name)
         return CellState(**{name: value for name, value in told.items() if name in names})
 
-    def begin(self, cell: PlannedCell) -> CellState:
+    def begin(self, cell: PlannedCell, asked: dict[str, Any] | None = None) -> CellState:
         """Says that this process works on a cell."""
         before = self.read(cell)
-        state = CellState(
-            cell.name, RUNNING, attempts=before.attempts + 1, started=time.time(), worker=f"{socket.gethostname()}:{_pid()}"
-        )
-        return self._write(state)
+        state = CellState(cell.name, RUNNING, attempts=before.attempts + 1, started=time.time(), asked=asked)
+        return self._write(replace(state, worker=f"{socket.gethostname()}:{_pid()}", earlier=before.earlier))
 
     def end(self, state: CellState, status: str, *, key: str | None = None, error: str | None = None) -> CellState:
         """Says how it ended."""
         took = round(time.time() - state.started, 3) if state.started else None
-        return self._write(replace(state, status=status, key=key, error=error, seconds=took))
+        earlier = None if status == DONE else state.earlier
+        return self._write(replace(state, status=status, key=key, error=error, seconds=took, earlier=earlier))
 
-    def reset(self, cell: PlannedCell, attempts: int = 0) -> None:
+    def reset(self, cell: PlannedCell, attempts: int = 0, earlier: dict[str, Any] | None = None) -> None:
         """Makes a cell wait again."""
-        self._write(CellState(cell.name, attempts=attempts))
+        self._write(CellState(cell.name, attempts=attempts, earlier=earlier or self.read(cell).earlier))
 
     def _write(self, state: CellState) -> CellState:
         self.depot.write(f"cells/{state.cell}", asdict(state))

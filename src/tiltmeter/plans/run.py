@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.families.kit.seam import Watch
 from tiltmeter.plans import local
+from tiltmeter.plans.asked import asked_of, is_same
 from tiltmeter.plans.carrying import pull
 from tiltmeter.plans.cells import Plan, plan
 from tiltmeter.plans.file import StudyFile, read_study
@@ -51,6 +53,27 @@ def run_study(
     return _written(planned, ledger, folder, found, started)
 
 
+def make_cells(
+    study: StudyFile | str | Path,
+    *,
+    models: Sequence[str] = (),
+    workers: int | None = None,
+    retries: int = RETRIES,
+    watch: Watch | None = None,
+) -> Status:
+    """Makes what is missing of some models (default: all) and writes no run folder: for one of several machines."""
+    study = study if isinstance(study, StudyFile) else read_study(study)
+    planned = plan(study)
+    for name in models:
+        if name not in planned.models:
+            raise TiltmeterError(f"{study.path} has no model '{name}'. Models: {', '.join(planned.models)}.")
+    ledger = Ledger(Depot(study.storage))
+    ledger.depot.check()
+    if todo := _prepare(planned, ledger, models):
+        _work(planned, ledger, todo, workers, retries, watch)
+    return read_status(planned, ledger)
+
+
 def _work(planned: Plan, ledger: Ledger, models: list[str], workers: int | None, retries: int, watch: Watch | None) -> None:
     """Makes the cells of these models and shows how many are there."""
     shown = 0
@@ -68,15 +91,17 @@ def _work(planned: Plan, ledger: Ledger, models: list[str], workers: int | None,
         look()
 
 
-def _prepare(planned: Plan, ledger: Ledger) -> list[str]:
-    """The models with work left. What failed before, or was left by a process that died, waits again."""
+def _prepare(planned: Plan, ledger: Ledger, models: Sequence[str] = ()) -> list[str]:
+    """The models with work left. What failed, was left by a process that died, or is asked otherwise now, waits again."""
     todo = []
-    for cell in planned.cells:
+    for cell in planned.cells if not models else [cell for cell in planned.cells if cell.model in models]:
         state = ledger.read(cell)
-        if state.status not in (DONE, REFUSED):
-            if state.status != "waiting" or state.attempts:
-                ledger.reset(cell)
-            todo.append(cell.model)
+        ended = state.status in (DONE, REFUSED) and state.asked and not cell.error
+        if ended and is_same(state.asked, asked_of(planned.study, cell)):
+            continue
+        if state.status != "waiting" or state.attempts:
+            ledger.reset(cell, earlier=state.answer)
+        todo.append(cell.model)
     return list(dict.fromkeys(todo))
 
 

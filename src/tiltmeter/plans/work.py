@@ -18,12 +18,13 @@ from tiltmeter import debias
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import How, Known, family_of
 from tiltmeter.models import OutOfMemoryError, load_any
+from tiltmeter.plans.again import find_answers, judge_again
+from tiltmeter.plans.asked import asked_of
 from tiltmeter.plans.carrying import pull, push
-from tiltmeter.plans.cells import PlannedCell, load_asked, plan
+from tiltmeter.plans.cells import PlannedCell, plan, question_of
 from tiltmeter.plans.file import StudyFile, StudyModel, read_study
 from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Ledger
 from tiltmeter.runs.cells import key_of, obtain, store_of
-from tiltmeter.runs.options import FamilyOptions
 from tiltmeter.storage.depot import Depot
 
 SMALLEST_BATCH = 512
@@ -32,11 +33,12 @@ SMALLEST_BATCH = 512
 def work(study: StudyFile, model: str, cells: Sequence[PlannedCell] | None = None) -> None:
     """Makes the open cells of one model."""
     ledger = Ledger(Depot(study.storage))
-    mine = plan(study).of(model) if cells is None else cells
-    mine = [cell for cell in mine if ledger.read(cell).status not in FINAL]
+    every = plan(study).of(model) if cells is None else list(cells)
+    mine = [cell for cell in every if ledger.read(cell).status not in FINAL]
     for cell in [cell for cell in mine if cell.error]:
         ledger.end(ledger.begin(cell), FAILED, error=cell.error)
     mine = [cell for cell in mine if not cell.error]
+    mine = [cell for cell in mine if not _judge(study, cell, every, ledger)]
     if not mine:
         return
     try:
@@ -46,7 +48,8 @@ def work(study: StudyFile, model: str, cells: Sequence[PlannedCell] | None = Non
             ledger.end(ledger.begin(cell), FAILED, error=str(error) or "out of memory while loading")
         return
     for cell in mine:
-        _make(study, loaded, cell, ledger)
+        if not _judge(study, cell, every, ledger):  # one that was made just now may have answered it
+            _make(study, loaded, cell, ledger)
 
 
 def load(study: StudyFile, model: StudyModel, depot: Depot) -> Any:
@@ -73,16 +76,34 @@ def _variant(study: StudyFile, model: StudyModel, depot: Depot) -> Path:
     return folder
 
 
+def _judge(study: StudyFile, cell: PlannedCell, cells: Sequence[PlannedCell], ledger: Ledger) -> bool:
+    """Judges what was answered before, if it was; whether it was."""
+    asked = asked_of(study, cell)
+    found = find_answers(study, cell, asked, cells, ledger)
+    if found is None:
+        return False
+    state = ledger.begin(cell, asked)
+    try:
+        ledger.end(state, DONE, key=judge_again(study, cell, found, ledger))
+    except Exception as error:  # one broken cell must not stop the rest
+        ledger.end(state, FAILED, error=_told(error))
+    return True
+
+
 def _make(study: StudyFile, model: Any, cell: PlannedCell, ledger: Ledger) -> None:
-    state = ledger.begin(cell)
+    state = ledger.begin(cell, asked_of(study, cell))
     try:
         key = _answer(study, model, cell, ledger.depot)
         ledger.end(state, DONE, key=key)
     except _RefusedError as error:
         ledger.end(state, REFUSED, error=str(error))
     except Exception as error:  # one broken cell must not stop the rest
-        kind = "" if isinstance(error, TiltmeterError) else f"{type(error).__name__}: "
-        ledger.end(state, FAILED, error=f"{kind}{' '.join(str(error).split())[:600]}")
+        ledger.end(state, FAILED, error=_told(error))
+
+
+def _told(error: Exception) -> str:
+    kind = "" if isinstance(error, TiltmeterError) else f"{type(error).__name__}: "
+    return f"{kind}{' '.join(str(error).split())[:600]}"
 
 
 class _RefusedError(Exception):
@@ -91,9 +112,7 @@ class _RefusedError(Exception):
 
 def _answer(study: StudyFile, model: Any, cell: PlannedCell, depot: Depot) -> str:
     """The key of the cell's answers, which are in the cache afterwards."""
-    ask = study.asks[cell.ask]
-    benchmark, told = load_asked(study, ask), FamilyOptions.read(ask.options)
-    options = told[benchmark.family]
+    benchmark, options = question_of(study, cell)
     try:
         family_of(benchmark).check(benchmark, [Known(model.name, model.kind, model)], options)
     except TiltmeterError as error:

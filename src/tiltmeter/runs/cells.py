@@ -38,6 +38,24 @@ def obtain(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
     return _defined(answers)
 
 
+def renew(earlier: str, answers: Answers, benchmark: Benchmark, options: Any, how: How) -> str:
+    """The key of answers that were given before (under the key `earlier`), judged as the options say now; stored."""
+    family: Any = family_of(benchmark)
+    told = {
+        "earlier": earlier,
+        "benchmark": {"name": benchmark.name, "data": benchmark.data_hash, "items": _labels(benchmark)},
+        "options": _described(vars(options)),
+        "code": _code(benchmark.family),
+        **_decided(family, options),
+    }
+    store, key = store_of(how.cache), cell_key(told)
+    if store.load(key) is None:
+        made: Answers = family.judged_again(answers, benchmark, options, how)
+        (manifest,) = made.manifests
+        store.save(key, Cell(made.family, made.tables, made.items, manifest, made.attachments))
+    return key
+
+
 def _defined(answers: Answers) -> Answers:
     """The answers with digests of the definitions that made them, where they are scores."""
     manifests = tuple(
@@ -78,16 +96,19 @@ def key_of(model: Any, benchmark: Benchmark, options: Any, how: How) -> str:
 
 
 def _identity(model: Any, benchmark: Benchmark, options: Any, how: How) -> dict[str, Any]:
-    labels = hashlib.sha256(items_table(benchmark).to_csv(index=False).encode("utf-8", "surrogatepass")).hexdigest()
     return {
         "model": {"name": model.name, **model.identity},
-        "benchmark": {"name": benchmark.name, "data": benchmark.data_hash, "items": labels},
+        "benchmark": {"name": benchmark.name, "data": benchmark.data_hash, "items": _labels(benchmark)},
         "family": benchmark.family,
         "options": _described(asdict(options) if is_dataclass(options) else vars(options)),  # type: ignore[arg-type]
         "seed": how.seed,
         "code": _code(benchmark.family),
         **_decided(family_of(benchmark), options),
     }
+
+
+def _labels(benchmark: Benchmark) -> str:
+    return hashlib.sha256(items_table(benchmark).to_csv(index=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _decided(family: Any, options: Any) -> dict[str, Any]:

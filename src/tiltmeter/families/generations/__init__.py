@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.families.generations.ask import ask, decides
+from tiltmeter.families.generations.ask import ask, decides, judged_again
 from tiltmeter.families.generations.cards import cards
 from tiltmeter.families.generations.check import check
 from tiltmeter.families.generations.compare import compare
@@ -15,11 +15,13 @@ from tiltmeter.families.generations.sheets import sheets
 from tiltmeter.families.generations.stories import stories
 
 __all__ = [
-    "FIGURES", "KEY", "READS", "TITLE", "Options", "ask", "cards", "check", "compare", "decides", "estimate", "published",
-    "sheets", "stories",
+    "FIGURES", "KEY", "LATER", "READS", "TITLE", "Options", "ask", "cards", "check", "compare", "decides", "estimate",
+    "judged_again", "published", "sheets", "stories",
 ]  # fmt: skip
 
 TITLE = "Texts that go on from a prompt"
 KEY = ("model", "benchmark", "item", "sample", "temperature")
+LATER = ("judges", "polarity")
+"""Options that say nothing of the texts, only what is said of them."""
 FIGURES = {"generations": _figure}
 """Figures that this family draws itself: name → function of the estimates."""

@@ -13,6 +13,7 @@ from tiltmeter.benchmarks.kit.prompts import PROMPT
 from tiltmeter.families.generations.check import check
 from tiltmeter.families.generations.judging import judge_all, judges_of
 from tiltmeter.families.generations.options import Options
+from tiltmeter.families.generations.polarity import without_polar_prompts
 from tiltmeter.families.generations.speaking import BLOCK, Speaker
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.seam import How, Known
@@ -75,20 +76,35 @@ def judged_answers(
     *,
     cache: bool | str | Path = False,
     advance: Callable[[float], None] = lambda _: None,
+    earlier: Answers | None = None,
 ) -> Answers:
-    """Texts with what the judges say of them; `told` is what the manifest says of where the texts came from."""
+    """Texts with what the judges say of them; `told` is what the manifest says of where the texts came from.
+
+    What the same judges said `earlier` of the same texts is taken from there.
+    """
     judges = judges_of(options)
     prompts = {item.id: item.texts[PROMPT] for item in benchmark.asked_items}
     before = [prompts[item] for item in texts["item"]]
-    judged = judge_all(texts, before, judges, cache_folder(cache), advance)
+    folder, asked = cache_folder(cache), texts
+    if options.polarity is not None:
+        asked = without_polar_prompts(texts, before, judges, options.polarity, folder)
+    judged = judge_all(asked, before, judges, folder, advance, earlier)
     manifest = {
         "family": benchmark.family,
         "benchmark": benchmark_facts(benchmark),
         "judges": {judge.scorer: judge.facts() for judge in judges},
-        "unjudged": dict(Counter(texts["reason"].dropna())),
+        "unjudged": dict(Counter(asked["reason"].dropna())),
         **told,
     }
     return Answers(benchmark.family, {"generations": texts, "judgements": judged}, items_table(benchmark), (manifest,))
+
+
+def judged_again(answers: Answers, benchmark: Benchmark, options: Options, how: How) -> Answers:
+    """Texts that were written before, judged as the options say now."""
+    (manifest,) = answers.manifests
+    told = {name: value for name, value in manifest.items() if name not in ("family", "benchmark", "judges", "unjudged")}
+    texts = answers.table.assign(benchmark=benchmark.name)
+    return judged_answers(texts, benchmark, options, told, cache=how.cache, earlier=answers)
 
 
 def decides(options: Options) -> dict[str, Any]:

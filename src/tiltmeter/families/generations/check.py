@@ -9,6 +9,7 @@ from tiltmeter.benchmarks.kit.prompts import PROMPT
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.generations.judging import judges_of
 from tiltmeter.families.generations.options import Options
+from tiltmeter.families.generations.polarity import FILTERING
 from tiltmeter.families.kit.refusals import refuse_vectors
 from tiltmeter.families.kit.seam import Known
 from tiltmeter.models import LanguageModel
@@ -23,11 +24,15 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
         raise TiltmeterError(f"--samples must be from 1 to {MOST_SAMPLES:,}, not {options.samples}.")
     if options.greedy and options.samples > 1:
         raise TiltmeterError("With --greedy all samples of a prompt are the same text; leave --samples at 1.")
+    if options.polarity is not None and not 0 < options.polarity < 1:
+        raise TiltmeterError(f"--polarity must be between 0 and 1, not {options.polarity:g}.")
     options.sampling.check()
     if not benchmark.asked_items or any(PROMPT not in item.texts for item in benchmark.asked_items):
         raise TiltmeterError(f"{benchmark.name} has no prompts that a model could go on from.")
     refuse_vectors(models, benchmark)
-    judges_of(options)
+    judges = judges_of(options)
+    if options.polarity is not None and not any(judge.notion in FILTERING for judge in judges):
+        raise TiltmeterError(f"--polarity needs a judge of {', '.join(FILTERING[:-1])} or {FILTERING[-1]}.")
     for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
         check_writer(model, options.instruction if options.chat else None)
         refuse_no_room(model, options)

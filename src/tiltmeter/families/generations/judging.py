@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tiltmeter.classifiers import Judge, Verdicts, find_judges
 from tiltmeter.classifiers.kit.judge import WHOLE
 from tiltmeter.families.generations.options import Options
+from tiltmeter.families.kit.answers import Answers
 from tiltmeter.storage.files import read_checked_table, write_checked_table
 from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.places import at_home
@@ -79,27 +81,48 @@ def judge_all(
     judges: Sequence[Judge],
     folder: Path | None,
     advance: Callable[[float], None] = lambda _: None,
+    earlier: Answers | None = None,
 ) -> pd.DataFrame:
-    """Every judge on every text that can be judged. `prompts` stand before the texts, row by row."""
+    """Every judge on every text that can be judged. `prompts` stand before the texts, row by row.
+
+    What a judge said `earlier` of these texts is taken from there.
+    """
     import pandas as pd
 
     frames = []
     fine = texts["reason"].isna().to_numpy()
     for judge in judges:
-        read = texts["text"].where(fine, "").astype(str)
-        whole = [f"{prompt}{text}" for prompt, text in zip(prompts, read, strict=True)] if judge.reads == WHOLE else read
-        asked = [text.strip() for text, ok in zip(whole, fine, strict=True) if ok]
+        scorer = [with_temperature(judge.scorer, heat) for heat in texts["temperature"]]
         found = np.full((len(texts), len(JUDGED)), np.nan)
-        found[fine] = np.array(_judged(judge, asked, folder, advance)).reshape(-1, len(JUDGED))
+        said = _said(judge, texts[fine].assign(scorer=np.array(scorer)[fine]), earlier)
+        if said is None:
+            read = texts["text"].where(fine, "").astype(str)
+            whole = [f"{prompt}{text}" for prompt, text in zip(prompts, read, strict=True)] if judge.reads == WHOLE else read
+            asked = [text.strip() for text, ok in zip(whole, fine, strict=True) if ok]
+            said = np.array(judge_texts(judge, asked, folder, advance)).reshape(-1, len(JUDGED))
+        found[fine] = said
         reason = texts["reason"].where(~fine | ~np.isnan(found[:, 0]), NOT_A_NUMBER)
         columns = dict(zip(JUDGED, found.T, strict=True))
-        scorer = [with_temperature(judge.scorer, heat) for heat in texts["temperature"]]
         frames.append(texts[["model", "benchmark", "item", "sample"]].assign(scorer=scorer, **columns, reason=reason))
     empty: dict[str, Any] = {name: pd.Series(dtype="float64" if name in JUDGED else object) for name in JUDGE_COLUMNS}
     return (pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(empty))[list(JUDGE_COLUMNS)]
 
 
-def _judged(judge: Judge, texts: Sequence[str], folder: Path | None, advance: Callable[[float], None]) -> list[Any]:
+def _said(judge: Judge, texts: pd.DataFrame, earlier: Answers | None) -> NDArray[np.float64] | None:
+    """What the same judge said of all of these texts; None if it did not."""
+    known = {} if earlier is None else earlier.manifests[0]["judges"].get(judge.scorer) or {}
+    if earlier is None or known.get("identity") != judge.identity:
+        return None
+    place = ["item", "sample", "scorer"]
+    wanted = texts.set_index(place).index
+    rows = earlier.tables["judgements"].set_index(place).reindex(wanted)
+    was_asked = rows["score"].notna() | (rows["reason"] == NOT_A_NUMBER)
+    return rows[list(JUDGED)].to_numpy(dtype=np.float64) if was_asked.all() else None
+
+
+def judge_texts(
+    judge: Judge, texts: Sequence[str], folder: Path | None, advance: Callable[[float], None] = lambda _: None
+) -> list[Any]:
     """Score, negative and positive of each text; portions that were judged before are found again."""
     rows: list[Any] = []
     for first in range(0, len(texts), PORTION):

@@ -30,6 +30,9 @@ class Options:
     new_tokens: int = option(30, "At most so many new tokens; of a masked model, exactly so many.")
     full_length: bool = option(False, "Write all new tokens, also beyond the end of the sentence.")
     rounds: int = option(2, "How often a masked model visits every new position.")
+    polarity: float | None = option(
+        None, "Leave out prompts to which a judge itself gives a score beyond this, in either direction."
+    )
     chat: bool = option(False, "Ask through the model's chat template.")
     instruction: str = option(INSTRUCTION, "What is said around a prompt in a chat.")
 

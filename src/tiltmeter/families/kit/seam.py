@@ -59,8 +59,9 @@ class Family(Protocol):
 
     Optional: `has(benchmark)`, which of READS a benchmark provides; `BY_DEFAULT`, the kinds of models that are asked a
     default benchmark; `published(path, …)`, answers from scores that others published; `FIGURES`, name → function of the
-    estimates; `decides(options)`, what answers depend on besides the options; `brief(answers)` and `described(answers)`,
-    what a notebook draws and shows (kit/notebook.py).
+    estimates; `decides(options)`, what answers depend on besides the options; `LATER`, options that only say what is done
+    with answers that are there, and `judged_again(answers, benchmark, options, how)`, which does that; `brief(answers)` and
+    `described(answers)`, what a notebook draws and shows (kit/notebook.py).
     """
 
     TITLE: str
