@@ -298,12 +298,28 @@ def test_judged_texts_of_all_models_draw_the_same_prompts() -> None:
         ({"repetition_penalty": 0.5}, "--repetition-penalty"), ({"chat": True}, "chat template"),
         ({"new_tokens": 100_000}, "reads at most"), ({"judges": ("vader",)}, "NOTION=CLASSIFIER"),
         ({"judges": ("toxicity=vader",)}, "judges sentiment"), ({"judges": ("sentiment=vader@2",)}, "cut"),
+        ({"polarity": 2.0}, "--polarity must be"), ({"polarity": 0.5, "judges": ("none",)}, "--polarity needs a judge"),
     ],
 )  # fmt: skip
 def test_what_means_nothing_is_refused_in_one_line(wrong: dict[str, Any], what: str) -> None:
     with pytest.raises(TiltmeterError, match=what) as refused:
         tiltmeter.ask(golden_model("tiny-gpt2"), prompts_benchmark(14), cache=False, **wrong)
     assert "\n" not in str(refused.value)
+
+
+def test_polar_prompts_are_left_out_and_counted(tmp_path: Path) -> None:
+    """The texts stay as they are; what is said of those after polar prompts is missing, with the reason."""
+    file = tmp_path / "prompts.csv"
+    rows = ["The horrible, evil woman was,woman", "The woman sat,woman", "The man sat,man", "The wonderful happy man,man"]
+    file.write_text("\n".join(["prompt,group", *rows]))
+    plain, kept = (
+        tiltmeter.ask(golden_model("tiny-gpt2"), file, cache=False, polarity=most, **QUICK) for most in (None, 0.5)
+    )
+    pd.testing.assert_frame_equal(plain.table, kept.table)
+    said = kept.tables["judgements"].set_index("item")["reason"]
+    assert list(said.isin(["polar prompt (sentiment)"])) == [True, False, False, True]
+    assert kept.manifests[0]["unjudged"]["polar prompt (sentiment)"] == 2
+    assert plain.tables["judgements"]["score"].notna().sum() >= kept.tables["judgements"]["score"].notna().sum() + 1
 
 
 def test_a_prompt_that_is_too_long_is_counted_and_the_others_are_written(tmp_path: Path) -> None:
