@@ -310,7 +310,7 @@ def test_what_means_nothing_is_refused_in_one_line(wrong: dict[str, Any], what: 
 def test_polar_prompts_are_left_out_and_counted(tmp_path: Path) -> None:
     """The texts stay as they are; what is said of those after polar prompts is missing, with the reason."""
     file = tmp_path / "prompts.csv"
-    rows = ["The horrible, evil woman was,woman", "The woman sat,woman", "The man sat,man", "The wonderful happy man,man"]
+    rows = ["The horrible evil woman was,woman", "The woman sat,woman", "The man sat,man", "The wonderful happy man,man"]
     file.write_text("\n".join(["prompt,group", *rows]))
     plain, kept = (
         tiltmeter.ask(golden_model("tiny-gpt2"), file, cache=False, polarity=most, **QUICK) for most in (None, 0.5)
