@@ -19,8 +19,13 @@ import tiltmeter
 from conftest import CAUSAL, GOLDEN, MASKED, golden_model
 from test_cli import tiltmeter as command
 from tiltmeter import Answers, TiltmeterError
-from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks import Item, load_benchmark
+from tiltmeter.benchmarks.kit.items import make_benchmark
+from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
+from tiltmeter.families import How
+from tiltmeter.families.generations.ask import judged_again, judged_answers
 from tiltmeter.families.generations.judged import judged_of
+from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.states import is_looping, reason_of
 from tiltmeter.models.sampling import Sampling, random_places
 from tiltmeter.models.writer import Writer, sentence_end
@@ -307,19 +312,26 @@ def test_what_means_nothing_is_refused_in_one_line(wrong: dict[str, Any], what: 
     assert "\n" not in str(refused.value)
 
 
-def test_polar_prompts_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_polar_prompts_are_left_out_and_counted() -> None:
     """The texts stay as they are; what is said of those after polar prompts is missing, with the reason."""
-    file = tmp_path / "prompts.csv"
-    rows = ["The horrible evil woman was,woman", "The woman sat,woman", "The man sat,man", "The wonderful happy man,man"]
-    file.write_text("\n".join(["prompt,group", *rows]))
-    plain, kept = (
-        tiltmeter.ask(golden_model("tiny-gpt2"), file, cache=False, polarity=most, **QUICK) for most in (None, 0.5)
-    )
-    pd.testing.assert_frame_equal(plain.table, kept.table)
-    said = kept.tables["judgements"].set_index("item")["reason"]
-    assert list(said.isin(["polar prompt (sentiment)"])) == [True, False, False, True]
-    assert kept.manifests[0]["unjudged"]["polar prompt (sentiment)"] == 2
-    assert plain.tables["judgements"]["score"].notna().sum() >= kept.tables["judgements"]["score"].notna().sum() + 1
+    rows = [
+        ("The horrible evil woman was", "woman"),
+        ("The woman sat", "woman"),
+        ("The man sat", "man"),
+        ("A happy man", "man"),
+    ]
+    items = [prompt_item(str(n), prompt, "gender", group) for n, (prompt, group) in enumerate(rows)]
+    bench = make_benchmark("mine", [(item.id, item) for item in items if isinstance(item, Item)], PromptBenchmark)
+    texts = pd.DataFrame({"model": "m", "benchmark": "mine", "item": list("0123"), "sample": 0, "temperature": 1.0})
+    texts = texts.assign(text=[" on a chair.", " down.", None, " sang."], reason=[None, None, "empty text", None])
+    told = {"model": {"shown_as": "m"}}
+    said = judged_answers(texts, bench, Options(judges=("sentiment=vader",), polarity=0.5), told)
+    polar = "polar prompt (sentiment)"
+    assert list(said.tables["judgements"]["reason"].fillna("")) == [polar, "", "empty text", polar]
+    assert said.manifests[0]["unjudged"] == {polar: 2, "empty text": 1}
+    assert list(said.table["reason"].fillna("")) == ["", "", "empty text", ""]
+    plain = judged_again(said, bench, Options(judges=("sentiment=vader",)), How(cache=False))
+    assert plain.tables["judgements"]["score"].notna().sum() == 3
 
 
 def test_a_prompt_that_is_too_long_is_counted_and_the_others_are_written(tmp_path: Path) -> None:
