@@ -166,6 +166,10 @@ def test_errors_are_those_that_can_be_counted_by_hand() -> None:
     assert (errors["hits"]["k"], errors["hits"]["n"]) == (1, 2)
     assert (errors["false_alarms"]["k"], errors["false_alarms"]["n"]) == (2, 6)
     assert {name: (one["k"], one["n"]) for name, one in errors["groups"].items()} == {"a": (1, 5)}
+    pairs = [Row("", label, key=str(n)) for n in range(3) for label in (0, 1)]  # a pair has both labels: two texts
+    errors = measured_errors(pairs, np.eye(2)[[0, 1, 0, 0, 1, 1]], 1)
+    assert (errors["accuracy"]["k"], errors["accuracy"]["n"]) == (4, 6)
+    assert (errors["hits"]["k"], errors["hits"]["n"], errors["false_alarms"]["k"]) == (2, 3, 1)
 
 
 def test_texts_written_elsewhere_are_taken_in_and_judged(tmp_path: Path) -> None:

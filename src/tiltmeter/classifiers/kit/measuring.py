@@ -23,15 +23,15 @@ FEWEST = 5
 def measured_errors(rows: Sequence[Row], probability: Floats, negative: int, seed: int = 0) -> dict[str, Any]:
     """F1 (of the negative label; macro for three labels), accuracy, hits, false alarms, and those about each group.
 
-    Rows with one key are copies of one text about other groups: the interval draws them together, and counts of rates that
-    are not about groups take each text once, by the majority of its copies.
+    Rows with one key belong together, and the interval draws them together. Those with one label too are copies of one text
+    about other groups: counts of rates that are not about groups take it once, by the majority of its copies.
     """
     truth, said = np.array([row.label for row in rows]), probability.argmax(1)
     keys = [row.key or str(n) for n, row in enumerate(rows)]
     codes = np.unique(keys, return_inverse=True)[1]
-    first = np.unique(codes, return_index=True)[1]
-    called = np.bincount(codes, said == negative) * 2 > np.bincount(codes)
-    right = np.bincount(codes, said == truth) * 2 > np.bincount(codes)
+    _, first, texts = np.unique(codes * probability.shape[1] + truth, return_index=True, return_inverse=True)
+    called = np.bincount(texts, said == negative) * 2 > np.bincount(texts)
+    right = np.bincount(texts, said == truth) * 2 > np.bincount(texts)
     bad = truth[first] == negative
     return {
         "f1": _f1(truth, said, codes, negative, probability.shape[1], seed) | {"n": len(first)},
