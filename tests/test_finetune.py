@@ -34,7 +34,6 @@ from tiltmeter.finetune import (
     Recipe,
     Task,
     encode,
-    load_classifier,
     load_trainable,
     making,
     read_text,
@@ -44,7 +43,7 @@ from tiltmeter.finetune import (
 )
 from tiltmeter.finetune.order import Order, pieces, random
 from tiltmeter.finetune.steps import Steps
-from tiltmeter.models import Parts
+from tiltmeter.models import Parts, with_head
 from tiltmeter.models.hashing import hash_tokenizer
 
 MODELS = GOLDEN / "models"
@@ -276,7 +275,8 @@ def test_a_loss_of_ones_own() -> None:
 
 
 def test_a_classifier_learns_labels() -> None:
-    module, tokenizer = load_classifier(MODELS / "tiny-bert-cased", 2, device="cpu")
+    parts = with_head(tiltmeter.load_model(MODELS / "tiny-bert-cased", device="cpu"), ("no", "yes"), seed=0)
+    module, tokenizer = parts.module, parts.tokenizer
     lines = lines_of_text(80)
     labels = [int("woman" in line.split()) for line in lines]
     rows = tokenizer(lines)["input_ids"]

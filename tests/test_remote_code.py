@@ -14,7 +14,8 @@ import pytest
 
 from conftest import GOLDEN
 from tiltmeter import TiltmeterError
-from tiltmeter.finetune import Recipe, load_classifier, load_trainable
+from tiltmeter.classifiers.kit.training import train_classifier
+from tiltmeter.finetune import Recipe, load_trainable
 from tiltmeter.models import check_model, kind_of, load_any, load_encoder, load_model
 from tiltmeter.models.pretrained import load_tokenizer
 
@@ -158,13 +159,17 @@ def test_kernels_of_the_hub_are_code_too(tmp_path: Path) -> None:
             entry(folder)
 
 
+def labelled_file(path: Path) -> Path:
+    rows = [f"a {word} day {n},{label}" for n in range(20) for word, label in (("kind", "normal"), ("stupid", "toxic"))]
+    path.write_text("text,label\n" + "\n".join(rows) + "\n")
+    return path
+
+
 def test_a_model_that_is_to_be_trained(own: Path, mark: Path) -> None:
-    for load in (
-        lambda: load_classifier(own, 2, device="cpu"),
-        lambda: load_trainable(own, Recipe(), method="CDA", device="cpu"),
-    ):
-        with pytest.raises(TiltmeterError, match="--trust-remote-code"):
-            load()
+    with pytest.raises(TiltmeterError, match="--trust-remote-code"):
+        load_trainable(own, Recipe(), method="CDA", device="cpu")
+    with pytest.raises(TiltmeterError, match="--trust-remote-code"):
+        train_classifier("toxicity", str(own), own.with_name("judge"), data=labelled_file(own.with_name("labelled.csv")))
     assert not mark.exists() and sys.stdin.tell() == 0
 
 

@@ -17,7 +17,7 @@ which `training/` had one already; the two share checkpoints, optimizers and the
 from __future__ import annotations
 
 from tiltmeter.finetune.export import check_output, making, save_model
-from tiltmeter.finetune.loading import device_of, load_classifier, load_trainable
+from tiltmeter.finetune.loading import device_of, load_trainable
 from tiltmeter.finetune.loop import Loop
 from tiltmeter.finetune.lora import check_lora, merged, with_lora
 from tiltmeter.finetune.make import Made, train_and_save, unfinished
@@ -28,6 +28,6 @@ from tiltmeter.finetune.text import Text, encode, read_text, split
 
 __all__ = [
     "Causal", "DivergedError", "Drawn", "Labelled", "Loop", "Made", "Masked", "Recipe", "Task", "Text", "Trained", "Watch",
-    "check_lora", "check_output", "device_of", "encode", "load_classifier", "load_trainable", "making", "merged",
+    "check_lora", "check_output", "device_of", "encode", "load_trainable", "making", "merged",
     "read_text", "save_model", "split", "train_and_save", "unfinished", "with_lora",
 ]  # fmt: skip

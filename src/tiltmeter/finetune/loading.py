@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.lora import check_lora
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.models import Parts, load_parts
 from tiltmeter.models.any import kind_of
-from tiltmeter.models.places import folder_of, weights_in
-from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 
 
 def load_trainable(
@@ -43,24 +40,3 @@ def device_of(wanted: str) -> str:
     import torch
 
     return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
-
-
-def load_classifier(
-    name: str | Path, labels: int, *, device: str = "auto", seed: int = 0, trust_remote_code: bool = False
-) -> tuple[Any, Any]:
-    """A model's body with a new head that tells labels apart, and its tokenizer."""
-    import torch
-
-    folder, gguf = folder_of(str(name), None)
-    if gguf:
-        raise TiltmeterError(f"{name}: a .gguf file cannot be trained; give a Hugging Face folder.")
-    weights_in(folder)
-    trust = {"trust_remote_code": trust_remote_code}
-    tokenizer = load_tokenizer(str(name), folder, **trust)
-    options = {"config": load_config(str(name), folder, num_labels=labels, **trust), "dtype": torch.float32, **trust}
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)  # the head begins at random
-        module = from_pretrained("AutoModelForSequenceClassification", str(name), folder, **options)
-    if module.config.pad_token_id is None:
-        module.config.pad_token_id = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-    return module.to(device_of(device)), tokenizer

@@ -14,9 +14,8 @@ from tiltmeter.classifiers.kit.measuring import measured_errors
 from tiltmeter.classifiers.kit.sequence import SequenceClassifier
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import Labelled as LabelledTask
-from tiltmeter.finetune import Made, Recipe, Watch, check_output, load_classifier, train_and_save
-from tiltmeter.models import Parts
-from tiltmeter.models.places import folder_of
+from tiltmeter.finetune import Made, Recipe, Watch, check_output, train_and_save
+from tiltmeter.models import load_model, with_head
 from tiltmeter.storage.files import write_json, write_text
 
 LONGEST = 128
@@ -55,13 +54,11 @@ def train_classifier(
     recipe = Recipe(
         epochs=wanted.epochs or epochs, peak_rate=wanted.rate or rate, rows=wanted.rows, seed=wanted.seed, warmup=0.06
     )
-    module, tokenizer = load_classifier(model, len(labelled.names), device=wanted.device, seed=wanted.seed)
-    module.config.id2label = dict(enumerate(labelled.names))
-    module.config.label2id = {name: n for n, name in enumerate(labelled.names)}
+    backbone = load_model(model, precision="fp32", device=wanted.device)
+    parts = with_head(backbone, labelled.names, seed=wanted.seed)
     making = place.with_name(f".{place.name}.making")
     if making.exists():
         shutil.rmtree(making)
-    parts = Parts(module, tokenizer, "classifier", {"name": model}, folder_of(model, None)[0])
     made = Made(
         f"classifier of {notion}",
         f"{CITATION} {labelled.citation}",
@@ -69,7 +66,7 @@ def train_classifier(
         labelled.facts(),
     )
     train, held_out = (
-        _task(module, tokenizer, rows) for rows in (_limited(labelled.train, wanted.limit), labelled.held_out)
+        _task(parts.module, parts.tokenizer, rows) for rows in (_limited(labelled.train, wanted.limit), labelled.held_out)
     )
     try:
         train_and_save(parts, train, recipe, making, made, held_out=held_out, watch=watch)
