@@ -48,14 +48,13 @@ def area(truth: NDArray[np.bool_], score: Floats, weight: Floats | None = None) 
     >>> float(area(np.array([False, False, True, True]), np.array([0.1, 0.4, 0.35, 0.8])))
     0.75
     """
-    order = np.argsort(score, kind="stable")
+    toxic, fine = (np.flatnonzero(side)[np.argsort(score[side], kind="stable")] for side in (truth, ~truth))
     weights = np.ones(len(score)) if weight is None else weight
-    ordered, toxic = weights[..., order], truth[order]
-    first = np.flatnonzero(np.diff(score[order], prepend=-np.inf) > 0)  # where a new score begins
-    above = np.add.reduceat(np.where(toxic, ordered, 0.0), first, axis=-1)
-    below = np.add.reduceat(np.where(toxic, 0.0, ordered), first, axis=-1)
-    wins = (above * (np.cumsum(below, axis=-1) - below / 2)).sum(axis=-1)
-    pairs = above.sum(axis=-1) * below.sum(axis=-1)
+    heavier, lighter = weights[..., toxic], weights[..., fine]
+    upto = np.concatenate([np.zeros((*lighter.shape[:-1], 1)), np.cumsum(lighter, axis=-1)], axis=-1)
+    below, not_above = (np.searchsorted(score[fine], score[toxic], side) for side in ("left", "right"))
+    wins = (heavier * (upto[..., below] + upto[..., not_above])).sum(axis=-1) / 2
+    pairs = heavier.sum(axis=-1) * upto[..., -1]
     return np.asarray(np.divide(wins, pairs, out=np.full(np.shape(pairs), np.nan), where=pairs > 0), dtype=np.float64)
 
 
