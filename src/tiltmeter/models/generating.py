@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-IsEnd = Callable[[Sequence[int]], bool]
+AreEnds = Callable[[Sequence[Sequence[int]]], Sequence[bool]]
+"""Whether what each of some rows has said so far is a whole sentence."""
 LEAVING = 0.5
 """Finished rows leave when so many of the batch's rows are finished: rearranging the cache costs about a step."""
 REFUSED = {
@@ -73,7 +74,7 @@ class _Rows:
         rows = self.present
         return np.flatnonzero((self.lengths[rows] <= column) & (self.ends[rows] < 0))
 
-    def say(self, column: int, places: Ints, tokens: Ints, logprobs: Floats, words: Vocabulary, is_end: IsEnd) -> None:
+    def say(self, column: int, places: Ints, tokens: Ints, logprobs: Floats, words: Vocabulary, are_ends: AreEnds) -> None:
         """Notes one token for each of these rows, and which of them are finished by it."""
         rows = self.present[places]
         stopped = np.isin(tokens, list(words.stop)) | ~np.isfinite(logprobs)
@@ -84,9 +85,9 @@ class _Rows:
         self.ends[rows[full & ~stopped]] = column + 1
         if not self.sampling.sentence:
             return
-        for row in rows[words.closing[tokens] & ~stopped & ~full]:
-            if is_end(self.ids[row, self.lengths[row] : column + 1].tolist()):
-                self.ends[row] = column + 1
+        closing = rows[words.closing[tokens] & ~stopped & ~full]
+        ends = are_ends([self.ids[row, self.lengths[row] : column + 1].tolist() for row in closing])
+        self.ends[closing[np.array(ends, dtype=bool)]] = column + 1
 
     def leave(self) -> Ints | None:
         """The places that stay in the cache, if enough rows are finished for the others to move together."""
@@ -111,7 +112,7 @@ def go_on(
     noise: Ints,
     sampling: Sampling,
     words: Vocabulary,
-    is_end: IsEnd,
+    are_ends: AreEnds,
 ) -> list[Generated]:
     """What a causal model says after each prompt. `noise` has a random number per row and token."""
     rows = _Rows(prompts, sampling)
@@ -126,7 +127,7 @@ def go_on(
             numbers = noise[who, column - rows.lengths[who]]
             seen = rows.ids[who, :column] if sampling.repetition_penalty != 1 else np.empty((len(who), 0), dtype=np.int64)
             tokens, logprobs = choose_tokens(parts, hidden, places, banned, (numbers, seen), sampling)
-            rows.say(column, places, tokens, logprobs, words, is_end)
+            rows.say(column, places, tokens, logprobs, words, are_ends)
         fed, column = column, column + 1
         if (stay := rows.leave()) is not None:
             steps.keep(parts.send(stay))

@@ -76,7 +76,7 @@ class Writer:
         parts, (order, noise) = self.model._parts, draws
         with passing(self.model.precision, self.model._module):
             if self.model.kind == "causal":
-                return go_on(parts, prompts, noise, self.sampling, self.words, self.is_end)
+                return go_on(parts, prompts, noise, self.sampling, self.words, self.are_ends)
             mask = int(self.model.tokens.mask_id or 0)
             return fill_up(parts, prompts, self.tail, (order, noise), self.sampling, self.words, mask)
 
@@ -124,9 +124,9 @@ class Writer:
         fitting = free // 3 // (pairs * next(self.model._module.parameters()).element_size())
         return int(min(MOST_TOKENS, max(1024, fitting)))
 
-    def is_end(self, said: Sequence[int]) -> bool:
-        """Whether a sentence is finished by what was said so far."""
-        return sentence_end(self._plain(said)) is not None
+    def are_ends(self, said: Sequence[Sequence[int]]) -> list[bool]:
+        """Whether a sentence is finished by what each row has said so far."""
+        return [sentence_end(text) is not None for text in self._decoded(said)]
 
     @cached_property
     def tail(self) -> tuple[int, ...]:

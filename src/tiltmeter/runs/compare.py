@@ -47,7 +47,8 @@ def compare(
         family, ours = find_family(name), columns_of(name, read, columns)
         for model in others if baseline in part.models else ():
             if model in part.models:
-                rows += with_cautions(family.compare(part, model, baseline, entries[name], ours, settings), part)
+                two = part.where(model=(model, baseline))  # a family need not look through what is not compared
+                rows += with_cautions(family.compare(two, model, baseline, entries[name], ours, settings), part)
     if not rows:
         refuse_lacking(names, set(), {})
         raise TiltmeterError(
