@@ -18,8 +18,10 @@ from study_material import made_up, noise, options_of, small_run
 from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
 
-OF_TEXTS = ("domain_correlation", "noise", "temperature")
-"""They read what other families or many models gave, and are tested where those are (test_judges, test_correlations)."""
+OF_TEXTS = ("calibration", "domain_correlation", "noise", "temperature")
+"""They read what other families or many models gave, and are tested where those are (test_judges, test_correlations,
+test_calibration).
+"""
 STUDIES = tuple(name for name in catalog.names("studies") if name not in OF_TEXTS)
 ISSUE = (
     "accuracy", "agreement", "correlation", "debiasing", "frequency", "normality", "pll_gap", "power", "quality",

@@ -28,7 +28,7 @@ def plumb_slots(*, terms: str | Path | None = None, encoding: str | None = None)
                     texts={SLOT: str(row["text"])},
                     bias_type="gender",
                     target=str(row["about"]),
-                    extra={"stereotype": row["stereotype"]},
+                    extra={"stereotype": row["stereotype"], "about": row["about"]},
                 ),
             )
             for row in read_table(path, None)

@@ -70,6 +70,52 @@ def counterfactual(
     note(f"{written:,} lines, from {kept:,}: {output}")
 
 
+@build_app.command()
+def calibration(
+    model: Annotated[str, typer.Option("-m", "--model", help="Hub id, folder or embedded name.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")] = Path(
+        "calibration"
+    ),
+    doses: Annotated[str, typer.Option(help="From −1, against the stereotype, to 1; 0 is always there.")] = "-1,-0.5,0.5,1",
+    seeds: Annotated[str, typer.Option(help="One model for each dose and seed.")] = "0,1,2",
+    domains: Annotated[str, typer.Option(help="Default: gender,race,religion.")] = "",
+    names: Annotated[str, typer.Option(help="Domains with another arm, in which groups have first names only.")] = "",
+    benchmark: Annotated[list[str] | None, typer.Option("-b", "--benchmark", help="What reads the models.")] = None,
+    words: Annotated[Path | None, typer.Option(help="Groups, attributes and frames of yours (TOML).")] = None,
+    sentences: Annotated[int, typer.Option(min=1, help="For each domain.")] = 2000,
+    debias: Annotated[list[str] | None, typer.Option(help="Then treat models by this method; repeatable.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of every training. Default: 300 of 128 sentences.")] = None,
+) -> None:
+    """Texts in which groups and attributes meet as often as you say, and a study file that trains and reads models."""
+    from tiltmeter.plans.calibration import BENCHMARKS, Calibration, write_calibration
+
+    parts = [part.strip() for part in seeds.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise TiltmeterError(f"--seeds are whole numbers from 0 on, such as 0,1,2, not '{seeds}'.")
+    wanted = Calibration(
+        model, _numbers(doses), [int(part) for part in parts], _listed(domains), _listed(names),
+        benchmark or BENCHMARKS, words, sentences, {method: {} for method in debias or ()},
+        {"steps": steps} if steps else None,
+    )  # fmt: skip
+    file = write_calibration(wanted, output)
+    if len(parts) == 1:
+        note("With one seed, nothing tells a dose from another training: there will be slopes, and no sensitivity.")
+    note(f"Texts and study file: {file.parent}")
+    note(f"Train and read: tiltmeter study run {file}")
+    note(f"Then: tiltmeter study calibration {file.parent / 'study' / 'run'}")
+
+
+def _listed(given: str) -> list[str]:
+    return [part.strip() for part in given.split(",") if part.strip()]
+
+
+def _numbers(given: str) -> list[float]:
+    try:
+        return [float(part.replace("−", "-")) for part in _listed(given)]
+    except ValueError:
+        raise TiltmeterError(f"--doses are numbers from −1 to 1, such as -1,-0.5,0.5,1, not '{given}'.") from None
+
+
 def _write(path: Path, rows: Iterable[dict[str, str]]) -> None:
     from tiltmeter.storage.files import write_text
 

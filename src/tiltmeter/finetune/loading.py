@@ -28,6 +28,14 @@ def load_trainable(
     return parts
 
 
+def check_trainable(name: str | Path, method: str) -> None:
+    """Refuses what could be asked but not trained, before anything is loaded."""
+    path = Path(name).expanduser()
+    packed = path.suffix == ".gguf" or (path.is_dir() and not (path / "config.json").exists() and any(path.glob("*.gguf")))
+    if packed:
+        raise TiltmeterError(f"{method}: {name} is a .gguf file, which cannot be trained; give a Hugging Face folder.")
+
+
 def _check_kind(name: str | Path, kind: str | None, method: str, kinds: Collection[str]) -> None:
     if kind is not None and kind not in kinds:
         others = {"encoder": "gives sentence vectors only", "static": "is a file of static vectors"}

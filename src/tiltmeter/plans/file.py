@@ -8,45 +8,26 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.places import EMBEDDED, display_name
 from tiltmeter.plans.toml import list_of, parse, refuse_unknown, table_of, tables_of, text_of
+from tiltmeter.plans.variants import StudyModel, debiased, dosed, named
 from tiltmeter.runs.options import DEFAULT_BY, FamilyOptions, Options
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.places import at_home
-from tiltmeter.storage.typed import check_types, fits
+from tiltmeter.storage.typed import check_types
 
-TOP = ("title", "output", "storage", "models", "benchmarks", "measures", "by", "run", "settings", "options", "debias", "ask")
+TOP = (
+    "title", "output", "storage", "models", "benchmarks", "measures", "by", "run", "settings", "options", "dose", "debias",
+    "ask",
+)  # fmt: skip
 RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
-MODEL, ASK, DEBIAS = (
-    ("name", "from", "kind"),
-    ("benchmarks", "models", "options", "name", "limit", "per_group", "domains"),
-    ("method", "models", "seeds", "options"),
-)
+MODEL = ("name", "from", "kind")
+ASK = ("benchmarks", "models", "options", "name", "limit", "per_group", "domains")
 
 
 PLACE = re.compile(r"([a-z_-]+=)?(.*?)(@[^/]*)?", re.DOTALL)
 """An option that may name a file or folder: what stands before it, it, and what stands after it."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """How a model of the study is made from another one: a method of debiasing, its seed and options."""
-
-    method: str
-    seed: int
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class StudyModel:
-    """One model: what the study calls it, what it is loaded from, and how it is made first, if it is."""
-
-    name: str
-    source: str
-    kind: str | None = None
-    variant: Variant | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +95,8 @@ def read_study(path: str | Path) -> StudyFile:
     home = path.absolute().parent
     output = home / text_of(told, "output", path, path.with_suffix("").name)
     models = list(_models(list_of(told, "models", path), path, home))
-    models += _variants(tables_of(told, "debias", path), models, path)
+    models += list(dosed(tables_of(told, "dose", path), models, path, home))
+    models += debiased(tables_of(told, "debias", path), models, path)
     _unique([model.name for model in models], path, "models", "Give one of them another name: {name = …, from = …}.")
     storage = text_of(told, "storage", path, "")
     return StudyFile(
@@ -151,23 +133,6 @@ def _called(source: str) -> str:
     return Path(source).name if Path(source).is_absolute() else display_name(source)
 
 
-def _variants(given: Iterable[dict[str, Any]], models: list[StudyModel], path: Path) -> list[StudyModel]:
-    """A model for every method, parent and seed of the [[debias]] tables."""
-    made = []
-    for table in given:
-        refuse_unknown(table, DEBIAS, f"{path}, debias")
-        method = catalog.find("debias", text_of(table, "method", path)).name
-        names = list_of(table, "models", path, [model.name for model in models])
-        for parent in (_named(models, str(name), path, "debias") for name in names):
-            for seed in list_of(table, "seeds", path, [0]):
-                if not fits(int, seed):
-                    raise TiltmeterError(f"{path}, debias: seeds are whole numbers, not {seed!r}.")
-                variant = Variant(method, seed, table_of(table, "options", path))
-                name = f"{parent.name}-{catalog.public_name(method)}-{seed}"
-                made.append(StudyModel(name, parent.source, parent.kind, variant))
-    return made
-
-
 def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: Path) -> Iterable[Asked]:
     everywhere = table_of(told, "options", path)
     plain = [Asked(_place(str(name), home)) for name in list_of(told, "benchmarks", path, [])]
@@ -175,7 +140,7 @@ def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: P
     for table in tables_of(told, "ask", path):
         refuse_unknown(table, ASK, f"{path}, ask")
         benchmarks = list_of(table, "benchmarks", path)
-        chosen = [_named(models, str(name), path, "ask").name for name in list_of(table, "models", path, [])]
+        chosen = [named(models, str(name), path, "ask").name for name in list_of(table, "models", path, [])]
         if "name" in table and len(benchmarks) != 1:
             raise TiltmeterError(f"{path}, ask: 'name' is for one benchmark, and there are {len(benchmarks)}.")
         options = table_of(table, "options", path)
@@ -218,15 +183,6 @@ def _settings(told: Mapping[str, Any], path: Path) -> Settings:
     settings = Settings(**given)
     settings.check()
     return settings
-
-
-def _named(models: list[StudyModel], name: str, path: Path, where: str) -> StudyModel:
-    for model in models:
-        if name in (model.name, model.source):
-            return model
-    raise TiltmeterError(
-        f"{path}, {where}: there is no model '{name}'. Models: {', '.join(model.name for model in models)}."
-    )
 
 
 def _unique(names: list[str], path: Path, what: str, help_: str) -> None:

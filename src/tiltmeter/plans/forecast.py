@@ -16,9 +16,10 @@ from tiltmeter.models import load_any
 from tiltmeter.models.hashing import weight_files
 from tiltmeter.models.places import folder_of
 from tiltmeter.plans.cells import Plan, PlannedCell, load_asked, plan
-from tiltmeter.plans.file import StudyFile, StudyModel, read_study
+from tiltmeter.plans.file import StudyFile, read_study
 from tiltmeter.plans.local import default_workers
 from tiltmeter.plans.progress import FINAL, Ledger, read_status
+from tiltmeter.plans.variants import StudyModel
 from tiltmeter.runs.options import FamilyOptions
 from tiltmeter.storage.depot import Depot
 

@@ -11,10 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from tiltmeter import debias
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import How, Known, family_of
 from tiltmeter.models import OutOfMemoryError, load_any
@@ -22,8 +20,10 @@ from tiltmeter.plans.again import find_answers, judge_again
 from tiltmeter.plans.asked import asked_of
 from tiltmeter.plans.carrying import pull, push
 from tiltmeter.plans.cells import PlannedCell, plan, question_of
-from tiltmeter.plans.file import StudyFile, StudyModel, read_study
+from tiltmeter.plans.file import StudyFile, read_study
+from tiltmeter.plans.making import folder_of_variant
 from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Ledger
+from tiltmeter.plans.variants import StudyModel
 from tiltmeter.runs.cells import key_of, obtain, store_of
 from tiltmeter.storage.depot import Depot
 
@@ -55,25 +55,10 @@ def work(study: StudyFile, model: str, cells: Sequence[PlannedCell] | None = Non
 def load(study: StudyFile, model: StudyModel, depot: Depot) -> Any:
     """The model, made first if it is a variant of another one."""
     options = study.run_options(model.kind)
-    source = str(_variant(study, model, depot)) if model.variant else model.source
+    source = str(folder_of_variant(study, model, depot)) if model.variant else model.source
     loaded = load_any(source, **options.loading)
     loaded.name = model.name
     return loaded
-
-
-def _variant(study: StudyFile, model: StudyModel, depot: Depot) -> Path:
-    """The folder of a debiased model. Making it is resumable; what another machine made is fetched."""
-    assert model.variant is not None
-    folder = study.output / "models" / model.name
-    if not folder.is_dir() and study.shared and depot.has(f"models/{model.name}"):
-        depot.get(f"models/{model.name}", folder)
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        variant = model.variant
-        debias.make(variant.method, model.source, output=folder, seed=variant.seed, **variant.options)
-    if study.shared:
-        depot.put(folder, f"models/{model.name}")
-    return folder
 
 
 def _judge(study: StudyFile, cell: PlannedCell, cells: Sequence[PlannedCell], ledger: Ledger) -> bool:

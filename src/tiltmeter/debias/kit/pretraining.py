@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.finetune import Causal, Made, Masked, Recipe, Task, Text, Watch, encode, read_text, split, train_and_save
+from tiltmeter.finetune import Made, Recipe, Text, Watch, read_text, split, train_and_save
+from tiltmeter.finetune.continued import make_task
 from tiltmeter.finetune.loading import device_of
 from tiltmeter.models import Parts
 
@@ -98,12 +98,3 @@ def continue_pretraining(
         watch=watch,
         checkpoint_seconds=plan.checkpoint_every,
     )
-
-
-def make_task(parts: Parts, lines: Sequence[str], length: int) -> Task:
-    """The objective that the model was trained with."""
-    causal = parts.kind == "causal"
-    rows: list[list[int]] = encode(lines, parts.module, parts.tokenizer, causal=causal, length=length)
-    make: Any = Causal if causal else Masked
-    task: Task = make(parts.module, rows, parts.tokenizer)
-    return task

@@ -28,7 +28,7 @@ from tiltmeter.storage.files import read_table
 UNMASKED = ("unmasked_attention", "unmasked")
 # One scorer of each idea; variants that follow published code are studied if they are named, or if there are no others.
 HEADLINE = SCORERS
-ANY = "any"
+ANY, ESTIMATES = "any", "estimates"
 """What a study reads that is about every family; the slots decide which models there are, if there are slots."""
 WANTED = {
     "pairs": "This study needs scores of sentences, and these runs have none. For slots and SEAT, use "
@@ -161,6 +161,19 @@ def load_evidence(
     types = (without,) if isinstance(without, str) else tuple(without)
     left = {name: _without_known(part, types) for name, part in answers.items()} if every else dict(answers)
     return Evidence({**left, reads: _leave_out(answers[reads], types)}, reads, folders, names)
+
+
+def only_folders(runs: Answers | str | Path | Sequence[str | Path], without: Sequence[str] | str = ()) -> Evidence:
+    """Run folders whose answers are not read: a study of estimates needs none, and they may be many."""
+    if isinstance(runs, Answers) or without:
+        raise TiltmeterError(
+            "This study reads the estimates of run folders as they are: give folders, and leave out nothing."
+        )
+    folders = (Path(runs),) if isinstance(runs, str | Path) else tuple(map(Path, runs))
+    for folder in folders:
+        if lacking := [name for name in ("manifest.json", "estimates.csv") if not (folder / name).is_file()]:
+            raise TiltmeterError(f"{folder} is no finished run: it has no {lacking[0]}.")
+    return Evidence({}, ESTIMATES, folders)
 
 
 def _without_known(answers: Answers, types: Sequence[str]) -> Answers:

@@ -1,0 +1,277 @@
+"""Calibration: dosed models by a study file, and what the study says of metrics whose behaviour is known."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tiltmeter
+from tests.conftest import GOLDEN
+from tiltmeter.cli.app import app
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans import read_study, run_study, status
+from tiltmeter.plans.calibration import Calibration, write_calibration
+from tiltmeter.plans.work import work
+from tiltmeter.stats.doses import differences, levels, monotonicity, noise, ranking, sensitivity, slopes, smallest_dose
+from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
+from tiltmeter.storage.spreadsheet import csv_text
+
+TINY = GOLDEN / "models" / "tiny-bert-cased"
+ROOT = Path(__file__).parents[1]
+DOSES = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+
+
+def simulated(metrics: int, slope: float, *, of_seed: float = 0.5, error: float = 0.3, seeds: int = 3) -> np.ndarray:
+    """Independent metrics: a level, a lift for each seed, the dose, and noise."""
+    rng = np.random.default_rng(1)
+    lift = of_seed * rng.standard_normal((metrics, 1, seeds))
+    return 50 + lift + slope * DOSES[:, None] + error * rng.standard_normal((metrics, len(DOSES), seeds))
+
+
+def test_intervals_cover_and_noise_is_found() -> None:
+    """2,000 simulated metrics: 95 % intervals of slope, difference and level hold what is true; so do the two noises."""
+    readings = simulated(2000, 0.7)
+    known = noise(readings)
+    assert np.sqrt((known.error**2).mean()) == pytest.approx(0.3, rel=0.02)
+    assert np.sqrt((known.spread**2).mean()) == pytest.approx(np.hypot(0.5, 0.3), rel=0.03)
+    line = slopes(readings, DOSES, known)
+    cell = differences(readings[:, [4]], readings[:, [2]], known)
+    level = levels(readings[:, 2], np.full(2000, 50.0), known)
+    for found, truth in ((line, 0.7), (cell, 0.7), (level, 0.0)):
+        assert 0.93 < np.mean((found.low <= truth) & (truth <= found.high)) < 0.985
+    still = slopes(simulated(2000, 0.0), DOSES, noise(simulated(2000, 0.0)))
+    assert np.mean(still.p < 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_sensitivity_is_the_slope_over_the_spread_and_gives_the_dose_that_is_noticed() -> None:
+    """The stated dose is noticed in four of five comparisons of one model with one of another seed."""
+    readings = simulated(2000, 1.2)
+    known = noise(readings)
+    line = slopes(readings, DOSES, known)
+    value, _, low, high = sensitivity(line, known)
+    truth = 1.2 / np.hypot(0.5, 0.3)
+    assert np.median(value) == pytest.approx(truth, rel=0.25)
+    assert np.mean((low <= truth) & (truth <= high)) > 0.93
+    dose = smallest_dose(np.array([truth]), known)[0]
+    rng = np.random.default_rng(2)
+    apart = 1.2 * dose + np.hypot(0.5, 0.3) * (rng.standard_normal(20_000) - rng.standard_normal(20_000))
+    assert np.mean(np.abs(apart) > 1.96 * np.sqrt(2) * np.hypot(0.5, 0.3)) == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_metric_that_reads_the_dose_is_first_and_noise_is_last() -> None:
+    rng = np.random.default_rng(0)
+    exact = np.broadcast_to(DOSES[:, None], (5, 3))
+    readings = np.stack([rng.standard_normal((5, 3)), exact, exact + 0.2 * rng.standard_normal((5, 3)), np.zeros((5, 3))])
+    known = noise(readings)
+    line = slopes(readings, DOSES, known)
+    value, _, _, _ = sensitivity(line, known)
+    place, best, worst = ranking(value, line, known)
+    assert list(place) == [3, 1, 2, 4] and value[1] == np.inf and value[3] == 0
+    assert best[1] == worst[1] == 1 and best[0] > 1
+    rho, low, high = monotonicity(readings, DOSES)
+    assert rho[1] == pytest.approx(1.0) and np.isnan(rho[3]) and (low[:3] <= rho[:3]).all() and (rho[:3] <= high[:3]).all()
+
+
+def test_twins_cannot_be_separated_and_unlike_ones_can() -> None:
+    base = simulated(1, 2.0, of_seed=0.1)
+    rng = np.random.default_rng(3)
+    readings = np.concatenate([base, base * 2 + 1, base + 3 * rng.standard_normal(base.shape)])
+    known = noise(readings)
+    line = slopes(readings, DOSES, known)
+    value, _, _, _ = sensitivity(line, known)
+    _, best, worst = ranking(value, line, known)
+    assert value[0] == pytest.approx(value[1]) and best[0] == best[1] == 1 and worst[0] == worst[1] == 2 and best[2] == 3
+
+
+def made_up_run(folder: Path, seeds: int = 3, *, names: bool = True) -> Path:
+    """A run folder of models whose readings are formulas: one metric reads the dose, one is noise, one reads the other
+    domain, one reads direct words only.
+    """
+    rng, rows, models = np.random.default_rng(5), [], []
+    given = [("neutral", 0.0, "words"), *((domain, d, "words") for domain in ("gender", "race") for d in (-1.0, 1.0))]
+    given += [("neutral", 0.0, "names"), *(("gender", d, "names") for d in (-1.0, 1.0))] if names else []
+    for seed in range(seeds):
+        for domain, dose, arm in given:
+            name = f"base-{domain}{dose}-{arm}-seed{seed}"
+            models.append({"name": name, "variant": {"method": "dose", "seed": seed, "of": "base", "options": {}}})
+            models[-1]["variant"]["dose"] = {"text": "", "domain": domain, "dose": dose, "arm": arm}
+            rows += readings_of(name, domain, dose, arm, rng)
+    rows += readings_of("base", "neutral", 0.0, "words", rng, drift=-2.0)
+    folder.mkdir()
+    table = pd.DataFrame(rows).assign(n=1, n_missing=0, n_ties=0, missing="", note="")
+    (folder / "estimates.csv").write_text(csv_text(table.reindex(columns=list(ESTIMATE_COLUMNS))))
+    (folder / "manifest.json").write_text(json.dumps({"tiltmeter": "0", "study": {"models": models}}))
+    return folder
+
+
+def readings_of(name: str, domain: str, dose: float, arm: str, rng: np.random.Generator, drift: float = 0.0) -> list[dict]:
+    place = {"model": name, "benchmark": "made-up", "family": "pairs", "measure": "bias_score", "by": "bias_type"}
+    mine = {"gender": dose * (domain == "gender"), "race": dose * (domain == "race")}
+    found = []
+    for group in ("gender", "race"):
+        other = mine["race" if group == "gender" else "gender"]
+        values = {
+            "exact": 50 + 10 * mine[group] + drift,
+            "near": 50 + 10 * mine[group] + rng.standard_normal(),
+            "crossed": 52 + 10 * other + 0.5 * rng.standard_normal(),
+            "deaf": 50 + 10 * mine[group] * (arm == "words") + 0.5 * rng.standard_normal(),
+            "noise": 50 + 5 * rng.standard_normal(),
+        }
+        found += [
+            place | {"scorer": name, "group": group, "value": value, "neutral": 50.0} for name, value in values.items()
+        ]
+    return found
+
+
+def test_the_study_says_what_is_known(tmp_path: Path) -> None:
+    finding = tiltmeter.study("calibration", made_up_run(tmp_path / "run"))
+    main = finding.table.set_index(["domain", "scorer"])
+    for domain in ("gender", "race"):
+        rows = main.loc[domain]
+        assert rows.loc["exact", "rank"] == 1 and rows["rank"].idxmax() in ("noise", "crossed")
+        assert rows.loc["exact", "slope"] == pytest.approx(10) and rows.loc["exact", "smallest_dose"] == 0
+        assert rows.loc["near", "p_holm"] < 0.001 < rows.loc["noise", "p_holm"]
+        assert rows.loc["noise", "smallest_dose"] > 1
+    cross = finding.tables["cross_talk"].set_index(["domain", "dosed", "scorer"])
+    assert cross.loc[("gender", "race", "crossed"), "slope"] == pytest.approx(10, abs=1)
+    assert cross.loc[("gender", "race", "near"), "p_holm"] > 0.05
+    reach = finding.tables["reach"].set_index(["domain", "scorer"])
+    assert reach.loc[("gender", "near"), "share"] == pytest.approx(1, abs=0.25)
+    assert reach.loc[("gender", "deaf"), "share"] == pytest.approx(0, abs=0.15)
+    drift = finding.tables["drift"].set_index(["domain", "scorer"]).loc["gender"]
+    assert drift.loc["exact", "drift"] == pytest.approx(2) and drift.loc["exact", "away"] == pytest.approx(0)
+    assert drift.loc["crossed", "away"] == pytest.approx(2, abs=1)
+    curve = finding.tables["curve"].query("domain == 'gender' and scorer == 'exact'")
+    assert list(curve["dose"]) == [-1, 0, 1] and list(curve["change"]) == pytest.approx([-10, 0, 10])
+    assert "bias_score by noise" in " ".join(finding.sentences)
+    finding.save(tmp_path / "saved")
+    assert (tmp_path / "saved" / "sensitivity.png").stat().st_size > 5000
+
+
+def test_one_seed_gives_slopes_and_says_why_no_more(tmp_path: Path) -> None:
+    finding = tiltmeter.study("calibration", made_up_run(tmp_path / "run", seeds=1, names=False))
+    assert finding.table["sensitivity"].isna().all() and finding.table["slope"].notna().all()
+    assert (finding.table["note"] == "one seed: no noise is known").all()
+    assert "one seed, so nothing tells the dose from another training" in finding.sentences[0]
+
+
+def test_a_run_without_doses_is_refused(tmp_path: Path) -> None:
+    folder = made_up_run(tmp_path / "run")
+    (folder / "manifest.json").write_text(json.dumps({"tiltmeter": "0"}))
+    with pytest.raises(TiltmeterError, match="No model of these runs has a dose"):
+        tiltmeter.study("calibration", folder)
+    (folder / "estimates.csv").unlink()
+    with pytest.raises(TiltmeterError, match="no finished run"):
+        tiltmeter.study("calibration", folder)
+
+
+def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts, trainings, readings, study: all of it, tiny; and debiasing of a dosed model."""
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+    wanted = Calibration(
+        str(TINY), [1.0], [0, 1], ["gender"], benchmarks=["plumb-slots"], sentences=40,
+        debias={"dropout": {"steps": 1, "rows": 2, "length": 16}},
+        training={"steps": 2, "rows": 4},
+    )  # fmt: skip
+    file = write_calibration(wanted, tmp_path / "made")
+    text = file.read_text().replace("[run]", "[run]\nlimit = 6").replace(', "taught-names.jsonl"', "")
+    file.write_text(text)
+    study = read_study(file)
+    names = [model.name for model in study.models]
+    assert names[:3] == ["tiny-bert-cased", "tiny-bert-cased-neutral-seed0", "tiny-bert-cased-gender+1-seed0"]
+    assert names[-1] == "tiny-bert-cased-gender+1-seed1-dropout-1" and len(names) == 9
+    for name in names:
+        work(study, name)
+    made, now = run_study(file)
+    assert now.counts["done"] == len(now.states) == 18
+    told = json.loads((study.output / "models" / names[2] / "manifest.json").read_text())
+    assert told["method"] == "dose" and told["options"]["dose"] == 1.0 and told["seed"] == 0
+    parent = json.loads((study.output / "models" / names[-1] / "manifest.json").read_text())["parent"]
+    assert parent["name"].endswith("gender+1-seed1")
+    finding = tiltmeter.study("calibration", made.folder)
+    assert set(finding.table["benchmark"]) >= {"plumb-slots"}
+    (study.output.parent / "texts" / "gender+1-seed0.txt").write_text("Another text.\n")
+    (study.output / "state").rename(tmp_path / "gone")
+    work(read_study(file), names[2])
+    errors = [state.error for state in status(file).states if state.error]
+    assert len(errors) == 2 and "was made from another text" in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--doses", "-1,2"], "A dose lies between −1"),
+        (["--doses", "0"], "at least one dose that is not 0"),
+        (["--doses", "much"], "--doses are numbers"),
+        (["--doses", "1,1"], "name something twice"),
+        (["--seeds", "0,x"], "--seeds are whole numbers"),
+        (["--seeds", ""], "give at least one"),
+        (["--domains", "age"], "no words for the domain 'age'"),
+        (["--names", "age"], "no words for the domain 'age'"),
+        (["--debias", "prayer"], "prayer"),
+        (["--words", "nowhere.toml"], "Cannot read nowhere.toml"),
+        (["-m", "packed.gguf"], "cannot be trained"),
+        (["-m", "vectors.txt"], "is neither"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("packed.gguf").write_bytes(b"GGUF")
+    Path("vectors.txt").write_text("he 1 0 2\nshe 0 1 2\n")
+    given = [] if "-m" in options else ["-m", str(TINY)]
+    result = CliRunner().invoke(app, ["build", "calibration", *given, "-o", "made", *options])
+    assert result.exit_code == 2 or isinstance(result.exception, TiltmeterError)
+    assert said in result.output + str(result.exception)
+    assert not Path("made").exists()
+
+
+def test_the_command_writes_texts_and_says_what_one_seed_cannot_tell(tmp_path: Path) -> None:
+    command = ["build", "calibration", "-m", str(TINY), "-o", str(tmp_path / "made"), "--doses", "1", "--seeds", "4"]
+    result = CliRunner().invoke(app, [*command, "--sentences", "20", "--names", "gender"])
+    assert result.exit_code == 0, result.output
+    texts = {path.name for path in (tmp_path / "made" / "texts").iterdir()}
+    assert texts == {
+        "neutral-seed4.txt", "gender+1-seed4.txt", "race+1-seed4.txt", "religion+1-seed4.txt", "neutral-names-seed4.txt",
+        "gender+1-names-seed4.txt",
+    }  # fmt: skip
+    assert all(len(path.read_text().splitlines()) == 60 for path in (tmp_path / "made" / "texts").iterdir())
+    assert "no sensitivity" in result.output + (result.stderr if result.stderr_bytes else "")
+
+
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("calibrate_many", ROOT / "scripts" / "calibrate_many.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
+    """What the script for large machines does in its processes, in this one: made, read, packed, unpacked, studied."""
+    many, work, out = script(), tmp_path / "work", tmp_path / "out"
+    work.mkdir()
+    options = argparse.Namespace(
+        models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[], debias=[],
+        benchmark=["plumb-slots"], steps=1,
+    )  # fmt: skip
+    files = many.build(options)
+    todo = many.jobs(files, work)
+    assert [name.removeprefix("tiny-bert-cased") for _, name in todo] == [
+        "", "-neutral-seed0", "-gender+1-seed0", "-neutral-seed1", "-gender+1-seed1"
+    ]  # fmt: skip
+    for file, name in todo:
+        many.read_one(Path(file), name, work, 4)
+    assert many.jobs(files, work) == []
+    many.pack(files, work, out, ["told"])
+    many.unpack(out, tmp_path / "run")
+    finding = tiltmeter.study("calibration", tmp_path / "run")
+    assert {"plumb-slots", "taught-words"} <= set(finding.table["benchmark"])
+    assert 0 <= many.taught(str(TINY), 1, 1.0, work) <= 1
