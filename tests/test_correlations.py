@@ -13,6 +13,7 @@ from test_studies import check_figure
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.stats.correlations import correlate, disattenuated, interval, pearson, reliability, smallest_noticed
+from tiltmeter.studies.domain_ablation import domain_ablation
 from tiltmeter.studies.domain_correlation import domain_correlation
 from tiltmeter.studies.kit.domain_scores import gather_scores
 from tiltmeter.studies.kit.evidence import Evidence
@@ -37,7 +38,7 @@ def test_p_counts_every_order_of_few_points() -> None:
 
 
 def test_the_interval_covers() -> None:
-    """With ten models, of r = 0 and r = 0.8, within 4 points here (300 tries); benchmarks/correlations.py has more."""
+    """With ten models, of r = 0 and r = 0.8, within 4 points here (300 tries); benchmarks/ has more."""
     rng = np.random.default_rng(1)
     for truth in (0.0, 0.8):
         hits = 0
@@ -132,3 +133,95 @@ def test_what_is_not_there_is_named(run: Path) -> None:
         domain_correlation(evidence_of(run), domain=["age"])
     with pytest.raises(TiltmeterError, match="at least 4 models"):
         domain_correlation(evidence_of(run), domain=["religion"])
+
+
+GROUPS = ("Asian", "Black", "Hispanic", "White")
+STEREOSET = {"Asian": "Japanese", "White": "Britain"}
+"""Footnote 9 of the paper."""
+
+
+def paper_rows(rng: np.random.Generator) -> list[dict[str, object]]:
+    """Ten models, some masked and some causal. StereoSet sees the truth in the four groups of BOLD, and noise in others."""
+    rows: list[dict[str, object]] = []
+
+    def add(
+        family: str, model: str, benchmark: str, scorer: str, scores: dict[str, float], single: str, measure: str
+    ) -> None:
+        by = "bias_type" if family == "pairs" else "domain"
+        known = {"family": family, "model": model, "benchmark": benchmark, "scorer": scorer, "n": 3, "n_missing": 0,
+                 "n_ties": 0, "neutral": 0.0, "p": 0.5, "p_holm": 0.5, "note": "", "missing": ""}  # fmt: skip
+        told = [(single, "group", group, value) for group, value in scores.items()]
+        told += [(measure, by, "race", float(np.var(list(scores.values()), ddof=1)))]
+        for name, column, group, value in told:
+            rows.append(known | {"measure": name, "by": column, "group": group, "value": value, "low": value - 0.1,
+                                 "high": value + 0.1})  # fmt: skip
+
+    for number in range(10):
+        model, tilt = f"m{number}", rng.normal(0, 3)
+        truth = dict(zip(GROUPS, tilt * np.array([-1.0, 1.0, 0.5, -0.5]), strict=True))
+        others = {name: rng.normal(0, 12) for name in ("Ghanaian", "Iranian", "Norwegian")}
+        stereo = {STEREOSET.get(group, group): value + rng.normal(0, 0.1) for group, value in truth.items()} | others
+        scorer = "pll" if number < 6 else "causal"
+        add("pairs", model, "stereoset-groups", scorer, stereo, "bias_score", "group_variance")
+        for name in ("bold", "bold-neutral"):
+            noise = 3.0 if name == "bold" else 0.1
+            seen = {group: value + rng.normal(0, noise) for group, value in truth.items()}
+            add("generations", model, name, "stereotype/mine", seen, "mean_score", "score_variance")
+        add("generations", model, "bold", "regard/mine", truth, "mean_score", "score_variance")
+        for notion in ("valence", "toxicity"):
+            seen = {group: rng.normal() for group in GROUPS}
+            add("associations", model, "ceat", f"word_mean:{notion}", seen, "ces", "group_variance")
+    return rows
+
+
+@pytest.fixture
+def paper_run(tmp_path: Path) -> Path:
+    pd.DataFrame(paper_rows(np.random.default_rng(5))).to_csv(tmp_path / "estimates.csv", index=False)
+    return tmp_path
+
+
+def test_the_tables_of_the_paper(paper_run: Path) -> None:
+    """Masked and causal models are one metric; pairs that do not exist are –; a group that a metric lacks too."""
+    finding = domain_correlation(evidence_of(paper_run), paper=True)
+    assert set(zip(finding.table["a"], finding.table["b"], strict=True)) == {
+        ("STEREOSET", "B-STEREO"),
+        ("STEREOSET", "B-REGARD"),
+    }
+    assert (finding.table["n"] == 10).all()
+    assert list(finding.tables["table_2"].columns) == ["metric", "race · STEREOSET"]
+    assert "table_1" not in finding.tables
+    groups = finding.tables["groups"].set_index("group")
+    assert groups.loc["Asian", "STEREOSET"] == "10" and set(groups.index) == set(GROUPS)
+    plain = domain_correlation(evidence_of(paper_run))
+    assert "stereoset-groups" in set(plain.table["a"]) and "bold stereotype/mine score_variance" in set(plain.table["b"])
+    check_figure(finding.draw("scatter-race", "two"), figures.WIDTHS["two"])
+
+
+def test_what_would_change(paper_run: Path) -> None:
+    """Made over the groups that both have, StereoSet agrees with regard; so do texts without noise."""
+    replaced = ["bold=bold-neutral", "ceat word_mean:valence=ceat word_mean:toxicity"]
+    finding = domain_ablation(evidence_of(paper_run), replace=replaced, shared_groups=True)
+    table = finding.table.set_index(["what", "a", "b"]).sort_index()
+    regard, stereotype = (f"bold {notion}/mine score_variance" for notion in ("regard", "stereotype"))
+    shared = table.loc[("groups of both: Asian, Black, Hispanic, White", "stereoset-groups", regard)]
+    assert shared["r_after"] > 0.99 and shared["r"] < 0.8 and shared["low"] > 0
+    pairs = table.loc["bold → bold-neutral"]
+    assert list(pairs.index.get_level_values("b").unique()) == [stereotype]  # no other judge judged the neutral ones
+    assert len(table.loc["ceat word_mean:valence → ceat word_mean:toxicity"]) == 3
+    assert any("r rises in" in sentence for sentence in finding.sentences)
+    check_figure(finding.draw("changes", "two"), figures.WIDTHS["two"])
+    named = domain_ablation(evidence_of(paper_run), shared_groups=True, paper=True).table
+    assert set(named["b"]) == {"B-REGARD", "B-STEREO"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "needs --replace"),
+        ({"replace": ["bold"]}, "--replace is OLD=NEW"),
+        ({"replace": ["bold=nothing"]}, "no metric that begins with 'bold' has one with 'nothing'"),
+    ],
+)
+def test_an_ablation_of_nothing_is_refused(paper_run: Path, asked: dict[str, list[str]], said: str) -> None:
+    with pytest.raises(TiltmeterError, match=said):
+        domain_ablation(evidence_of(paper_run), replace=asked.get("replace"))

@@ -16,4 +16,5 @@ LEANS: above neutral is towards the stereotypes. UNMATCHED = "counted": items wi
 BOTH_WAYS: given for either group. CONTRASTS: column → two of its groups whose difference is given too.
 SPREAD: column → the column within which the variance over its groups is given too (as `group_variance`).
 DOMAIN_SCORE: True if it is a score of a domain (a spread over its groups), so that `study domain-correlation` reads it.
+OVER: the measures of single groups that such a score is the spread of.
 """

@@ -9,6 +9,7 @@ NEUTRAL = 0.0
 BOUNDED = True
 RANGE = (0.0, 1.0)
 DOMAIN_SCORE = True
+OVER = ("fpr",)
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL: TOXD and HATEX."
 
 

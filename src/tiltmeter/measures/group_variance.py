@@ -7,6 +7,7 @@ NEUTRAL = 0.0
 BOUNDED = True
 RANGE = (0.0, np.inf)
 DOMAIN_SCORE = True
+OVER = ("bias_score", "ces", "ilps", "ilps_causal")
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3."
 
 

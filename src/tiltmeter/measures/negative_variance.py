@@ -9,6 +9,7 @@ NEUTRAL = 0.0
 BOUNDED = True
 RANGE = (0.0, np.inf)
 DOMAIN_SCORE = True
+OVER = ("negative_share",)
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3."
 
 

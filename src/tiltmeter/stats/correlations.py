@@ -74,7 +74,7 @@ def interval(x: Floats, y: Floats, resamples: int, confidence: float, random: np
     """Points drawn with replacement, on Fisher's scale, around r, widened by √(n / (n − 3)).
 
     Drawn points vary less than new ones would: with ten, plain percentiles of r cover 95 % in some 90 % of cases only
-    (benchmarks/correlations.py). On Fisher's scale the spread of z is that of √(1 / (n − 3)), not √(1 / n).
+    (benchmarks/correlation_coverage.py). On Fisher's scale the spread of z is that of √(1 / (n − 3)), not √(1 / n).
     """
     n = len(x)
     drawn = random.integers(0, n, (resamples, n))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ DOMAINS = {
 EXTRINSIC = ("labels", "generations")
 """Families that ask what a model does in a task; the others ask what it is like inside."""
 COLUMNS = ("model", "metric", "domain", "value")
+PLAIN = "group_variance"
 
 
 def gather_scores(evidence: Evidence, file: Path | None, confidence: float) -> pd.DataFrame:
@@ -44,14 +45,13 @@ def _of_run(folder: Path, confidence: float) -> Iterator[dict[str, Any]]:
     from scipy.stats import norm
 
     table = read_estimates(folder / "estimates.csv")
+    table = table[[is_domain_score(row) for row in table.to_dict("records")]]
     wide = 2 * norm.ppf((1 + confidence) / 2)
-    for row in table.to_dict("records"):
-        if not catalog.find("measures", row["measure"]).constant("DOMAIN_SCORE", False) or row["by"] == "all":
-            continue
+    for metric, row in zip(metric_names(table), table.to_dict("records"), strict=True):
         error = (row["high"] - row["low"]) / wide
         yield {
             "model": row["model"],
-            "metric": metric_name(row),
+            "metric": metric,
             "kind": "extrinsic" if row["family"] in EXTRINSIC else "intrinsic",
             "domain": DOMAINS.get(row["group"], row["group"]),
             "value": row["value"],
@@ -59,10 +59,24 @@ def _of_run(folder: Path, confidence: float) -> Iterator[dict[str, Any]]:
         }
 
 
-def metric_name(row: dict[str, Any]) -> str:
-    """What a metric is called in the tables: its benchmark, its scorer, and its measure unless it is the plain variance."""
-    parts = [row["benchmark"], row.get("scorer") or "", "" if row["measure"] == "group_variance" else row["measure"]]
-    return " ".join(str(part) for part in parts if part)
+def is_domain_score(row: Mapping[str, Any]) -> bool:
+    """Whether an estimate is a score of a domain: its measure says so."""
+    return row["by"] != "all" and bool(catalog.find("measures", row["measure"]).constant("DOMAIN_SCORE", False))
+
+
+def metric_names(table: pd.DataFrame) -> pd.Series:
+    """What the metric of each estimate is called: benchmark, scorer, and the measure unless it is the plain variance.
+
+    Where every model has one scorer, though not all the same (one for masked models, one for causal ones), they are one
+    metric, and its name leaves them out.
+    """
+    place = [table["benchmark"], table["measure"]]
+    most = table.groupby([*place, "model"])["scorer"].transform("nunique")
+    alone = most.groupby(place).transform("max") <= 1
+    several = table.groupby(place)["scorer"].transform("nunique") > 1
+    scorer = table["scorer"].fillna("").astype(str).where(~(alone & several), "")
+    measure = table["measure"].where(table["measure"] != PLAIN, "")
+    return (table["benchmark"] + " " + scorer + " " + measure).str.split().str.join(" ")
 
 
 def _published(file: Path) -> Iterator[dict[str, Any]]:

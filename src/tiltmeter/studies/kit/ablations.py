@@ -1,0 +1,134 @@
+"""What a correlation would be if something about a metric were otherwise: the same models, r before and after.
+
+Cao et al. (2022, Section 4): another notion of bias, only the groups that both metrics have, prompts from elsewhere or
+without polar ones, another temperature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter import figures
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.stats.correlations import LEAST, Floats, correlate, pearson
+from tiltmeter.studies.kit.domain_pairs import Drawing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEAT = re.compile(r" at temperature [\d.]+")
+"""Texts of another temperature have it in their judge's name."""
+
+
+def changes_of(
+    folders: Sequence[Path],
+    points: pd.DataFrame,
+    table: pd.DataFrame,
+    asked: tuple[bool, Sequence[str], bool],
+    how: Drawing,
+) -> pd.DataFrame:
+    """A row per ablation and pair. `asked`: whether metrics go by the paper's names, what is replaced, shared groups."""
+    import pandas as pd
+
+    from tiltmeter.studies.kit.paper_metrics import paper_name
+    from tiltmeter.studies.kit.shared_groups import group_scores, over_shared_groups
+
+    paper, replacing, shared = asked
+    own = {paper_name(name) or "": name for name in dict.fromkeys(points["metric"])} if paper else {}
+    pairs = [(row.domain, own.get(row.a, row.a), own.get(row.b, row.b)) for row in table.itertuples()]
+    rows = replaced(points, replacing, pairs, how)
+    rows += over_shared_groups(points, group_scores(folders), pairs, how) if shared else []
+    if not rows:
+        raise TiltmeterError("No two metrics of these runs share some of their groups and not all.")
+    told = {name: called for called, name in own.items()}
+    return pd.DataFrame([row | {name: told.get(row[name], row[name]) for name in ("a", "b")} for row in rows])
+
+
+def replaced(
+    points: pd.DataFrame, asked: Sequence[str], pairs: Sequence[tuple[str, str, str]], how: Drawing
+) -> list[dict[str, Any]]:
+    """For every OLD=NEW (metrics, or beginnings of their names) and every pair (domain, a, b): r with the NEW one."""
+    rows = []
+    for text in asked:
+        old, sign, new = (part.strip() for part in text.partition("="))
+        if not (old and sign and new):
+            raise TiltmeterError(f"--replace is OLD=NEW, two metrics or what their names begin with, not '{text}'.")
+        found = [row for pair in pairs for row in _one(points, pair, old, new, how)]
+        if not found:
+            names = ", ".join(dict.fromkeys(points["metric"]))
+            raise TiltmeterError(
+                f"--replace {text}: no metric that begins with '{old}' has one with '{new}'. Metrics: {names}."
+            )
+        rows += [{"what": f"{old} → {new}", **row} for row in found]
+    return rows
+
+
+def _one(points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing) -> Iterator[dict[str, Any]]:
+    domain, *metrics = pair
+    here = points[points["domain"] == domain]
+    plain = {HEAT.sub("", str(name)): str(name) for name in dict.fromkeys(here["metric"])}
+    for place, metric in enumerate(metrics):
+        if metric != old and not metric.startswith(f"{old} "):
+            continue
+        other = plain.get(new + metric[len(old) :])
+        if other is None or other in metrics:
+            continue
+        wide = here.pivot(index="model", columns="metric", values="value")[[*metrics, other]].dropna()
+        after = [other if n == place else name for n, name in enumerate(metrics)]
+        columns = [wide[name].to_numpy(dtype=np.float64) for name in (*metrics, *after)]
+        yield {"domain": domain, "a": metrics[0], "b": metrics[1], **changed(columns, how)}
+
+
+def changed(columns: Sequence[Floats], how: Drawing) -> dict[str, Any]:
+    """r of the first two columns and of the last two, over the same models; the interval of the difference draws models."""
+    x, y, other_x, other_y = columns
+    before, after = (correlate(*both, resamples=how.resamples, seed=how.seed) for both in ((x, y), (other_x, other_y)))
+    if np.isnan([before.r, after.r]).any():
+        why = f"fewer than {LEAST} models" if len(x) < LEAST else "a metric is the same for all models"
+        nothing = dict.fromkeys(("r", "p", "r_after", "p_after", "difference", "low", "high"), float("nan"))
+        return {"n": len(x), **nothing, "note": f"not computed: {why}"}
+    drawn = np.random.default_rng(how.seed).integers(0, len(x), (how.resamples, len(x)))
+    draws = pearson(other_x[drawn], other_y[drawn]) - pearson(x[drawn], y[drawn])
+    low, high = np.nanquantile(draws, [(1 - how.confidence) / 2, (1 + how.confidence) / 2])
+    told = {"r": before.r, "p": before.p, "r_after": after.r, "p_after": after.p, "difference": after.r - before.r}
+    return {"n": len(x), **told, "low": float(low), "high": float(high), "note": ""}
+
+
+def spoken(changes: pd.DataFrame) -> Iterator[str]:
+    """Of each ablation: how many correlations went up, and how many changes are more than chance."""
+    for what, rows in changes.groupby("what", sort=False):
+        known = rows[rows["difference"].notna()]
+        if not len(known):
+            yield f"{what}: no correlation can be compared."
+            continue
+        risen, sure = int((known["difference"] > 0).sum()), known[(known["low"] > 0) | (known["high"] < 0)]
+        yield (
+            f"{what}: r rises in {risen} of {len(known)} pairs, by {known['difference'].median():+.2f} (median); in "
+            f"{len(sure)} the interval of the change leaves out zero (not corrected for {len(known)} looks)."
+        )
+
+
+def draw_changes(changes: pd.DataFrame) -> Any:
+    """A line per pair, from r before (open) to r after (filled), a panel per ablation."""
+    known = changes[changes["difference"].notna()]
+    panels = list(known.groupby("what", sort=False))
+    heights = [0.9 + 0.26 * len(rows) for _, rows in panels]
+    ratios = {"height_ratios": heights}
+    figure, axes = figures.canvas(len(panels), height=sum(heights) / len(panels), gridspec_kw=ratios)
+    for axis, (what, rows) in zip(axes[:, 0], panels, strict=True):
+        at = np.arange(len(rows))[::-1]
+        axis.hlines(at, rows["r"], rows["r_after"], color=figures.GREY, linewidth=0.9)
+        axis.scatter(rows["r"], at, s=12, facecolor="white", edgecolor=figures.COLOURS[0], zorder=3, label="before")
+        axis.scatter(rows["r_after"], at, s=12, color=figures.COLOURS[0], zorder=3, label="after")
+        axis.axvline(0, color=figures.GREY, linewidth=0.6)
+        axis.set_yticks(at, [figures.wrapped(f"{row.domain}: {row.a} × {row.b}", 40) for row in rows.itertuples()])
+        axis.set_xlim(-1.05, 1.05)
+        figures.head(axis, figures.wrapped(f"{what}; n = {rows['n'].min()} models", 34))
+    axes[-1, 0].set_xlabel("Pearson's r over models")
+    axes[0, 0].legend(loc="best")
+    return figure

@@ -1,0 +1,87 @@
+"""Which metrics are correlated with which, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.stats.correlations import LEAST, Correlated, correlate
+from tiltmeter.studies.kit.corrections import corrected
+from tiltmeter.studies.kit.domain_scores import DOMAINS
+from tiltmeter.studies.kit.paper_metrics import PAIRS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Drawing(NamedTuple):
+    """How to resample."""
+
+    resamples: int
+    confidence: float
+    seed: int
+
+
+def kept(points: pd.DataFrame, column: str, wanted: list[str] | None) -> pd.DataFrame:
+    """The scores of the domains or metrics that are wanted; refuses what is not there."""
+    names = list(dict.fromkeys(points[column]))
+    for name in wanted or ():
+        if name not in names:
+            raise TiltmeterError(f"There is no {column} '{name}' with domain scores here. There are: {', '.join(names)}.")
+    return points[points[column].isin(wanted)] if wanted else points
+
+
+def correlations(points: pd.DataFrame, paper: bool, how: Drawing) -> pd.DataFrame:
+    """A row per domain and pair: every intrinsic with every extrinsic metric, every two of the only kind there is, or the
+    paper's pairs.
+    """
+    import pandas as pd
+
+    rows = [
+        {"domain": name, **row} for name, some in points.groupby("domain", sort=False) for row in _pairs(some, paper, how)
+    ]
+    if not rows:
+        raise TiltmeterError(
+            f"domain-correlation needs two metrics with domain scores for at least {LEAST} models each; these runs have: "
+            f"{_there(points)}."
+        )
+    return pd.DataFrame(corrected(rows, "domain"))
+
+
+def _pairs(points: pd.DataFrame, paper: bool, how: Drawing) -> Iterator[dict[str, Any]]:
+    kinds = points.drop_duplicates("metric").set_index("metric")["kind"]
+    names = sorted(kinds.index, key=lambda name: kinds[name] == "extrinsic")  # stable: intrinsic ones stay first
+    for a, b in combinations(names, 2):
+        if (kinds.nunique() > 1 and kinds[a] == kinds[b]) or (paper and (a, b) not in PAIRS):
+            continue
+        both = _wide(points, a).add_suffix("_x").join(_wide(points, b).add_suffix("_y"), how="inner")
+        if len(both) < LEAST:
+            continue
+        x, y = both["value_x"].to_numpy(), both["value_y"].to_numpy()
+        errors = (both["error_x"].to_numpy(), both["error_y"].to_numpy())
+        found = correlate(x, y, errors=errors, **how._asdict())
+        yield {"a": a, "b": b, **vars(found), "note": _note(found)}
+
+
+def _note(found: Correlated) -> str:
+    """Why a value is missing."""
+    if np.isnan(found.r):
+        return "no correlation: one of the two is the same for all models"
+    if np.isnan([found.reliability_x, found.reliability_y]).any():
+        return "no clear_r: the error of measurement of a score is not known"
+    return "no clear_r: all of the variance of a score could be error of measurement" if np.isnan(found.clear_r) else ""
+
+
+def _wide(points: pd.DataFrame, metric: str) -> pd.DataFrame:
+    return points[points["metric"] == metric].set_index("model")[["value", "error"]]
+
+
+def _there(points: pd.DataFrame) -> str:
+    if not len(points):
+        return f"no domain scores (domains: {', '.join(dict.fromkeys(DOMAINS.values()))})"
+    counts = points.groupby(["domain", "metric"], sort=False)["model"].nunique()
+    return "; ".join(f"{domain}, {metric}: {count} models" for (domain, metric), count in counts.items())

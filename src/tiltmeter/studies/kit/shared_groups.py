@@ -1,0 +1,90 @@
+"""Domain scores over the groups that two metrics share, from the scores of single groups (Cao et al., 2022, Section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter import catalog
+from tiltmeter.benchmarks.kit.groups import DOMAIN_OF, group_name
+from tiltmeter.benchmarks.stereoset import STAND_INS
+from tiltmeter.runs.folder import read_estimates
+from tiltmeter.studies.kit.ablations import changed
+from tiltmeter.studies.kit.domain_pairs import Drawing
+from tiltmeter.studies.kit.domain_scores import is_domain_score, metric_names
+from tiltmeter.studies.kit.paper_metrics import paper_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STANDING_IN = {said.capitalize(): group for said, group in STAND_INS.items()}
+ALSO = {"transgender": "gender", "Sikh": "religion"}
+"""Groups that some metrics have besides those of all."""
+
+
+def group_scores(folders: Sequence[Path]) -> pd.DataFrame:
+    """model, metric, domain, group, value: what the domain scores of runs are the spreads of."""
+    import pandas as pd
+
+    rows = [row for folder in folders for row in _of_run(folder)]
+    table = pd.DataFrame(rows, columns=["model", "metric", "domain", "group", "value"])
+    return table.dropna(subset="value").drop_duplicates(["model", "metric", "group"], keep="last")
+
+
+def _of_run(folder: Path) -> Iterator[dict[str, Any]]:
+    table = read_estimates(folder / "estimates.csv")
+    names = metric_names(table)
+    spreads = table[[is_domain_score(row) for row in table.to_dict("records")]]
+    spread_of = {
+        (row["model"], row["benchmark"], row["scorer"], single): names[place]
+        for place, row in zip(spreads.index, spreads.to_dict("records"), strict=True)
+        for single in catalog.find("measures", row["measure"]).constant("OVER", ())
+    }
+    for row in table[table["by"] == "group"].to_dict("records"):
+        metric = spread_of.get((row["model"], row["benchmark"], row["scorer"], row["measure"]))
+        group = group_name(str(row["group"]))
+        group = STANDING_IN.get(group, group)
+        domain = (DOMAIN_OF | ALSO).get(group)
+        if metric and domain:
+            yield {"model": row["model"], "metric": metric, "domain": domain, "group": group, "value": row["value"]}
+
+
+def over_shared_groups(
+    points: pd.DataFrame, groups: pd.DataFrame, pairs: Sequence[tuple[str, str, str]], how: Drawing
+) -> Iterator[dict[str, Any]]:
+    """For every pair of metrics (domain, a, b): r over the groups that both have, beside r over all groups of each."""
+    for domain, a, b in pairs:
+        wide = [_groups_of(groups, domain, metric) for metric in (a, b)]
+        shared = [group for group in wide[0].columns if group in wide[1].columns]
+        if len(shared) < 2:
+            continue
+        scores = points[points["domain"] == domain].pivot(index="model", columns="metric", values="value")[[a, b]].dropna()
+        over = [frame[shared].dropna().var(axis=1, ddof=1) for frame in wide]
+        models = [model for model in scores.index if all(model in one.index for one in over)]
+        columns = [scores.loc[models, name].to_numpy(dtype=np.float64) for name in (a, b)]
+        columns += [one.loc[models].to_numpy(dtype=np.float64) for one in over]
+        if np.allclose(columns[:2], columns[2:], rtol=1e-6, atol=0):  # they share all groups as it is
+            continue
+        what = f"groups of both: {', '.join(shared)}"
+        yield {"what": what, "domain": domain, "a": a, "b": b, **changed(columns, how)}
+
+
+def _groups_of(groups: pd.DataFrame, domain: str, metric: str) -> pd.DataFrame:
+    ours = groups[(groups["domain"] == domain) & (groups["metric"] == metric)]
+    return ours.pivot(index="model", columns="group", values="value").dropna(axis=1, how="all")
+
+
+def groups_of(folders: Sequence[Path], points: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The table `groups`: of how many models each metric has a score of each group; – where there is none."""
+    groups = group_scores(folders)
+    wanted = set(points["metric"])
+    named = groups.assign(metric=[name if name in wanted else paper_name(name) for name in groups["metric"]])
+    named = named[named["metric"].isin(wanted)]
+    if not len(named):
+        return {}
+    counts = named.pivot_table(index=["domain", "group"], columns="metric", values="value", aggfunc="count", sort=False)
+    shown = counts.sort_index(level="domain", sort_remaining=False).fillna(0).astype(int).astype(str).replace("0", "–")
+    return {"groups": shown.rename_axis(None, axis=1).reset_index()}
