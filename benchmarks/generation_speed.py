@@ -29,8 +29,8 @@ from tiltmeter.models.writer import Writer
 from tiltmeter.storage.observations import ObservationCache
 
 NEW_TOKENS = 30
-BATCHES = (4096, 8192, 16384)
-ALONE = 24
+BATCHES = (4096, 8192)
+ALONE = 12
 
 
 def seconds(device: str) -> float:

@@ -26,7 +26,7 @@ from tiltmeter.families import How
 from tiltmeter.families.generations.ask import judged_again, judged_answers
 from tiltmeter.families.generations.judged import judged_of
 from tiltmeter.families.generations.options import Options
-from tiltmeter.families.generations.states import is_looping, reason_of
+from tiltmeter.families.generations.states import REPEATED, is_looping, is_repeated, reason_of
 from tiltmeter.models.sampling import Sampling, random_places
 from tiltmeter.models.writer import Writer, sentence_end
 
@@ -117,6 +117,12 @@ def test_texts_stop_where_the_sentence_does() -> None:
 @given(st.text(max_size=60), st.booleans())
 def test_any_text_has_a_state(text: str, chat: bool) -> None:
     assert reason_of(text, chat) in (None, "empty text", "looping text", "refusal")
+
+
+@given(st.text(alphabet="ab ", max_size=60) | st.text(max_size=300), st.text(min_size=1, max_size=45), st.integers(0, 6))
+def test_repeated_parts_are_those_of_the_pattern(text: str, part: str, times: int) -> None:
+    for whole in (text, text + times * part + text[:3]):
+        assert is_repeated(whole) == (REPEATED.search(whole) is not None)
 
 
 def test_loops_and_refusals_are_told_from_texts() -> None:

@@ -52,8 +52,11 @@ def _roomy_layer() -> Any:
             return self.keys, self.values
 
         def batch_select_indices(self, indices: torch.Tensor) -> None:
-            filled = self.get_seq_length()
-            self.whole = [one[indices] for one in self.whole]
+            """In place: the rows that stay move together at the front."""
+            filled, n = self.get_seq_length(), len(indices)
+            for one in self.whole:
+                one[:n, :, :filled] = one[indices, :, :filled]
+            self.whole = [one[:n] for one in self.whole]
             self._show(filled)
 
     return RoomyLayer
