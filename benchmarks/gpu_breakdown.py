@@ -2,6 +2,9 @@
 
 python benchmarks/gpu_breakdown.py --pairs crows_pairs_anonymized.csv --old OLD_TREE --work SCRATCH --out RESULTS.json
 
+Python keeps what it compiled in a folder of this script's, for both trees, as it does where packages were installed in the
+usual way; an untimed turn fills it. "outside" is from the start of the process to its end.
+
 Trees take turns; medians of `--repeats` (5). Every command is a process with a cache of its own, written by a BERT-base-size
 model with random weights in bf16 on all pairs. The model pass (six scorers; not loading) is timed after one untimed pass,
 for fp32, tf32 and bf16; that of a causal model of GPT-2's size in bf16. About five minutes on an H200.
@@ -48,18 +51,23 @@ print("TIMED " + json.dumps(found))
 
 
 def answered(command: list[str], **more: str) -> Any:
-    """What a process says in its line of results."""
+    """What a process says in its line of results, and the seconds from its start to its end."""
+    start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | more)
+    took = time.perf_counter() - start
     lines = [line for line in done.stdout.splitlines() if line.startswith("TIMED ")]
     if not lines:
         raise SystemExit(f"{' '.join(command[:6])} … failed:\n{done.stderr[-3000:]}")
-    return json.loads(lines[-1].removeprefix("TIMED "))
+    found = json.loads(lines[-1].removeprefix("TIMED "))
+    if "seconds" in found:
+        found["seconds"]["outside"] = took
+    return found
 
 
 def commands(trees: dict[str, Path], model: Path, args: argparse.Namespace) -> dict[str, Any]:
     """The whole command, fresh and with all answers stored, by turns."""
     rows: dict[str, dict[str, list[Any]]] = {name: {"fresh": [], "stored": []} for name in trees}
-    for turn in range(args.repeats):
+    for turn in range(-1, args.repeats):  # the first turn compiles, and is not counted
         for name, tree in trees.items():
             cache, folder = args.work / f"cache-{name}", args.work / f"run-{name}"
             shutil.rmtree(cache, ignore_errors=True)
@@ -67,8 +75,10 @@ def commands(trees: dict[str, Path], model: Path, args: argparse.Namespace) -> d
             words = ["run", "-m", str(model), "-b", str(args.pairs), "--device", args.device, "--precision", args.precision]
             command = [sys.executable, str(HERE / "runners" / "timed_command.py"), str(tree), *words, "-o", str(folder)]
             for kind in ("fresh", "stored") if turn < args.stored else ("fresh",):
-                rows[name][kind].append(answered(command, TILTMETER_CACHE=str(cache)))
-                print(name, kind, json.dumps(rows[name][kind][-1]["seconds"]), flush=True)
+                found = answered(command, TILTMETER_CACHE=str(cache), PYTHONPYCACHEPREFIX=str(args.work / "bytecode"))
+                print(name, kind, turn, json.dumps(found), flush=True)
+                if turn >= 0:
+                    rows[name][kind].append(found)
     return {name: {kind: summary(found) for kind, found in of_tree.items() if found} for name, of_tree in rows.items()}
 
 
@@ -113,6 +123,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--stored", type=int, default=2, help="turns in which it is repeated with all answers stored")
+    parser.add_argument("--steps", nargs="+", default=["command", "pass", "pass_causal"])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--precisions", nargs="+", default=["fp32", "tf32", "bf16"])
@@ -128,6 +139,8 @@ def main() -> None:
         "command": lambda: commands(trees, masked, args),
     }
     for name, step in steps.items():
+        if name not in args.steps:
+            continue
         start = time.perf_counter()
         results[name] = step()
         print(name, f"took {time.perf_counter() - start:.0f} s", flush=True)

@@ -17,8 +17,30 @@ import torch
 import transformers
 
 import tiltmeter
+from tiltmeter.probes import batching, likelihood
 
 SCORERS = ["cps", "pll", "aul", "aula", "sss", "all_masked"]
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "padded": {"joins": False},
+    "joined": {},
+    "joined, half as many tokens": {"tokens": 2**16},
+    "joined, twice as many tokens": {"tokens": 2**18},
+    "joined, small first block": {"blocks": (150, 700)},
+    "joined, equal blocks": {"blocks": (300, 500)},
+    "joined, cublasLt": {"blas": "cublaslt"},
+}
+"""Ways to do the same pass, to be compared on one machine by `--variants`."""
+
+
+def changed(model: tiltmeter.LanguageModel, variant: dict[str, Any]) -> None:
+    """Sets a variant; everything it does not name is as shipped."""
+    parts: Any = model._parts
+    parts.first_position = parts._takes_joined() if variant.get("joins", True) else None
+    batching.GPU_TOKENS, batching.GPU_TOKENS_MOST = (variant["tokens"],) * 2 if "tokens" in variant else (2**16, 2**17)
+    likelihood.BLOCK_ITEMS = variant.get("blocks", (300, 700))
+    torch.backends.cuda.preferred_blas_library(variant.get("blas", "default"))
 
 
 def timed(model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, repeats: int) -> dict[str, Any]:
@@ -39,6 +61,8 @@ def timed(model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, repeats: i
         "bias_score": dict(zip(table["scorer"], table["value"], strict=True)),
         "batches": scores.manifests[0]["batches_computed"],
         "sequences": scores.manifests[0]["sequences_forwarded"],
+        "joins": model.joins,
+        "mean_score": scores.to_pandas().groupby("scorer")["score"].mean().to_dict(),
     }
 
 
@@ -48,6 +72,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--precisions", nargs="+", default=["fp32", "tf32", "bf16"])
+    parser.add_argument("--variants", action="store_true")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     bench = tiltmeter.load_benchmark(args.pairs)
@@ -64,10 +89,14 @@ def main() -> None:
     for precision in args.precisions:
         model = tiltmeter.load_model(args.model, device="cuda", precision=precision)
         facts["weights_sha256"] = model.weights_hash
-        facts[precision] = timed(model, bench, args.repeats)
-        print(precision, json.dumps(facts[precision]))
-    if args.out:
-        args.out.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        for name, variant in VARIANTS.items() if args.variants else [("", {})]:
+            if args.variants:
+                changed(model, variant)
+            found = timed(model, bench, args.repeats)
+            facts[f"{precision}: {name}" if name else precision] = found
+            print(precision, name, json.dumps(found), flush=True)
+            if args.out:
+                args.out.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

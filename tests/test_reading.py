@@ -11,8 +11,11 @@ from typer.testing import CliRunner
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from conftest import MASKED as MASKED_MODELS
 from tiltmeter.cli.app import app
+from tiltmeter.families import How, family_of
 from tiltmeter.families.kit.reading import LEAD, reading_of, remarks
+from tiltmeter.families.pairs.options import Options
 from tiltmeter.reporting.html import write_report
 from tiltmeter.reporting.told import stories_of
 
@@ -101,3 +104,15 @@ def test_what_is_readable_needs_no_caution() -> None:
 def test_the_mask_of_a_slot_is_meant() -> None:
     bench = tiltmeter.load_benchmark("plumb-slots")
     assert not reading_of(golden_model("tiny-bert-cased"), bench.shown_texts())["special"]
+
+
+@pytest.mark.parametrize("name", [*MASKED_MODELS, "tiny-gpt2"])
+def test_what_is_counted_beside_scoring_is_what_the_texts_alone_give(tmp_path: Path, name: str) -> None:
+    """Texts are tokenised once; special tokens around them are not counted, and those written in them are."""
+    (tmp_path / "mine.csv").write_text(
+        UNREADABLE + MASKED.split("\n", 1)[1] + "A <mask> <|endoftext|>.,B.\n", encoding="utf-8"
+    )
+    model, bench = golden_model(name), tiltmeter.load_benchmark(tmp_path / "mine.csv")
+    (manifest,) = family_of(bench).ask(model, bench, Options(), How(cache=False)).manifests
+    assert manifest["reading"] == reading_of(model, bench.shown_texts())
+    assert manifest["reading"]["texts"] == 20 and manifest["reading"]["special"]

@@ -16,8 +16,10 @@ def main() -> None:
     from tiltmeter.cli.console import fail, unhush
     from tiltmeter.display import one_line
     from tiltmeter.errors import TiltmeterError
+    from tiltmeter.models import lean
 
     unhush()
+    lean.switch_on()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal or a file that cannot hold a character must not end the command
             stream.reconfigure(errors="backslashreplace")

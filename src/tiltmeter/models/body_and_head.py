@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import joined
 from tiltmeter.models.branches import branching_options, takes_branches
 from tiltmeter.models.passing import evaluating
 
@@ -50,6 +51,16 @@ class BodyAndHead:
                 for attention in (False, True)
             }
             self.branches = causal and takes_branches(self)
+            self.first_position = self._takes_joined() if self.stream is not None and not causal else None
+
+    @property
+    def joins(self) -> bool:
+        """Whether sequences are put one behind the other, so that none is padded."""
+        return self.first_position is not None
+
+    def _takes_joined(self) -> int | None:
+        pad = getattr(self.module.config, "pad_token_id", None)
+        return joined.first_position(self, pad) if joined.register() else None
 
     def _find_body(self) -> Any | None:
         """The submodule whose output the head reads: the base model, or its decoder (OPT)."""
@@ -128,6 +139,8 @@ class BodyAndHead:
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Hidden states at the sites (without a split, the logits there), and the attention they receive if asked."""
         valid = np.arange(ids.shape[1]) < lengths[:, None]
+        if self.joins and branch is None and not attention and not _learning():
+            return self._body_joined(ids, lengths, valid, sites), None
         if branch is None:
             options = {**self.options, "attention_mask": self._mask(valid, attention)}
         else:
@@ -136,6 +149,26 @@ class BodyAndHead:
         with self._last_layer_at(sites, ids.size), short_attention(self.device, ids.shape[1]):
             hidden, received = self._states(self.send(ids), self.send(valid) if attention else None, options, attention)
             return hidden[sites], None if received is None else received[sites]
+
+    def _body_joined(
+        self, ids: NDArray[np.int64], lengths: NDArray[np.int64], valid: NDArray[np.bool_], sites: Sites
+    ) -> torch.Tensor:
+        """The same without padding."""
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)[valid]
+        row = joined.Joined(*self.send_all(ids[valid], positions, starts), int(lengths.max()))
+        places = row.at(*sites)
+        with self._last_layer_at(places, int(starts[-1])):
+            return self.hidden_joined(row, self.first_position or 0)[places]
+
+    def hidden_joined(self, row: joined.Joined, first_position: int) -> torch.Tensor:
+        """Hidden states of sequences one behind the other: 1 × tokens × width."""
+        self._set_attention(joined.NAME)
+        try:
+            with joined.attending_to(row):
+                return self.hidden_of(row.ids[None], {"position_ids": row.positions[None] + first_position})
+        finally:
+            self._set_attention(self._default_attention)
 
     def _states(
         self, ids: torch.Tensor, valid: torch.Tensor | None, options: dict[str, Any], attention: bool
@@ -277,6 +310,12 @@ def _is_plain(projection: Any) -> bool:
     import torch
 
     return type(projection) is torch.nn.Linear
+
+
+def _learning() -> bool:
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 def _side_stream(device: torch.device) -> torch.cuda.Stream | None:

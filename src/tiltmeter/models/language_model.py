@@ -107,6 +107,11 @@ class LanguageModel(WeightedModel):
         return self._parts.branches
 
     @property
+    def joins(self) -> bool:
+        """Whether sequences of different lengths are read without padding."""
+        return self._parts.joins
+
+    @property
     def vocabulary(self) -> int:
         """How many tokens it can predict."""
         return int(self._module.config.vocab_size)

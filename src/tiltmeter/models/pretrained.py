@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import lean
 from tiltmeter.storage.memory import bound_kernel_caches
 from tiltmeter.storage.timings import timed
 
@@ -23,17 +24,38 @@ def import_libraries() -> None:
     bound_kernel_caches()
     with timed("import"):
         import torch  # noqa: F401
-        from transformers import AutoConfig, AutoTokenizer  # noqa: F401
+
+        lean.trying(_import_transformers)
+
+
+def _import_transformers() -> None:
+    import transformers.models.auto.modeling_auto
+    from transformers import AutoConfig, AutoTokenizer  # noqa: F401
 
 
 def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
     """What `transformers.AUTO.from_pretrained` makes of a folder, or one message; from this machine only."""
-    import transformers
-
-    quieten()
-    _never_prompt()
     options |= {"trust_remote_code": bool(trust_remote_code), "local_files_only": True}
-    return guard(name, lambda: getattr(transformers, auto).from_pretrained(folder, **options))
+
+    def load() -> Any:
+        import transformers
+
+        quieten()
+        _never_prompt()
+        return getattr(transformers, auto).from_pretrained(folder, **options | _config_of_now(folder, options))
+
+    return guard(name, lambda: lean.trying(load, folder))
+
+
+def _config_of_now(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """The configuration, if one is given and it is of classes that were forgotten (see lean.py)."""
+    from transformers import AutoConfig, PreTrainedConfig
+
+    config = options.get("config")
+    if config is None or isinstance(config, PreTrainedConfig):
+        return {}
+    how = {name: options[name] for name in ("trust_remote_code", "local_files_only", "gguf_file") if name in options}
+    return {"config": AutoConfig.from_pretrained(folder, **how)}
 
 
 def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:

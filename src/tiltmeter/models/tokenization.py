@@ -114,13 +114,16 @@ class Tokenization:
 
         A text that says `[MASK]` or `<|endoftext|>` is read as that token, not as those letters.
         """
-        counts = []
-        for encoded in self.encode(texts, special=False):
-            plain = self.special_ids.isdisjoint(encoded.ids)
-            special = [] if plain else [id_ for id_ in encoded.ids if id_ in self.special_ids]
-            unknown = 0 if self.unknown_id is None else encoded.ids.count(self.unknown_id)
-            counts.append(TokenCount(len(encoded.ids), unknown, tuple(self.token_strings(special))))
-        return counts
+        return [self.counted(encoded) for encoded in self.encode(texts, special=False)]
+
+    def counted(self, encoded: Encoded) -> TokenCount:
+        """The same of a text that is tokenised already; special tokens around it are not counted."""
+        ids = encoded.ids
+        unknown = 0 if self.unknown_id is None else ids.count(self.unknown_id)
+        if len(encoded.content) == len(ids) and self.special_ids.isdisjoint(ids):
+            return TokenCount(len(ids), unknown)
+        special = [ids[at] for at in encoded.content if ids[at] in self.special_ids]
+        return TokenCount(len(encoded.content), unknown, tuple(self.token_strings(special)) if special else ())
 
     def decode(self, ids: Sequence[int]) -> str:
         """Ids to text."""

@@ -25,6 +25,7 @@ class TokenBudget:
     def __init__(self, model: LanguageModel | Encoder, batch_tokens: int | str = "auto") -> None:
         on_gpu = model.device != "cpu"
         self.batch_cost = BATCH_COST["cpu" if not on_gpu else "fp32" if model.precision == "fp32" else "fast"]
+        self.joins = bool(getattr(model, "joins", False))
         self.attention_cells = ATTENTION_CELLS["gpu" if on_gpu else "cpu"] // model.attention_cells
         if batch_tokens == "auto":
             self.tokens, self.most = (GPU_TOKENS, GPU_TOKENS_MOST) if on_gpu else (CPU_TOKENS, CPU_TOKENS)
@@ -36,6 +37,8 @@ class TokenBudget:
 
         Exact, by dynamic programming over the distinct lengths: `best[n]` is the cost of the n longest kinds.
         """
+        if self.joins and not attention:
+            return self._without_padding(lengths)
         widths, counts = (array[::-1] for array in np.unique(lengths, return_counts=True))
         upto = np.concatenate([[0], np.cumsum(counts)])
         most = np.array([self._most(int(width), attention) for width in widths])
@@ -52,6 +55,14 @@ class TokenBudget:
             sizes += _even(int(upto[n] - upto[first]), int(most[first]))
             n = first
         return sizes[::-1]
+
+    def _without_padding(self, lengths: NDArray[np.int64]) -> list[int]:
+        """As few batches as the limit allows, of nearly equal numbers of tokens."""
+        upto = np.cumsum(lengths)
+        parts = min(len(lengths), max(1, -(-int(upto[-1]) // self.tokens)))
+        ends = np.searchsorted(upto, upto[-1] * np.arange(1, parts) / parts, side="right")
+        edges = np.unique(np.concatenate([[0], ends, [len(lengths)]]))
+        return np.diff(edges).tolist()
 
     def _most(self, width: int, attention: bool) -> int:
         size = self.tokens // width
@@ -70,7 +81,7 @@ class TokenBudget:
                 f"One sequence of {width} tokens does not fit into memory. Use a smaller model, --precision bf16, "
                 "or another device."
             )
-        self.tokens = self.most = max(1, width * size // 2)
+        self.tokens = self.most = max(1, min(self.tokens, width * size) // 2)
 
 
 def _even(n: int, most: int) -> list[int]:

@@ -21,6 +21,7 @@ from tiltmeter.probes.branching import branched
 from tiltmeter.probes.observations import Collected, Replies, finished_table, part_table, unasked_table
 from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.plan import Plan, make_plan
+from tiltmeter.probes.readable import Readable
 from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import Query, Unasked, View, find_view
 from tiltmeter.probes.work import Advance, Work
@@ -83,6 +84,7 @@ class LikelihoodProbe:
         self.budget = TokenBudget(model, batch_tokens)
         self.advance: Advance = advance or (lambda _: None)
         self.work = Work()
+        self.readable = Readable()
         self.running: deque[Running] = deque()
 
     def observe(self, items: Sequence[Item], views: Sequence[str]) -> Iterator[Block]:
@@ -111,7 +113,7 @@ class LikelihoodProbe:
         if not views:
             self.advance(len(items))
             return block
-        sentences = tokenise(self.model, items, self.alignment)
+        sentences = tokenise(self.model, items, self.alignment, self.readable)
         block.collected = collected = Collected(items, sentences, views, self.model.tokens)
         for batch, part in self.cache.load_parts(number).items():
             for view in collected.add_part(part):

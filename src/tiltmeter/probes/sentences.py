@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.models import Encoded, LanguageModel
+from tiltmeter.probes.readable import Readable
 
 ALIGNMENTS = ("auto", "difflib")
 BLANK = "BLANK"
@@ -27,11 +28,19 @@ class Sentence:
     modified: frozenset[int]
 
 
-def tokenise(model: LanguageModel, items: Sequence[Item], alignment: str = "auto") -> list[Sentence]:
-    """Every text of every item. Causal models see no special tokens here; their view puts BOS in front."""
+def tokenise(
+    model: LanguageModel, items: Sequence[Item], alignment: str = "auto", readable: Readable | None = None
+) -> list[Sentence]:
+    """Every text of every item. Causal models see no special tokens here; their view puts BOS in front.
+
+    `readable` counts what the model cannot read.
+    """
     texts = [text for item in items for text in item.texts.values()]
     has_context = alignment == "auto" and any(item.context for item in items)
-    encoded = iter(model.tokens.encode(texts, special=model.kind == "masked", offsets=has_context))
+    in_order = model.tokens.encode(texts, special=model.kind == "masked", offsets=has_context)
+    if readable is not None:
+        readable.add([model.tokens.counted(one) for one in in_order])
+    encoded = iter(in_order)
     sentences = []
     for number, item in enumerate(items):
         roles = {role: next(encoded) for role in item.texts}

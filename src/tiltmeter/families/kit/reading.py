@@ -6,7 +6,6 @@ numbers must know is appended to the notes of the estimates, after `LEAD`, and f
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -16,6 +15,7 @@ from tiltmeter.benchmarks import Benchmark
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.seam import How, family_of
 from tiltmeter.families.kit.story import Story
+from tiltmeter.probes.readable import Readable
 from tiltmeter.stats.estimates import Difference, Estimate
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Row = TypeVar("Row", Estimate, Difference)
 def ask_and_read(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
     """A family's answers, with the counts of how its texts were read.
 
-    A family that shows a model other texts than its benchmark's counts them itself, in its manifest.
+    A family that shows a model other texts than its benchmark's, or has counted already, says so in its manifest.
     """
     answers = family_of(benchmark).ask(model, benchmark, options, how)
     manifests = tuple(
@@ -49,16 +49,11 @@ def reading_of(model: Any, texts: Iterable[str]) -> dict[str, Any]:
     tokens = getattr(model, "tokens", None)
     if tokens is None:
         return {}
-    total, special = Counter[str](), Counter[str]()
+    readable = Readable()
     rest = iter(texts)
     while some := list(islice(rest, AT_ONCE)):
-        counts = tokens.count_tokens(some)
-        total["texts"] += len(counts)
-        total["tokens"] += sum(count.tokens for count in counts)
-        total["unknown"] += sum(count.unknown for count in counts)
-        total["texts_with_unknown"] += sum(count.unknown > 0 for count in counts)
-        special.update(token for count in counts for token in set(count.special))
-    return dict(total) | {"special": dict(sorted(special.items()))}
+        readable.add(tokens.count_tokens(some))
+    return readable.facts()
 
 
 def remarks(reading: Mapping[str, Any], least: float = 0.0) -> Iterator[str]:

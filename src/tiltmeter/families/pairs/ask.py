@@ -66,6 +66,8 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
         "attachments": list(attachments),
         **probe.work.counts(),
     }
+    if probe.readable.total["texts"] == sum(len(item.texts) for item in benchmark.asked_items):  # none was found stored
+        manifest["reading"] = probe.readable.facts()
     scores = scores_table(parts, model.name, benchmark.name)
     return Answers(benchmark.family, {"scores": scores}, items, (manifest,), attachments)
 

@@ -1,0 +1,228 @@
+"""Importing transformers without what a command of ours never uses: half of the seconds that it takes.
+
+Its model code imports, besides what a forward pass needs, whatever it finds installed: distributed training (with sympy),
+the compiler `torch._dynamo`, scipy and scikit-learn, image and sound libraries. All of it is optional to transformers, which
+asks functions such as `is_sklearn_available` for it. While a command loads a model they say no, and the compiler's marks on
+functions mark nothing. Afterwards everything is as it was: what is imported then is the real thing.
+
+Only the command line switches this on, since a program that uses tiltmeter may want the rest of transformers. If anything
+goes wrong, transformers is forgotten and imported as a whole.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+HEAVY = "transformers.modeling_utils"
+COMPILER = "torch._dynamo"
+MARKED = f"{COMPILER}._trace_wrapped_higher_order_op"
+OPTIONAL = ("sklearn", "scipy", "vision", "torchvision", "torchaudio", "librosa", "accelerate", "torch_distributed")
+PICTURES_AND_MORE = ("vision_config", "audio_config", "quantization_config", "auto_map")
+T = TypeVar("T")
+_wanted = False
+_used = False
+
+
+def switch_on() -> None:
+    """From now on models are loaded with as little of transformers as they need."""
+    global _wanted
+    _wanted = True
+
+
+def trying(action: Callable[[], T], folder: Path | None = None) -> T:
+    """What an action gives that imports parts of transformers; `folder` has the model that it loads, if it loads one.
+
+    If it fails where anything was left out, it is done again with nothing left out.
+    """
+    global _used
+    lean = _wanted and HEAVY not in sys.modules and _may_be_read_leanly(folder)
+    if not (lean or _used):
+        return action()
+    try:
+        with _importing() if lean else nullcontext():
+            _used = True
+            return action()
+    except Exception:
+        _forget()
+    return action()
+
+
+def _may_be_read_leanly(folder: Path | None) -> bool:
+    """Whether a configuration is one of a model that reads text and nothing else, as transformers knows it."""
+    if folder is None:
+        return True
+    try:
+        settings = json.loads((folder / "config.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(settings, dict) and not any(name in settings for name in PICTURES_AND_MORE)
+
+
+def _forget() -> None:
+    """Lets transformers be imported anew, as a whole."""
+    global _wanted, _used
+    _wanted = _used = False
+    for name in [name for name in sys.modules if name.split(".")[0] == "transformers"]:
+        del sys.modules[name]
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """What is imported inside is imported leanly."""
+    with ExitStack() as changes:
+        for change in (_without_listing, _without_compiler, _without_distributed, _without_extras, _without_drawing):
+            changes.enter_context(change())
+        yield
+
+
+@contextmanager
+def _without_listing() -> Iterator[None]:
+    """transformers lists the files of all installed packages, to look up one of them."""
+    with _replaced(importlib.metadata, "packages_distributions", _Distributions):
+        yield
+
+
+class _Distributions(dict[str, list[str]]):
+    """Which distributions a package comes from: looked up by its name, and listed for all if that is not enough."""
+
+    _listed = False
+
+    def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
+        """The distributions of one package."""
+        if not self._listed:
+            try:
+                return [importlib.metadata.distribution(name).metadata["Name"]]
+            except importlib.metadata.PackageNotFoundError:
+                self._list()
+        return super().get(name, default)
+
+    def __missing__(self, name: str) -> list[str]:
+        if self._listed:
+            raise KeyError(name)
+        self._list()
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._list()
+        return super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self._list()
+        return super().__iter__()
+
+    def _list(self) -> None:
+        if not self._listed:
+            self._listed = True
+            self.update(importlib.metadata.packages_distributions())
+
+
+@contextmanager
+def _without_drawing() -> Iterator[None]:
+    """Weights that are read from a file are not drawn at random before, where they have no memory yet."""
+    import torch
+
+    with ExitStack() as changes:
+        for layer in (torch.nn.Linear, torch.nn.Embedding):
+            changes.enter_context(_replaced(layer, "reset_parameters", _drawing(layer.reset_parameters)))
+        yield
+
+
+def _drawing(whole: Callable[[Any], None]) -> Callable[[Any], None]:
+    def reset_parameters(layer: Any) -> None:
+        if not layer.weight.is_meta:
+            whole(layer)
+
+    return reset_parameters
+
+
+@contextmanager
+def _without_compiler() -> Iterator[None]:
+    """Stands in for the compiler, of which only decorators are used while transformers is imported."""
+    import torch
+
+    if COMPILER in sys.modules:
+        yield
+        return
+    for name in (COMPILER, MARKED):
+        sys.modules[name] = _StandIn(name)
+    torch._dynamo = sys.modules[COMPILER]
+    try:
+        yield
+    finally:
+        for name in (COMPILER, MARKED):
+            if isinstance(sys.modules.get(name), _StandIn):
+                del sys.modules[name]
+        if isinstance(vars(torch).get("_dynamo"), _StandIn):
+            del torch._dynamo
+
+
+class _StandIn(ModuleType):
+    """A module whose functions leave alone what they are put on; asked for anything later, they ask the real one."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _no if name.startswith("is_") else _Later(self.__name__, name)
+
+
+class _Later:
+    """A decorator that does nothing. Called for anything else, it is what the real module has by its name."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        if given and callable(given[0]):
+            return given[0]
+        if isinstance(sys.modules.get(self.module), _StandIn):  # a decorator with options
+            return _unchanged
+        from importlib import import_module
+
+        return getattr(import_module(self.module), self.name)(*given, **options)
+
+
+def _unchanged(function: Any) -> Any:
+    return function
+
+
+@contextmanager
+def _without_distributed() -> Iterator[None]:
+    """As in a build of torch without it, which transformers supports."""
+    import torch.distributed
+
+    with _replaced(torch.distributed, "is_available", _no):
+        yield
+
+
+@contextmanager
+def _without_extras() -> Iterator[None]:
+    import transformers.utils
+    from transformers.utils import import_utils
+
+    with ExitStack() as changes:
+        for name in (f"is_{library}_available" for library in OPTIONAL):
+            for module in (transformers.utils, import_utils):
+                if hasattr(module, name):
+                    changes.enter_context(_replaced(module, name, _no))
+        yield
+
+
+def _no(*_: Any, **__: Any) -> bool:
+    return False
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, value: Callable[..., Any]) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)

@@ -1,0 +1,58 @@
+"""Sequences one behind the other give what padded ones give; what cannot be read so is padded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tiltmeter
+from conftest import golden_model
+from masked_models import HEADS, masked_model
+from tiltmeter.models import LanguageModel
+from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.probes.batching import TokenBudget
+
+PAIRS = "stereo,anti\nHe ran home.,She ran home.\nThe old man sat by the long river.,The young man sat by the long river.\nI,We\n"
+
+
+def joining(model: LanguageModel) -> LanguageModel:
+    """As on a GPU; the kernel is another."""
+    model._parts.first_position = model._parts._takes_joined()
+    return model
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_joined_sequences_are_scored_as_padded_ones(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = masked_model(name, tmp_path)
+    (tmp_path / "pairs.csv").write_text(PAIRS, encoding="utf-8")
+    scorers = ["cps", "pll", "aul", "aula", "sss", "all_masked"]
+    padded, joined = (tiltmeter.load_model(folder) for _ in range(2))
+    assert joining(joined).joins and not padded.joins
+    rows: list[int] = []
+    whole = BodyAndHead._body_joined
+    monkeypatch.setattr(BodyAndHead, "_body_joined", lambda self, *given: rows.append(len(given[0])) or whole(self, *given))
+    first, second = (
+        tiltmeter.score(model, tmp_path / "pairs.csv", scorers, cache=False).to_pandas() for model in (padded, joined)
+    )
+    assert max(rows) > 10, "many sequences of several lengths at once"
+    np.testing.assert_allclose(first["score"], second["score"], rtol=2e-5, atol=2e-5)
+
+
+def test_a_model_whose_attention_is_its_own_is_padded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where our attention is never asked, every token would see every sentence."""
+    model = golden_model("tiny-bert-cased")
+    monkeypatch.setattr(BodyAndHead, "_set_attention", lambda self, name: None)
+    assert model._parts._takes_joined() is None
+
+
+def test_batches_without_padding_hold_nearly_equal_numbers_of_tokens() -> None:
+    model = golden_model("tiny-bert-cased")
+    budget = TokenBudget(model, 100)
+    budget.joins = True
+    lengths = np.array(sorted(np.random.default_rng(0).integers(3, 40, 200), reverse=True))
+    sizes = budget.cuts(lengths, attention=False)
+    sums = [int(part.sum()) for part in np.split(lengths, np.cumsum(sizes)[:-1])]
+    assert sum(sizes) == 200 and max(sums) <= 100 + 40 and len(sizes) <= -(-int(lengths.sum()) // 60)
+    assert budget.cuts(np.array([300]), attention=False) == [1]
