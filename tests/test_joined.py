@@ -14,7 +14,11 @@ from tiltmeter.models import LanguageModel
 from tiltmeter.models.body_and_head import BodyAndHead
 from tiltmeter.probes.batching import TokenBudget
 
-PAIRS = "stereo,anti\nHe ran home.,She ran home.\nThe old man sat by the long river.,The young man sat by the long river.\nI,We\n"
+PAIRS = """stereo,anti
+He ran home.,She ran home.
+The old man sat by the long river.,The young man sat by the long river.
+I,We
+"""
 
 
 def joining(model: LanguageModel) -> LanguageModel:

@@ -7,6 +7,7 @@ where the command needs them, and counted there.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import sys
@@ -40,7 +41,7 @@ def main() -> None:
     begun = time.perf_counter()
     tree, words = Path(sys.argv[1]), sys.argv[2:]
     sys.path.insert(0, str(tree / "src"))
-    main_of_tree = importlib.import_module("tiltmeter.cli").main
+    cli = importlib.import_module("tiltmeter.cli")
     for name, places in PARTS.items():
         for module, attribute in places:
             try:
@@ -51,11 +52,12 @@ def main() -> None:
                 setattr(home, attribute, timed(name, getattr(home, attribute)))
     seconds["import"] = time.perf_counter() - begun
     sys.argv = ["tiltmeter", *words]
-    try:
-        main_of_tree()
-    except SystemExit as stop:
-        if stop.code:
-            raise
+    atexit.register(tell, begun)
+    getattr(cli, "command", cli.main)()
+
+
+def tell(begun: float) -> None:
+    """One line of JSON."""
     whole = time.perf_counter() - begun
     rest = whole - sum(seconds.values())
     found = {"seconds": seconds | {"rest": rest, "whole": whole}, "modules": len(sys.modules)}

@@ -1,6 +1,6 @@
 """`python -m tiltmeter` is the command line."""
 
-from tiltmeter.cli import main
+from tiltmeter.cli import command
 
 if __name__ == "__main__":
-    main()
+    command()

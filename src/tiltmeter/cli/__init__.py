@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import threading
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import NoReturn
+
+
+def command() -> NoReturn:
+    """The command line in a process of its own, which begins and ends with as little as it needs."""
+    from tiltmeter.models import lean
+
+    lean.switch_on()
+    try:
+        main()
+        code = 0
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            raise
+        code = stop.code or 0
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process. To take torch apart object by object takes a second that nobody has anything of."""
+    at_work = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
+    if "torch" in sys.modules and not at_work:
+        atexit._run_exitfuncs()
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    sys.exit(code)
 
 
 def main() -> None:
@@ -16,10 +45,8 @@ def main() -> None:
     from tiltmeter.cli.console import fail, unhush
     from tiltmeter.display import one_line
     from tiltmeter.errors import TiltmeterError
-    from tiltmeter.models import lean
 
     unhush()
-    lean.switch_on()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal or a file that cannot hold a character must not end the command
             stream.reconfigure(errors="backslashreplace")

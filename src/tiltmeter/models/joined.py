@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _one_by_one(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, edges: list[i
         torch.nn.functional.scaled_dot_product_attention(
             *(states[:, first:last].transpose(1, 2) for states in (q, k, v)), scale=scale
         ).transpose(1, 2)
-        for first, last in zip(edges, edges[1:], strict=False)
+        for first, last in pairwise(edges)
     ]
     return torch.cat(parts, 1)
 

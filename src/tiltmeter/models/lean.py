@@ -16,6 +16,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -26,14 +27,22 @@ MARKED = f"{COMPILER}._trace_wrapped_higher_order_op"
 OPTIONAL = ("sklearn", "scipy", "vision", "torchvision", "torchaudio", "librosa", "accelerate", "torch_distributed")
 PICTURES_AND_MORE = ("vision_config", "audio_config", "quantization_config", "auto_map")
 T = TypeVar("T")
-_wanted = False
-_used = False
+
+
+@dataclass
+class _State:
+    """Whether to import leanly, and whether anything was."""
+
+    wanted: bool = False
+    used: bool = False
+
+
+_state = _State()
 
 
 def switch_on() -> None:
     """From now on models are loaded with as little of transformers as they need."""
-    global _wanted
-    _wanted = True
+    _state.wanted = True
 
 
 def trying(action: Callable[[], T], folder: Path | None = None) -> T:
@@ -41,13 +50,12 @@ def trying(action: Callable[[], T], folder: Path | None = None) -> T:
 
     If it fails where anything was left out, it is done again with nothing left out.
     """
-    global _used
-    lean = _wanted and HEAVY not in sys.modules and _may_be_read_leanly(folder)
-    if not (lean or _used):
+    lean = _state.wanted and HEAVY not in sys.modules and _may_be_read_leanly(folder)
+    if not (lean or _state.used):
         return action()
     try:
         with _importing() if lean else nullcontext():
-            _used = True
+            _state.used = True
             return action()
     except Exception:
         _forget()
@@ -67,9 +75,8 @@ def _may_be_read_leanly(folder: Path | None) -> bool:
 
 def _forget() -> None:
     """Lets transformers be imported anew, as a whole."""
-    global _wanted, _used
-    _wanted = _used = False
-    for name in [name for name in sys.modules if name.split(".")[0] == "transformers"]:
+    _state.wanted = _state.used = False
+    for name in [name for name in sys.modules if name.partition(".")[0] == "transformers"]:
         del sys.modules[name]
 
 
@@ -183,9 +190,7 @@ class _Later:
             return given[0]
         if isinstance(sys.modules.get(self.module), _StandIn):  # a decorator with options
             return _unchanged
-        from importlib import import_module
-
-        return getattr(import_module(self.module), self.name)(*given, **options)
+        return getattr(importlib.import_module(self.module), self.name)(*given, **options)
 
 
 def _unchanged(function: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models import lean
+from tiltmeter.models import head_start, lean
 from tiltmeter.storage.memory import bound_kernel_caches
 from tiltmeter.storage.timings import timed
 
@@ -25,11 +25,12 @@ def import_libraries() -> None:
     with timed("import"):
         import torch  # noqa: F401
 
+        head_start.torch_is_here()
         lean.trying(_import_transformers)
 
 
 def _import_transformers() -> None:
-    import transformers.models.auto.modeling_auto
+    import transformers.models.auto.modeling_auto  # noqa: F401
     from transformers import AutoConfig, AutoTokenizer  # noqa: F401
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +21,7 @@ from typing import Any
 
 from tiltmeter import models
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import head_start
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, digest_file
 from tiltmeter.models.places import folder_of
 from tiltmeter.models.wrapping import WRAPPER
@@ -28,7 +29,8 @@ from tiltmeter.storage.files import write_json
 from tiltmeter.storage.packed import is_there
 from tiltmeter.storage.places import at_home, cache_folder
 
-READ = (".json", ".txt", ".model", ".py", ".jinja", ".vocab", ".merges", *(pattern[1:] for pattern in WEIGHT_PATTERNS))
+WEIGHTS = tuple(pattern[1:] for pattern in WEIGHT_PATTERNS)
+READ = (".json", ".txt", ".model", ".py", ".jinja", ".vocab", ".merges", *WEIGHTS)
 LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "gguf", "sentencepiece", "numpy")
 GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")
 LAYOUT = 1
@@ -61,6 +63,16 @@ def find_card(name: str, loading: Mapping[str, Any], cache: bool | str | Path, *
         return Card(str(about["name"]), str(about["kind"]), dict(about["identity"]))
     except (TiltmeterError, OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def begin_to_load(names: Sequence[str], loading: Mapping[str, Any], cache: bool | str | Path) -> None:
+    """For models here of which there is no card: what can be done beside importing (see models/head_start.py)."""
+    for name in names:
+        place = _place(name, loading, cache, here=True)
+        if place is not None and not place.beside:
+            weights = [path for path in place.files if path.suffix in WEIGHTS]
+            head_start.begin(str(loading.get("device", "auto")), weights)
+            return
 
 
 def keep_card(model: Any, name: str, loading: Mapping[str, Any], cache: bool | str | Path) -> None:

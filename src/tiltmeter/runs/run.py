@@ -18,6 +18,7 @@ from tiltmeter.families.kit.seam import Watch
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.folder import output_folder, reserved, write_run
+from tiltmeter.runs.known_models import begin_to_load
 from tiltmeter.runs.loop import ask_all, check_all
 from tiltmeter.runs.options import FamilyOptions, Options
 from tiltmeter.runs.reading import Run
@@ -74,6 +75,8 @@ def _run(
     by_default = not benchmarks
     meant_only = by_default and not measures and not any(_files(told, name) for name in told.of)
     with timed("load"):
+        if options.command:  # a program may be about to do something else with its GPU
+            begin_to_load(names, options.loading, options.cache)
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)
         _check(loaded, measures, options, told)
     check_all(names, loaded, options, told)
