@@ -89,8 +89,8 @@ def main() -> None:
             row |= {"page_mb": round(page.stat().st_size / 1e6, 2)} if name == "report" else {}
             results.append(row)
             print(json.dumps(row), flush=True)
-    if args.out:
-        args.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            if args.out:
+                args.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -156,7 +156,8 @@ class BodyAndHead:
         """The same without padding."""
         starts = np.concatenate([[0], np.cumsum(lengths)])
         positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)[valid]
-        row = joined.Joined(*self.send_all(ids[valid], positions, starts), int(lengths.max()))
+        tokens, counted, begins = self.send_all(ids[valid], positions, starts)
+        row = joined.Joined(tokens, counted, begins, int(lengths.max()))
         places = row.at(*sites)
         with self._last_layer_at(places, int(starts[-1])):
             return self.hidden_joined(row, self.first_position or 0)[places]

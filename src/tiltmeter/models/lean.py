@@ -101,7 +101,7 @@ class _Distributions(dict[str, list[str]]):
 
     _listed = False
 
-    def get(self, name: str, default: Any = None) -> Any:  # type: ignore[override]
+    def get(self, name: str, default: Any = None) -> Any:
         """The distributions of one package."""
         if not self._listed:
             try:

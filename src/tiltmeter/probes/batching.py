@@ -62,7 +62,7 @@ class TokenBudget:
         parts = min(len(lengths), max(1, -(-int(upto[-1]) // self.tokens)))
         ends = np.searchsorted(upto, upto[-1] * np.arange(1, parts) / parts, side="right")
         edges = np.unique(np.concatenate([[0], ends, [len(lengths)]]))
-        return np.diff(edges).tolist()
+        return [int(size) for size in np.diff(edges)]
 
     def _most(self, width: int, attention: bool) -> int:
         size = self.tokens // width
