@@ -190,7 +190,9 @@ class _Later:
             return given[0]
         if isinstance(sys.modules.get(self.module), _StandIn):  # a decorator with options
             return _unchanged
-        return getattr(importlib.import_module(self.module), self.name)(*given, **options)
+        import torch._dynamo._trace_wrapped_higher_order_op
+
+        return getattr(sys.modules[self.module], self.name)(*given, **options)
 
 
 def _unchanged(function: Any) -> Any:
