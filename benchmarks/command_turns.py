@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gpu_breakdown import bytecode
+
 HERE = Path(__file__).parent
 KINDS = ("fresh", "stored")
 
@@ -64,8 +66,7 @@ def main() -> None:
                 words = ["run", "-m", model, "-b", str(args.pairs), "--device", "cpu", "-o", str(folder)]
                 words += ["--limit", "50"] if turn < 0 else []
                 command = [sys.executable, str(HERE / "runners" / "timed_command.py"), str(tree), *words]
-                where = {"TILTMETER_CACHE": str(cache), "PYTHONPYCACHEPREFIX": str(args.work / "bytecode")}
-                found = measured(command, where)
+                found = measured(command, {"TILTMETER_CACHE": str(cache)} | bytecode(args.work))
                 print(turn, name, kind, json.dumps(found), flush=True)
                 if turn >= 0:
                     rows[f"{kind}, {name}"].append(found)

@@ -64,6 +64,11 @@ def answered(command: list[str], **more: str) -> Any:
     return found
 
 
+def bytecode(work: Path) -> dict[str, str]:
+    """Lets Python keep what it compiles, also where the environment forbids it."""
+    return {"PYTHONPYCACHEPREFIX": str(work / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
+
+
 def commands(trees: dict[str, Path], model: Path, args: argparse.Namespace) -> dict[str, Any]:
     """The whole command, fresh and with all answers stored, by turns."""
     rows: dict[str, dict[str, list[Any]]] = {name: {"fresh": [], "stored": []} for name in trees}
@@ -75,7 +80,7 @@ def commands(trees: dict[str, Path], model: Path, args: argparse.Namespace) -> d
             words = ["run", "-m", str(model), "-b", str(args.pairs), "--device", args.device, "--precision", args.precision]
             command = [sys.executable, str(HERE / "runners" / "timed_command.py"), str(tree), *words, "-o", str(folder)]
             for kind in ("fresh", "stored") if turn < args.stored else ("fresh",):
-                found = answered(command, TILTMETER_CACHE=str(cache), PYTHONPYCACHEPREFIX=str(args.work / "bytecode"))
+                found = answered(command, TILTMETER_CACHE=str(cache), **bytecode(args.work))
                 print(name, kind, turn, json.dumps(found), flush=True)
                 if turn >= 0:
                     rows[name][kind].append(found)

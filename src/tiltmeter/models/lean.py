@@ -190,7 +190,7 @@ class _Later:
             return given[0]
         if isinstance(sys.modules.get(self.module), _StandIn):  # a decorator with options
             return _unchanged
-        import torch._dynamo._trace_wrapped_higher_order_op
+        import torch._dynamo._trace_wrapped_higher_order_op  # noqa: F401
 
         return getattr(sys.modules[self.module], self.name)(*given, **options)
 
