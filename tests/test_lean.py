@@ -14,7 +14,7 @@ from conftest import GOLDEN
 from tiltmeter.models import lean
 
 BERT = GOLDEN / "models" / "tiny-bert-cased"
-HEAVY = ("torch._dynamo", "torch.distributed.tensor", "sklearn", "scipy.optimize")
+HEAVY = ("torch._dynamo", "torch.distributed.tensor", "sklearn", "scipy.optimize", "sympy")
 SCRIPT = """
 import json, sys
 import tiltmeter
@@ -46,6 +46,7 @@ import torch
 from importlib.metadata import packages_distributions, version
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from transformers.utils import import_utils
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, guard_or_false
 assert isinstance(TransformGetItemToIndex, type) and hasattr(torch._dynamo, "optimize"), "the real ones"
 assert "numpy" in packages_distributions() and torch.distributed.is_available()
 assert import_utils.is_scipy_available(), "it is installed"
@@ -77,6 +78,18 @@ lean._state.used = False
     plain, _ = scored("plain")
     found, there = scored("lean", before=fails)
     assert found == plain and "torch._dynamo" in there
+
+
+def test_numbers_are_answered_for_as_torch_does() -> None:
+    from torch.fx.experimental import symbolic_shapes as real
+
+    sizes = [(0, 3), (1, 3), (3, 3), ((1, 2), [1, 2]), ((1, 2), (1, 2, 3)), ((), ())]
+    assert all(bool(real.sym_eq(*pair)) == lean._equal(*pair) for pair in sizes)
+    for truth in (True, False):
+        assert all(bool(getattr(real, name)(truth)) == lean.OF_NUMBERS[name](truth) for name in lean.GUARDS[:3])
+        assert bool(real.sym_or(truth, False)) == lean.OF_NUMBERS["sym_or"](truth, False)
+        assert bool(real.sym_and(truth, True)) == lean.OF_NUMBERS["sym_and"](truth, True)
+    assert not real.is_nested_int(4) and not lean.OF_NUMBERS["is_nested_int"](4)
 
 
 @pytest.mark.parametrize("name", lean.PICTURES_AND_MORE)

@@ -84,7 +84,14 @@ def _forget() -> None:
 def _importing() -> Iterator[None]:
     """What is imported inside is imported leanly."""
     with ExitStack() as changes:
-        for change in (_without_listing, _without_compiler, _without_distributed, _without_extras, _without_drawing):
+        for change in (
+            _without_listing,
+            _without_compiler,
+            _without_distributed,
+            _without_extras,
+            _without_drawing,
+            _without_symbols,
+        ):
             changes.enter_context(change())
         yield
 
@@ -147,6 +154,57 @@ def _drawing(whole: Callable[[Any], None]) -> Callable[[Any], None]:
             whole(layer)
 
     return reset_parameters
+
+
+@contextmanager
+def _without_symbols() -> Iterator[None]:
+    """Sizes could be symbols, for which torch imports sympy. Those of weights are numbers: nothing is to be guarded."""
+    if SYMBOLS in sys.modules:
+        yield
+        return
+    sys.modules[SYMBOLS] = _Numbers(SYMBOLS)
+    try:
+        yield
+    finally:
+        if isinstance(sys.modules.get(SYMBOLS), _Numbers):
+            del sys.modules[SYMBOLS]
+
+
+class _Numbers(ModuleType):
+    """What torch asks about symbols, answered for numbers; anything else is the real module's."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in OF_NUMBERS:
+            return OF_NUMBERS[name]
+        sys.modules.pop(SYMBOLS, None)
+        import torch.fx.experimental.symbolic_shapes as real
+
+        return getattr(real, name)
+
+
+def _truth(value: Any, *_: Any, **__: Any) -> bool:
+    return bool(value)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    several = isinstance(one, list | tuple) and isinstance(other, list | tuple)
+    return list(one) == list(other) if several else bool(one == other)
+
+
+SYMBOLS = "torch.fx.experimental.symbolic_shapes"
+GUARDS = ("expect_true", "guard_or_false", "guard_or_true", "guard_size_oblivious", "statically_known_true")
+OF_NUMBERS: dict[str, Callable[..., Any]] = dict.fromkeys(GUARDS, _truth) | {
+    "sym_eq": _equal,
+    "sym_and": lambda *values: all(values),
+    "sym_or": lambda *values: any(values),
+    "is_nested_int": lambda _: False,
+    "has_hint": lambda _: True,
+    "has_guarding_hint": lambda _: True,
+    "size_hint": lambda value, **_: value,
+    "guarding_hint_or_throw": lambda value: value,
+}
 
 
 @contextmanager
