@@ -10,7 +10,7 @@ import typer
 from tiltmeter.cli.console import note, progress_bar, say
 from tiltmeter.cli.show import print_grids, print_json
 
-Study = Annotated[Path, typer.Argument(help="Study file (TOML).")]
+Study = Annotated[Path, typer.Argument(help="Study file (TOML), or a study that comes with tiltmeter: cao-2022.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes at a time. Default: one for each core; one with a GPU.")]
 Retries = Annotated[int, typer.Option(min=0, help="How often a worker that died is started again.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take; do nothing.")]

@@ -11,10 +11,18 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 
 
+EMBEDDED = {file.stem: file for file in sorted((Path(__file__).parent / "data").glob("*.toml"))}
+"""Studies that come with the package, by name. They are read as if the file lay where the command is called."""
+
+
 def parse(path: Path) -> dict[str, Any]:
-    """The content of a TOML file."""
+    """The content of a TOML file, or of a study that comes with the package."""
+    place = path if path.exists() else EMBEDDED.get(str(path), path)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        known = ", ".join(EMBEDDED)
+        raise TiltmeterError(f"There is no study file {path}. Studies that come with tiltmeter: {known}.") from None
     except OSError as error:
         raise TiltmeterError(f"Cannot read the study file {path}: {error.strerror or error}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

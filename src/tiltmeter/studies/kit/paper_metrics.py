@@ -20,7 +20,7 @@ NAMES = {
     "B-TOX": r"bold toxicity/\S+ score_variance",
     "B-SENT": r"bold sentiment/\S+ score_variance",
     "B-REGARD": r"bold regard/\S+ score_variance",
-    "B-STEREO": r"bold stereotype/\S+ score_variance",
+    "B-STEREO": r"bold(-stereotype)? stereotype/\S+ score_variance",
 }
 """What each of them is here: the benchmark, the scorer or judge, and the measure."""
 ABSENT = (("B-REGARD", "religion"),)
