@@ -79,7 +79,10 @@ def _print_plan(study: Path) -> None:
     for line in seen.sentences:
         say(line)
     say("")
-    print_grids([plain_table(seen.table, "plan", None)])
+    figures = seen.table.drop(columns="note").dropna(axis=1, how="all")
+    print_grids([plain_table(figures, "plan", None)])
+    for note_, cells in seen.table[seen.table["note"] != ""].groupby("note", sort=False):
+        say(f"{', '.join(dict.fromkeys(cells['benchmark']))} ({len(cells)} cells): {note_}")
 
 
 def _spoken(seconds: float) -> str:

@@ -51,7 +51,7 @@ def forecast(study: StudyFile | str | Path, watch: Watch | None = None) -> Forec
         for name in planned.models:
             rows += _rows(study, study.model(name), [cell for cell in planned.cells if cell.model == name], states)
             advance(1)
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows).astype(dict.fromkeys(("passes", "seconds", "memory_gb"), "float64"))
     return Forecast(table, tuple(_sentences(planned, table)))
 
 

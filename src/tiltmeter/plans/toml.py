@@ -10,7 +10,6 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 
-
 EMBEDDED = {file.stem: file for file in sorted((Path(__file__).parent / "data").glob("*.toml"))}
 """Studies that come with the package, by name. They are read as if the file lay where the command is called."""
 
