@@ -28,6 +28,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "joined, twice as many tokens": {"tokens": 2**18},
     "joined, smaller blocks": {"blocks": (200, 500)},
     "joined, larger blocks": {"blocks": (300, 1400)},
+    "joined, growing blocks": {"blocks": (100, 200, 400, 800)},
 }
 """Ways to do the same pass, to be compared on one machine by `--variants`."""
 

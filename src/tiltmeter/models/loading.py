@@ -23,6 +23,7 @@ from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.wrapping import wrapper_of
 from tiltmeter.storage.packed import is_there
 from tiltmeter.storage.places import at_home
+from tiltmeter.storage.timings import timed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,7 +81,8 @@ def load_model(
         trust_remote_code=trust_remote_code,
     )
     name = display_name(str(name_or_folder))
-    model = wrap_model(parts.module, parts.tokenizer, name=name, kind=parts.kind, facts=parts.facts)
+    with timed("trial"):
+        model = wrap_model(parts.module, parts.tokenizer, name=name, kind=parts.kind, facts=parts.facts)
     pack_linears(parts.module)
     return model
 
@@ -113,12 +115,17 @@ def load_parts(
     config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
     _refuse_causal_permutation(name, config, kind)
-    place = _device(device)
+    with timed("device"):
+        place = _device(device)
     precision, dtype = _precision(precision, place, config)
-    module, about = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
-    tokenizer = load_tokenizer(name, folder, **options)
+    with timed("weights"):
+        module, about = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
+    with timed("tokenizer"):
+        tokenizer = load_tokenizer(name, folder, **options)
     if wrapper:
         module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
+    with timed("hash"):
+        digests.result()
     facts = about | {
         "name": name,
         "revision": folder.name if folder.parent.name == "snapshots" else revision,
@@ -126,7 +133,8 @@ def load_parts(
         "precision": precision,
         **({"wrapper": {"kind": wrapper.kind} | wrapper.settings} if wrapper else {}),
     }
-    return Parts(module.to(place), tokenizer, kind, facts, folder)
+    with timed("device"):
+        return Parts(module.to(place), tokenizer, kind, facts, folder)
 
 
 def wrap_model(

@@ -74,7 +74,7 @@ def _run(
     folder, started = output_folder(output), time.time()
     by_default = not benchmarks
     meant_only = by_default and not measures and not any(_files(told, name) for name in told.of)
-    with timed("load"):
+    with timed("benchmarks"):
         if options.command:  # a program may be about to do something else with its GPU
             begin_to_load(names, options.loading, options.cache)
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)

@@ -1,4 +1,8 @@
-"""Where the time of a command goes: importing, loading, asking, estimating, writing, reporting."""
+"""Where the time of a command goes: importing, loading, asking, estimating, writing, reporting.
+
+Of loading, some parts have names of their own: the `benchmarks`, the `weights`, the `tokenizer`, the `device` (waking it and
+moving the weights there), waiting for the `hash` of the files, and the `trial` of the ways in which the model may be asked.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import tiltmeter
+
+SHOWN = 0.05
 
 
 class Timings:
@@ -81,8 +87,8 @@ def since_import() -> float:
 def in_words(seconds: Mapping[str, float]) -> str:
     """One line for people.
 
-    >>> in_words({"import": 1.23, "ask": 0.4})
+    >>> in_words({"import": 1.23, "hash": 0.01, "ask": 0.4})
     'import 1.2 s, ask 0.4 s; together 1.6 s'
     """
-    parts = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items())
+    parts = ", ".join(f"{name} {value:.1f} s" for name, value in seconds.items() if value >= SHOWN)
     return f"{parts}; together {sum(seconds.values()):.1f} s"
