@@ -11,7 +11,13 @@ from tiltmeter.cli.console import note, progress_bar, say
 from tiltmeter.cli.show import print_grids, print_json
 
 Study = Annotated[Path, typer.Argument(help="Study file (TOML), or a study that comes with tiltmeter: cao-2022.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes at a time. Default: one for each core; one with a GPU.")]
+EngineName = Annotated[str, typer.Option("--engine", help="What makes the cells: local (processes of this machine) or ray.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Workers at a time. Default: one for each core; one with a GPU.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads of each worker. Default: its share of the cores; ray: 1.")]
+Address = Annotated[str | None, typer.Option(help="Ray cluster to join: auto, or host:port. Default: start one here.")]
+Gpus = Annotated[
+    float | None, typer.Option(help="GPUs of each worker on a Ray cluster, e.g. 0.5. Default: 1 if there are any.")
+]
 Retries = Annotated[int, typer.Option(min=0, help="How often a worker that died is started again.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take; do nothing.")]
 Only = Annotated[list[str] | None, typer.Option("-m", "--model", help="Only this model of the study; repeatable.")]
@@ -21,7 +27,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")]
 
 def run(
     study: Study,
+    engine: EngineName = "local",
     workers: Workers = None,
+    threads: Threads = None,
+    address: Address = None,
+    gpus: Gpus = None,
     retries: Retries = 2,
     dry_run: DryRun = False,
     model: Only = None,
@@ -32,19 +42,21 @@ def run(
     What is there is not made again. A model or benchmark that fails stops no other; it is tried again by the next call. The
     exit code is 1 if a cell failed. With `--model` only cells are made, as with `--cells-only`.
     """
-    from tiltmeter.plans import make_cells, run_study
+    from tiltmeter.plans import Engine, make_cells, run_study
 
     if dry_run:
         _print_plan(study)
         return
+    how = Engine(engine, workers, threads, gpus, address, retries)
     if model or cells_only:
-        now = make_cells(study, models=model or (), workers=workers, retries=retries, watch=progress_bar)
+        now = make_cells(study, models=model or (), engine=how, watch=progress_bar)
         _print_counts(now)
     else:
-        made, now = run_study(study, workers=workers, retries=retries, watch=progress_bar)
+        made, now = run_study(study, engine=how, watch=progress_bar)
         _print_counts(now)
         note(f"Run folder: {made.folder}")
-    if now.counts["failed"]:
+    lost = 0 if model or cells_only else now.counts["waiting"]  # answers that were there when they were made
+    if now.counts["failed"] or lost:
         raise typer.Exit(1)
 
 

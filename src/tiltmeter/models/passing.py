@@ -11,6 +11,16 @@ class OutOfMemoryError(Exception):
     """The batch did not fit; a smaller one may."""
 
 
+def cap_memory(gpus: float) -> None:
+    """Where this process has a part of a GPU only: that part of its memory and no more, so that others find theirs."""
+    if not 0 < gpus < 1:
+        return
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.set_per_process_memory_fraction(gpus)
+
+
 @contextmanager
 def evaluating(module: Any) -> Iterator[None]:
     """No dropout while a model is asked; afterwards every part of it is as it was: whoever trains it goes on training."""

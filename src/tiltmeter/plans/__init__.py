@@ -6,8 +6,9 @@ missing.
 """
 
 from tiltmeter.plans.cells import Plan, plan
+from tiltmeter.plans.engine import Engine
 from tiltmeter.plans.file import StudyFile, read_study
 from tiltmeter.plans.progress import Status, status
 from tiltmeter.plans.run import make_cells, run_study
 
-__all__ = ["Plan", "Status", "StudyFile", "make_cells", "plan", "read_study", "run_study", "status"]
+__all__ = ["Engine", "Plan", "Status", "StudyFile", "make_cells", "plan", "read_study", "run_study", "status"]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.storage.cells import ABOUT, CellStore
 from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.files import read_json, write_json
+from tiltmeter.storage.places import observations_folder
 
 
 def push(store: CellStore, key: str, depot: Depot) -> None:
@@ -18,6 +21,7 @@ def push(store: CellStore, key: str, depot: Depot) -> None:
     for number, path in enumerate(sorted(attached)):
         depot.put_file(Path(attached[path]["place"]), f"answers/{key}/attached/{number}")
     depot.put(store.root / key, f"answers/{key}/cell")
+    depot.drop(f"blocks/{key}")
 
 
 def pull(store: CellStore, key: str, depot: Depot) -> bool:
@@ -39,3 +43,17 @@ def pull(store: CellStore, key: str, depot: Depot) -> bool:
     finally:
         shutil.rmtree(making, ignore_errors=True)
     return store.load(key) is not None
+
+
+def push_blocks(cache: bool | str | Path, key: str, manifests: Iterable[Mapping[str, Any]], depot: Depot) -> None:
+    """Finished blocks of a cell's answers, for whoever joins them. What is damaged on the way counts as not there."""
+    root = observations_folder(cache)
+    for name in (manifest["observations"]["key"] for manifest in manifests):
+        for path in sorted((root / name).glob("*/block-*")) if root else ():
+            depot.put_file(path, f"blocks/{key}/{path.relative_to(root).as_posix()}")
+
+
+def pull_blocks(cache: bool | str | Path, key: str, depot: Depot) -> None:
+    """The blocks that others finished, into this machine's cache."""
+    if root := observations_folder(cache):
+        depot.get(f"blocks/{key}", root)

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tiltmeter import catalog
@@ -40,14 +41,21 @@ class Plan:
     study: StudyFile
     cells: tuple[PlannedCell, ...]
 
+    @cached_property
+    def _by_model(self) -> dict[str, list[PlannedCell]]:
+        found: dict[str, list[PlannedCell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.model, []).append(cell)
+        return found
+
     def of(self, model: str) -> list[PlannedCell]:
         """The cells of one model."""
-        return [cell for cell in self.cells if cell.model == model]
+        return self._by_model.get(model, [])
 
     @property
     def models(self) -> list[str]:
         """The models that have cells."""
-        return list(dict.fromkeys(cell.model for cell in self.cells))
+        return list(self._by_model)
 
 
 def plan(study: StudyFile) -> Plan:

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import How, Known, family_of
+from tiltmeter.families import How, family_of
 from tiltmeter.families.kit.seam import Watch
 from tiltmeter.models import load_any
 from tiltmeter.models.hashing import weight_files
 from tiltmeter.models.places import folder_of
 from tiltmeter.plans.cells import Plan, PlannedCell, load_asked, plan
+from tiltmeter.plans.engine import default_workers
 from tiltmeter.plans.file import StudyFile, read_study
-from tiltmeter.plans.local import default_workers
 from tiltmeter.plans.progress import FINAL, Ledger, read_status
 from tiltmeter.plans.variants import StudyModel
+from tiltmeter.plans.work import EVERY_KIND, known_of
 from tiltmeter.runs.options import FamilyOptions
 from tiltmeter.storage.depot import Depot
 
@@ -99,9 +100,9 @@ def _one(study: StudyFile, model: Any, cell: PlannedCell) -> dict[str, Any]:
     few = replace(benchmark, items=benchmark.items[:TRIAL]) if benchmark.items else benchmark
     options, run = told[benchmark.family], study.run_options(model.kind)
     try:
-        family_of(few).check(few, [Known(model.name, model.kind, model)], options)
+        family_of(few).check(few, [known_of(model)], options)
         started = time.perf_counter()
-        how = How(False, run.batch_tokens, run.settings.seed, frozenset({model.kind}))
+        how = How(False, run.batch_tokens, run.settings.seed, EVERY_KIND)
         answers = family_of(few).ask(model, few, options, how)
     except TiltmeterError as error:
         return {"note": str(error)}

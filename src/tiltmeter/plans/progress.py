@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections import Counter
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 WAITING, RUNNING, DONE, REFUSED, FAILED = "waiting", "running", "done", "refused", "failed"
 FINAL = (DONE, REFUSED, FAILED)
+LEISURE = 20
+"""How much longer than a look at the states the pause after it is."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,12 @@ class Ledger:
         return CellState(**{name: value for name, value in told.items() if name in names})
 
     def begin(self, cell: PlannedCell, asked: dict[str, Any] | None = None) -> CellState:
-        """Says that this process works on a cell."""
+        """Says that this process works on a cell. One that is worked on already was divided, and is joined now."""
         before = self.read(cell)
-        state = CellState(cell.name, RUNNING, attempts=before.attempts + 1, started=time.time(), asked=asked)
-        return self._write(replace(state, worker=f"{socket.gethostname()}:{_pid()}", earlier=before.earlier))
+        joining = before.status == RUNNING and before.started is not None
+        attempts, started = (before.attempts, before.started) if joining else (before.attempts + 1, time.time())
+        state = CellState(cell.name, RUNNING, attempts=attempts, started=started, asked=asked)
+        return self._write(replace(state, worker=f"{socket.gethostname()}:{os.getpid()}", earlier=before.earlier))
 
     def end(self, state: CellState, status: str, *, key: str | None = None, error: str | None = None) -> CellState:
         """Says how it ended."""
@@ -135,12 +140,32 @@ def read_status(planned: Plan, ledger: Ledger) -> Status:
     return Status(planned, tuple(ledger.read(cell) for cell in planned.cells))
 
 
+class Board:
+    """What was last seen of the cells of a plan. Only those that may have changed are looked at again."""
+
+    def __init__(self, planned: Plan, ledger: Ledger) -> None:
+        self.planned, self.ledger = planned, ledger
+        self.states = {cell.name: ledger.read(cell) for cell in planned.cells}
+        self._not_before = 0.0
+
+    def look(self, cells: Iterable[PlannedCell]) -> bool:
+        """Reads the states of these cells, unless that was done just now: looking is to cost little beside the work."""
+        begun = time.monotonic()
+        if begun < self._not_before:
+            return False
+        for cell in cells:
+            if self.states[cell.name].status not in FINAL:
+                self.states[cell.name] = self.ledger.read(cell)
+        now = time.monotonic()
+        self._not_before = now + LEISURE * (now - begun)
+        return True
+
+    @property
+    def status(self) -> Status:
+        """All states, as last seen."""
+        return Status(self.planned, tuple(self.states[cell.name] for cell in self.planned.cells))
+
+
 def _mean(values: Iterable[float]) -> float:
     several = list(values)
     return sum(several) / len(several)
-
-
-def _pid() -> int:
-    import os
-
-    return os.getpid()

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.families.kit.seam import Watch
-from tiltmeter.plans import local
+from tiltmeter.plans import cluster, local
 from tiltmeter.plans.asked import asked_of, is_same
 from tiltmeter.plans.carrying import pull
-from tiltmeter.plans.cells import Plan, plan
+from tiltmeter.plans.cells import Plan, PlannedCell, plan
+from tiltmeter.plans.engine import Engine
 from tiltmeter.plans.file import StudyFile, read_study
-from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Ledger, Status, read_status
+from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Board, Ledger, Status, read_status
 from tiltmeter.runs.cells import store_of, stored
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.folder import output_folder, reserved, write_run
@@ -24,20 +26,21 @@ from tiltmeter.runs.reading import Run
 from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.provenance import software
 
-RETRIES = 2
+LOCAL = Engine()
 
 
 def run_study(
     study: StudyFile | str | Path,
     *,
+    engine: Engine | str = LOCAL,
     workers: int | None = None,
-    retries: int = RETRIES,
     watch: Watch | None = None,
 ) -> tuple[Run, Status]:
     """Makes what is missing and writes OUTPUT/run. Cells that failed before are tried again; one that fails stops no other.
 
-    `workers`: processes at a time. `retries`: how often one that died is started again.
+    `engine`: what makes the cells, "local" or "ray", or an `Engine` with settings. `workers`: how many at a time.
     """
+    engine = chosen(engine, workers)
     study = study if isinstance(study, StudyFile) else read_study(study)
     planned, started = plan(study), time.time()
     folder = output_folder(study.output / "run")
@@ -46,7 +49,7 @@ def run_study(
     for _ in range(2):  # a second time for what was in the cache and is no more
         models = _prepare(planned, ledger)
         if models:
-            _work(planned, ledger, models, workers, retries, watch)
+            _work(planned, ledger, models, engine, watch)
         found, lost = _gathered(planned, read_status(planned, ledger), ledger)
         if not lost:
             break
@@ -57,11 +60,12 @@ def make_cells(
     study: StudyFile | str | Path,
     *,
     models: Sequence[str] = (),
+    engine: Engine | str = LOCAL,
     workers: int | None = None,
-    retries: int = RETRIES,
     watch: Watch | None = None,
 ) -> Status:
     """Makes what is missing of some models (default: all) and writes no run folder: for one of several machines."""
+    engine = chosen(engine, workers)
     study = study if isinstance(study, StudyFile) else read_study(study)
     planned = plan(study)
     for name in models:
@@ -70,25 +74,36 @@ def make_cells(
     ledger = Ledger(Depot(study.storage))
     ledger.depot.check()
     if todo := _prepare(planned, ledger, models):
-        _work(planned, ledger, todo, workers, retries, watch)
+        _work(planned, ledger, todo, engine, watch)
     return read_status(planned, ledger)
 
 
-def _work(planned: Plan, ledger: Ledger, models: list[str], workers: int | None, retries: int, watch: Watch | None) -> None:
+def chosen(engine: Engine | str, workers: int | None) -> Engine:
+    """The engine as it was asked for, once it is known that it can work."""
+    engine = Engine(engine) if isinstance(engine, str) else engine
+    engine = replace(engine, workers=workers) if workers else engine
+    engine.check()
+    if engine.name == "ray":
+        cluster.check()
+    return engine
+
+
+def _work(planned: Plan, ledger: Ledger, models: list[str], engine: Engine, watch: Watch | None) -> None:
     """Makes the cells of these models and shows how many are there."""
-    shown = 0
+    shown, board = 0, Board(planned, ledger)
     with watch(planned.study.title, len(planned.cells)) if watch else nullcontext(lambda *_: None) as advance:
 
-        def look() -> None:
+        def look(cells: Iterable[PlannedCell]) -> None:
             nonlocal shown
-            now = read_status(planned, ledger)
-            final = sum(state.status in FINAL for state in now.states)
-            counts = ", ".join(f"{count} {name}" for name, count in now.counts.items() if count)
-            advance(final - shown, counts)  # type: ignore[call-arg]
-            shown = final
+            if board.look(cells):
+                now = board.status
+                final = sum(state.status in FINAL for state in now.states)
+                counts = ", ".join(f"{count} {name}" for name, count in now.counts.items() if count)
+                advance(final - shown, counts)  # type: ignore[call-arg]
+                shown = final
 
-        local.go(planned, ledger, models, workers, retries, look)
-        look()
+        look(())
+        (cluster if engine.name == "ray" else local).go(planned, ledger, models, engine, look)
 
 
 def _prepare(planned: Plan, ledger: Ledger, models: Sequence[str] = ()) -> list[str]:

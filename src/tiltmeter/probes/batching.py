@@ -70,6 +70,11 @@ class TokenBudget:
             size = min(size, self.attention_cells // width**2)
         return max(1, size)
 
+    def at_block(self, number: int) -> None:
+        """Behind the first block batches have grown, also where that block was known before or is another worker's."""
+        if number:
+            self.tokens = self.most
+
     def fitted(self) -> None:
         """Records that a batch fitted into memory, so that a larger one is tried next."""
         self.tokens = min(self.tokens * 2, self.most)

@@ -24,7 +24,7 @@ from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.readable import Readable
 from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import Query, Unasked, View, find_view
-from tiltmeter.probes.work import Advance, Work
+from tiltmeter.probes.work import WHOLE, Advance, Share, Work
 from tiltmeter.storage.memory import give_back
 from tiltmeter.storage.observations import ObservationCache, batches_of
 
@@ -77,10 +77,12 @@ class LikelihoodProbe:
         batch_tokens: int | str = "auto",
         alignment: str = "auto",
         advance: Advance | None = None,
+        share: Share = WHOLE,
     ) -> None:
         self.model = model
         self.cache = cache
         self.alignment = alignment
+        self.share = share
         self.budget = TokenBudget(model, batch_tokens)
         self.advance: Advance = advance or (lambda _: None)
         self.work = Work()
@@ -94,6 +96,9 @@ class LikelihoodProbe:
         """
         before: OpenBlock | None = None
         for number, block in enumerate(blocks(items)):
+            if not self.share.has(number):
+                continue
+            self.budget.at_block(number)
             with paused_collector():
                 now = self._open(number, block, views)
             if before:

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Advance = Callable[[float], None]
+
+
+class Share(NamedTuple):
+    """What one of several workers does of a cell: every `of`-th block. Blocks are cut before, so answers stay the same."""
+
+    number: int = 0
+    of: int = 1
+
+    def has(self, block: int) -> bool:
+        """Whether a block is among them.
+
+        >>> [block for block in range(6) if Share(1, 3).has(block)]
+        [1, 4]
+        """
+        return block % self.of == self.number
+
+
+WHOLE = Share()
 
 
 @dataclass

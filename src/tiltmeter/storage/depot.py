@@ -7,6 +7,8 @@ machine that died while it wrote leaves nothing that is read.
 from __future__ import annotations
 
 import json
+import socket
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +17,11 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import write_json
 
 T = TypeVar("T")
-WHOLE = "whole.mark"
+WHOLE, CHECK = "whole.mark", "check"
+
+CREDENTIALS = (
+    " Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or what your storage asks for, and run again."
+)
 
 
 class Depot:
@@ -29,17 +35,28 @@ class Depot:
             self.files, self.root = fsspec.core.url_to_fs(url)
         except ImportError as error:
             raise TiltmeterError(
-                f"{url} needs a package that is not installed: {error} (for s3: pip install s3fs)."
+                f"{url} needs a package that is not installed: {error} (for s3: pip install 'tiltmeter[s3]')."
             ) from None
         except (ValueError, OSError) as error:
             raise TiltmeterError(f"{url} cannot be used as storage: {error}.") from None
         self.local = "file" in _protocols(self.files)
 
-    def check(self) -> None:
-        """Writes and reads a small document: what is wrong with the place is said before any work."""
-        self.write("check", {"ok": True})
-        if self.read("check") != {"ok": True}:
+    def check(self) -> str:
+        """Writes and reads a small document: what is wrong with the place is said before any work. The token in it."""
+        before = self.read(CHECK)
+        token = str(before["token"]) if isinstance(before, dict) and "token" in before else uuid.uuid4().hex
+        self.write(CHECK, {"token": token})
+        if self.read(CHECK) != {"token": token}:
             raise TiltmeterError(f"{self.url} cannot be used as storage: what is written there cannot be read back.")
+        return token
+
+    def expect(self, token: str | None) -> None:
+        """Refuses a place that is not the one where the token was written: another machine's folder of the same name."""
+        if token is not None and self.read(CHECK) != {"token": token}:
+            raise TiltmeterError(
+                f"{socket.gethostname()} does not see the storage {self.url}. Name one in the study file that all machines "
+                'reach: storage = "s3://…", or a folder that they share.'
+            )
 
     def write(self, name: str, value: Any) -> None:
         """A JSON document, whole."""
@@ -58,7 +75,7 @@ class Depot:
 
     def has(self, name: str) -> bool:
         """Whether a folder is there, whole."""
-        return bool(self._try(lambda: self.files.exists(self._at(f"{name}/{WHOLE}"))))
+        return bool(self._try(lambda: self._now().exists(self._at(f"{name}/{WHOLE}"))))
 
     def put(self, folder: Path, name: str) -> None:
         """Copies a folder of this machine here. One that is there already stays: equal names hold equal things."""
@@ -76,15 +93,25 @@ class Depot:
 
     def get(self, name: str, folder: Path) -> None:
         """Copies a folder from here to this machine."""
-        for place in self._try(lambda: self.files.find(self._at(name))):
+        for place in self._try(lambda: self._now().find(self._at(name))):
             inner = place[len(self._at(name)) :].lstrip("/")
             if inner == WHOLE:
                 continue
             (folder / inner).parent.mkdir(parents=True, exist_ok=True)
             self._get(place, folder / inner)
 
+    def drop(self, name: str) -> None:
+        """Removes a folder."""
+        if self._try(lambda: self._now().exists(self._at(name))):
+            self._try(lambda: self.files.rm(self._at(name), recursive=True))
+
     def _get(self, place: str, path: Path) -> None:
         self._try(lambda: self.files.get_file(place, str(path)))
+
+    def _now(self) -> Any:
+        """The files without listings from before: other machines add to them."""
+        self.files.invalidate_cache()
+        return self.files
 
     def _at(self, name: str) -> str:
         return f"{self.root.rstrip('/')}/{name}"
@@ -95,8 +122,9 @@ class Depot:
         except (FileNotFoundError, TiltmeterError):
             raise
         except Exception as error:  # every store has errors of its own: botocore's, google's, …
-            reason = " ".join(str(error).split())[:300] or type(error).__name__
-            raise TiltmeterError(f"The storage {self.url} does not answer: {reason}") from None
+            reason = " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
+            hint = CREDENTIALS if "credential" in f"{type(error).__name__} {reason}".lower() else ""
+            raise TiltmeterError(f"The storage {self.url} does not answer: {reason}.{hint}") from None
 
 
 def _protocols(files: Any) -> tuple[str, ...]:

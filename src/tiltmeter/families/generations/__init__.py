@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.families.generations.ask import ask, decides, judged_again
+from tiltmeter.families.generations.ask import ask, blocks, decides, judged_again
 from tiltmeter.families.generations.cards import cards
 from tiltmeter.families.generations.check import check
 from tiltmeter.families.generations.compare import compare
@@ -15,8 +15,8 @@ from tiltmeter.families.generations.sheets import sheets
 from tiltmeter.families.generations.stories import stories
 
 __all__ = [
-    "FIGURES", "KEY", "LATER", "READS", "TITLE", "Options", "ask", "cards", "check", "compare", "decides", "estimate",
-    "judged_again", "published", "sheets", "stories",
+    "FIGURES", "KEY", "LATER", "READS", "TITLE", "Options", "ask", "blocks", "cards", "check", "compare", "decides",
+    "estimate", "judged_again", "published", "sheets", "stories",
 ]  # fmt: skip
 
 TITLE = "Texts that go on from a prompt"

@@ -52,7 +52,13 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
     steps = benchmark.size * options.samples
     with how.watched(f"{model.name} × {benchmark.name}", steps * (1 + len(judges))) as advance:
         speaker = Speaker(
-            writer, store, samples=options.samples, seed=how.seed, batch_tokens=how.batch_tokens, advance=advance
+            writer,
+            store,
+            samples=options.samples,
+            seed=how.seed,
+            batch_tokens=how.batch_tokens,
+            advance=advance,
+            share=how.share,
         )
         heat = 0.0 if options.greedy else options.temperature
         texts = texts_table(speaker.write(benchmark.asked_items), model.name, benchmark, heat)
@@ -66,6 +72,11 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
             **speaker.work.counts(),
         }
         return judged_answers(texts, benchmark, options, told, cache=how.cache, advance=advance)
+
+
+def blocks(model: LanguageModel, benchmark: Benchmark, options: Options) -> int:
+    """In how many blocks texts are written."""
+    return -(-benchmark.size * options.samples // BLOCK["cpu" if model.device == "cpu" else "gpu"])
 
 
 def judged_answers(

@@ -17,7 +17,7 @@ from tiltmeter.models import OutOfMemoryError
 from tiltmeter.models.generating import Generated
 from tiltmeter.models.writer import Writer
 from tiltmeter.probes.batching import TokenBudget
-from tiltmeter.probes.work import Work
+from tiltmeter.probes.work import WHOLE, Share, Work
 from tiltmeter.storage.observations import ObservationCache
 
 BLOCK = {"cpu": 256, "gpu": 32_768}
@@ -53,7 +53,9 @@ class Speaker:
         seed: int,
         batch_tokens: int | str = "auto",
         advance: Callable[[float], None] = lambda _: None,
+        share: Share = WHOLE,
     ) -> None:
+        self.share = share
         self.writer, self.store, self.samples, self.seed, self.advance = writer, store, samples, seed, advance
         self.budget = TokenBudget(writer.model, batch_tokens)
         if batch_tokens == "auto" and (most := writer.most_tokens()):
@@ -65,7 +67,8 @@ class Speaker:
         wanted, tables = self._wanted(items)
         size = BLOCK["cpu" if self.writer.model.device == "cpu" else "gpu"]
         for number, first in enumerate(range(0, len(wanted), size)):
-            tables.append(self._block(number, wanted[first : first + size]))
+            if self.share.has(number):
+                tables.append(self._block(number, wanted[first : first + size]))
         whole = pa.concat_tables(tables)
         place = {item.id: n for n, item in enumerate(items)}
         keys = zip(whole["item"].to_pylist(), whole["sample"].to_pylist(), strict=True)

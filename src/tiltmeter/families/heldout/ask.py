@@ -36,7 +36,7 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Any, how: How) -> A
         observations_folder(how.cache), identity(model, data=benchmark.data_hash, probe="heldout", blocks=cut)
     )
     with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
-        probe = LikelihoodProbe(model, store, batch_tokens=how.batch_tokens, advance=advance)
+        probe = LikelihoodProbe(model, store, batch_tokens=how.batch_tokens, advance=advance, share=how.share)
         parts = [_lines(block, view) for block in probe.observe(benchmark.asked_items, [view])]
     manifest = {
         "family": benchmark.family,
@@ -49,6 +49,11 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Any, how: How) -> A
     }
     table = _table(parts, model.name, benchmark.name, scorer)
     return Answers(benchmark.family, {"heldout": table}, items_table(benchmark), (manifest,))
+
+
+def blocks(model: LanguageModel, benchmark: Benchmark, options: Any) -> int:
+    """In how many blocks a model is asked."""
+    return sum(1 for _ in likelihood.blocks(benchmark.asked_items))
 
 
 def _lines(block: Block, view: str) -> dict[str, Any]:

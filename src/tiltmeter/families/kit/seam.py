@@ -17,6 +17,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.story import Sheet, Story
+from tiltmeter.probes.work import WHOLE, Share
 from tiltmeter.stats.estimates import Difference, Estimate
 from tiltmeter.stats.settings import Settings
 
@@ -31,7 +32,8 @@ Watch = Callable[[str, int], AbstractContextManager[Advance]]
 class How:
     """How a model is asked, in every family: where answers are cached, the batch size, the seed, and a progress display.
 
-    `kinds` are the kinds of all models of a run, so that options for other kinds of models are not an error.
+    `kinds` are the kinds of all models of a run, so that options for other kinds of models are not an error. `share` is
+    for families with `blocks`: only these are asked and kept in the cache, and the answers are of them alone.
     """
 
     cache: bool | str | Path = True
@@ -39,6 +41,7 @@ class How:
     seed: int = 0
     kinds: frozenset[str] = frozenset()
     watch: Watch | None = None
+    share: Share = WHOLE
 
     def watched(self, title: str, total: int) -> AbstractContextManager[Advance]:
         """Shows progress if `watch` is set."""
@@ -47,11 +50,15 @@ class How:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a model so far: its name, its kind (None if unknown before loading), and the model once loaded."""
+    """What is known of a model so far: its name, its kind (None if unknown before loading), and the model once loaded.
+
+    `beside`: kinds of models that the same options are for, besides those that are checked now.
+    """
 
     name: str
     kind: str | None = None
     model: Any = None
+    beside: frozenset[str] = frozenset()
 
 
 class Family(Protocol):
@@ -61,7 +68,9 @@ class Family(Protocol):
     default benchmark; `published(path, …)`, answers from scores that others published; `FIGURES`, name → function of the
     estimates; `decides(options)`, what answers depend on besides the options; `LATER`, options that only say what is done
     with answers that are there, and `judged_again(answers, benchmark, options, how)`, which does that; `brief(answers)` and
-    `described(answers)`, what a notebook draws and shows (kit/notebook.py).
+    `described(answers)`, what a notebook draws and shows (kit/notebook.py); `blocks(model, benchmark, options)`, in how many
+    blocks its answers are made and kept under `manifest["observations"]["key"]`, so that several workers can share them
+    (`How.share`).
     """
 
     TITLE: str

@@ -49,11 +49,13 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
     more = STUDIED[model.kind] if store.folder and by_all else ()  # without a cache nothing can keep them
     asked = sorted({*views.values(), *more})
     with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
-        probe = LikelihoodProbe(model, store, batch_tokens=how.batch_tokens, alignment=options.alignment, advance=advance)
-        blocks = probe.observe(benchmark.asked_items, asked)
-        parts = [_score_block(next(blocks), chosen, views)]
+        probe = LikelihoodProbe(
+            model, store, batch_tokens=how.batch_tokens, alignment=options.alignment, advance=advance, share=how.share
+        )
+        observed = probe.observe(benchmark.asked_items, asked)
+        parts = [_score_block(next(observed), chosen, views)]
         items = items_table(benchmark)  # here, because a GPU is at work on the next block by now
-        parts += [_score_block(block, chosen, views) for block in blocks]
+        parts += [_score_block(block, chosen, views) for block in observed]
     attachments = _attachments(model, benchmark, store, asked)
     manifest = {
         "family": benchmark.family,
@@ -72,6 +74,11 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
     return Answers(benchmark.family, {"scores": scores}, items, (manifest,), attachments)
 
 
+def blocks(model: LanguageModel, benchmark: Benchmark, options: Options) -> int:
+    """In how many blocks a model is asked."""
+    return sum(1 for _ in likelihood.blocks(benchmark.asked_items))
+
+
 def observe(
     model: LanguageModel,
     benchmark: Benchmark,
@@ -84,8 +91,8 @@ def observe(
     """The token observations of one more view, from the cache if a run or an earlier call stored them."""
     check_alignment(alignment)
     store = _store(model, benchmark, cache, alignment)
-    blocks = LikelihoodProbe(model, store, alignment=alignment, advance=advance).observe(benchmark.asked_items, [view])
-    return pa.concat_tables(block.tables[view] for block in blocks)
+    observed = LikelihoodProbe(model, store, alignment=alignment, advance=advance).observe(benchmark.asked_items, [view])
+    return pa.concat_tables(block.tables[view] for block in observed)
 
 
 def scores_table(parts: Sequence[dict[str, Any]], model: str, benchmark: str) -> pd.DataFrame:

@@ -26,7 +26,7 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
     if not benchmark.asked_items:
         raise TiltmeterError(f"{benchmark.name} has no items that can be scored.")
     refuse_vectors(models, benchmark)
-    kinds = {known.kind for known in models}
+    kinds = {kind for known in models for kind in (known.kind, *known.beside)}
     for known in models:
         if known.kind:
             wanted = scorers_for(known.kind, options.scorers, known.name, kinds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.families.slots.ask import ask
+from tiltmeter.families.slots.ask import ask, blocks
 from tiltmeter.families.slots.cards import cards
 from tiltmeter.families.slots.check import check
 from tiltmeter.families.slots.compare import compare
@@ -15,8 +15,8 @@ from tiltmeter.families.slots.sheets import sheets
 from tiltmeter.families.slots.stories import stories
 
 __all__ = [
-    "BY_DEFAULT", "FIGURES", "KEY", "READS", "TITLE", "Options", "ask", "brief", "cards", "check", "compare", "described",
-    "estimate", "sheets", "stories",
+    "BY_DEFAULT", "FIGURES", "KEY", "READS", "TITLE", "Options", "ask", "blocks", "brief", "cards", "check", "compare",
+    "described", "estimate", "sheets", "stories",
 ]  # fmt: skip
 
 TITLE = "Words that fill a mask"

@@ -46,7 +46,7 @@ def ask(model: LanguageModel, benchmark: SlotBenchmark, options: Options, how: H
     key = identity(model, data=benchmark.data_hash, probe="slots", blocks=cut)
     store = ObservationCache(observations_folder(how.cache), key)
     with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
-        probe = SlotsProbe(model, store, batch_tokens=how.batch_tokens, advance=advance)
+        probe = SlotsProbe(model, store, batch_tokens=how.batch_tokens, advance=advance, share=how.share)
         observed = probe.observe(benchmark.asked_items, benchmark.terms)
     notes: Mapping[str, int] = Counter(f"term skipped: {INEXPRESSIBLE} ({word})" for _, word in sorted(probe.refused))
     manifest = {
@@ -67,6 +67,11 @@ def ask(model: LanguageModel, benchmark: SlotBenchmark, options: Options, how: H
         "predictions": _predictions(observed.predictions, model, benchmark),
     }
     return Answers(benchmark.family, tables, items_table(benchmark), (manifest,))
+
+
+def blocks(model: LanguageModel, benchmark: SlotBenchmark, options: Options) -> int:
+    """In how many blocks a model is asked."""
+    return -(-len(benchmark.asked_items) // BLOCK_ITEMS[model.kind])
 
 
 def _slots(table: pa.Table, model: LanguageModel, benchmark: SlotBenchmark, top_k: int) -> pd.DataFrame:

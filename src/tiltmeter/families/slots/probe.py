@@ -24,7 +24,7 @@ from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import Span, in_batches
 from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.views import Query
-from tiltmeter.probes.work import Advance, Work
+from tiltmeter.probes.work import WHOLE, Advance, Share, Work
 from tiltmeter.storage.observations import ObservationCache, batches_of
 
 Floats = NDArray[np.float32]
@@ -63,9 +63,11 @@ class SlotsProbe:
         *,
         batch_tokens: int | str = "auto",
         advance: Advance | None = None,
+        share: Share = WHOLE,
     ) -> None:
         self.model = model
         self.cache = cache
+        self.share = share
         self.budget = TokenBudget(model, batch_tokens)
         self.advance: Advance = advance or (lambda _: None)
         self.work = Work()
@@ -75,8 +77,8 @@ class SlotsProbe:
     def observe(self, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
         """Every term and the likeliest predictions of every sentence; block by block, from the cache or else the model."""
         size = BLOCK_ITEMS[self.model.kind]
-        firsts = range(0, len(items), size)
-        blocks = [self._block(number, items[first : first + size], groups) for number, first in enumerate(firsts)]
+        firsts = [(number, first) for number, first in enumerate(range(0, len(items), size)) if self.share.has(number)]
+        blocks = [self._block(number, items[first : first + size], groups) for number, first in firsts]
         return Observed(*(pa.concat_tables(tables).unify_dictionaries() for tables in zip(*blocks, strict=True)))
 
     def _block(self, number: int, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
@@ -86,6 +88,7 @@ class SlotsProbe:
             self.work.reused.update(batches_of(observed.slots))
         else:
             before = set(self.work.computed)
+            self.budget.at_block(number)
             asked = list(self._ask_masked(items, groups) if self.model.kind == "masked" else self._ask_causal(items, groups))
             observed = Observed(rows_table(items, list(groups), asked), predictions_table(items, asked, self._spelled))
             for name, table in observed._asdict().items():

@@ -1,0 +1,212 @@
+"""The engine of a Ray cluster: an actor per model that holds it once. Ray is an extra: pip install 'tiltmeter[ray]'.
+
+Actors are never restarted by Ray: what died is begun again here, so often and no more. Ray may report a dead actor although
+its task was finished: cells are idempotent, so what is there is seen in the storage and not made again.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans.cells import Plan, PlannedCell
+from tiltmeter.plans.engine import Engine, Look
+from tiltmeter.plans.progress import FAILED, FINAL, Ledger
+from tiltmeter.plans.queues import Queues, Task
+from tiltmeter.plans.work import Worker
+from tiltmeter.storage.places import user_cache
+
+PAUSE = 0.5
+PATIENCE = 10
+"""Seconds in which a cluster must answer at its address."""
+
+
+def check() -> None:
+    """Refuses early where Ray is not installed."""
+    if find_spec("ray") is None:
+        raise TiltmeterError("The engine ray needs Ray: pip install 'tiltmeter[ray]'.")
+
+
+def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, look: Look) -> None:
+    """Works on the models."""
+    import ray
+
+    mine = _join(ray, engine)
+    crew = _Crew(ray, planned, ledger, models, engine)
+    try:
+        while not crew.queues.is_joined:
+            crew.fill()
+            look(crew.wait())
+    finally:
+        crew.disband()
+        if mine:
+            ray.shutdown()
+
+
+@dataclass(eq=False)
+class _Seat:
+    """An actor, its model, and what it does now; nothing yet: it loads the model."""
+
+    actor: Any
+    model: str
+    helper: bool
+    task: Task | None = None
+
+
+class _Crew:
+    """The actors, and who does what."""
+
+    def __init__(self, ray: Any, planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine) -> None:
+        self.ray, self.planned, self.ledger, self.engine = ray, planned, ledger, engine
+        self.token = ledger.depot.check()
+        cells = {model: [cell for cell in planned.of(model) if ledger.read(cell).status not in FINAL] for model in models}
+        self.queues = Queues(cells)
+        self.seats: dict[Any, _Seat] = {}
+        self.idle: list[_Seat] = []
+        self.deaths = Counter[object]()
+        self.gpus = _gpus(ray, planned, engine)
+
+    def places(self) -> int:
+        """How many actors there is room for. A cluster that grows on demand is told by `workers` how far."""
+        if self.engine.workers:
+            return self.engine.workers
+        there = self.ray.cluster_resources()
+        room = int(there.get("CPU", 1) // (self.engine.threads or 1))
+        return max(1, min(room, int(there["GPU"] / self.gpus)) if self.gpus else room)
+
+    def fill(self) -> None:
+        """Starts actors while there is room, and gives those that wait something to do."""
+        places = self.places()
+        waiting, self.idle = self.idle, []
+        for seat in waiting:
+            self._next(seat, places)
+        while len(self.seats) + len(self.idle) < places and (wanted := self.queues.next_model()):
+            seat = _Seat(self._actor(wanted[0]), *wanted)
+            if seat.helper:  # it takes its share at once, so that no second one comes for it
+                seat.actor.load.remote()
+                self._next(seat, places)
+            else:
+                self.seats[seat.actor.prepare.remote()] = seat
+
+    def wait(self) -> list[PlannedCell]:
+        """Waits a little; the cells that may have changed."""
+        ended, _ = self.ray.wait(list(self.seats), num_returns=1, timeout=PAUSE) if self.seats else ([], [])
+        changed = []
+        for future in ended:
+            seat = self.seats.pop(future)
+            changed += [seat.task.cell] if seat.task else []
+            try:
+                self._answered(seat, self.ray.get(future))
+            except TiltmeterError:
+                raise
+            except Exception as error:  # a dead actor; Ray's errors have no common type
+                self._died(seat, " ".join(str(error).split())[:300] or type(error).__name__)
+        return changed + [seat.task.cell for seat in self.seats.values() if seat.task]
+
+    def disband(self) -> None:
+        """Ends all actors."""
+        for seat in [*self.seats.values(), *self.idle]:
+            self.ray.kill(seat.actor)
+
+    def _actor(self, model: str) -> Any:
+        threads = self.engine.threads or 1
+        env = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        env |= {name: os.environ[name] for name in ("TILTMETER_DATA",) if name in os.environ}
+        study = self.planned.study
+        if not study.shared:  # then all have one disk, and one cache on it
+            env["TILTMETER_CACHE"] = str(user_cache().absolute())
+        options = {"num_cpus": threads, "num_gpus": self.gpus, "max_restarts": 0, "runtime_env": {"env_vars": env}}
+        return self.ray.remote(**options)(Worker).remote(study, model, self.planned.of(model), self.gpus, self.token)
+
+    def _next(self, seat: _Seat, places: int) -> None:
+        """The next task of an actor. One without any ends, or waits while helpers are busy with what it will join."""
+        free = places - len(self.seats) - len(self.idle)
+        seat.task = self.queues.next_task(seat.model, seat.helper, free)
+        if seat.task is not None:
+            cell, share, joining = seat.task
+            workers = places if self.queues.has_helpers and not joining else 1
+            actor = seat.actor
+            call = actor.make.remote(cell, workers) if share is None else actor.share.remote(cell, share)
+            self.seats[call] = seat
+        elif seat.helper or self.queues.over(seat.model):
+            self.ray.kill(seat.actor)
+        else:
+            self.idle.append(seat)
+
+    def _answered(self, seat: _Seat, answer: Any) -> None:
+        if seat.task is None:
+            if answer is not None:  # the model does not load
+                self._give_up(self.queues.drop(seat.model), answer)
+        elif isinstance(answer, int):
+            self.queues.divide(seat.model, seat.task.cell, answer)
+        else:
+            self.queues.ended(seat.model, seat.task)
+        self.idle.append(seat)
+
+    def _died(self, seat: _Seat, why: str) -> None:
+        """The cell that an actor died over is given up at last, not the others; a model that kills on loading, at once."""
+        counted = seat.task or seat.model
+        self.deaths[counted] += 1
+        again = self.deaths[counted] <= self.engine.retries
+        if seat.task is None:
+            if not again:
+                self._give_up(self.queues.drop(seat.model), f"The worker died while it loaded the model: {why}")
+        elif again:
+            self.queues.again(seat.model, seat.task)
+        else:
+            self.queues.ended(seat.model, seat.task)
+            self._give_up([seat.task.cell] if seat.task.share is None else [], f"The worker died: {why}")
+        if not seat.helper and not self.queues.over(seat.model):
+            self.queues.left(seat.model)
+
+    def _give_up(self, cells: Sequence[PlannedCell], why: str) -> None:
+        for cell in cells:
+            state = self.ledger.read(cell)
+            if state.status not in FINAL:
+                self.ledger.end(state, FAILED, error=cell.error or why)
+
+
+def _gpus(ray: Any, planned: Plan, engine: Engine) -> float:
+    """How much of a GPU an actor has: what was asked for, or a whole one where there are any and the study may use them."""
+    there = float(ray.cluster_resources().get("GPU", 0))
+    if engine.gpus is not None:
+        if engine.gpus > there and not engine.workers:
+            raise TiltmeterError(f"The Ray cluster has {there:g} GPUs, and each worker is to have {engine.gpus:g}.")
+        return engine.gpus
+    return 1 if there >= 1 and str(planned.study.run_options().device) != "cpu" else 0
+
+
+def _join(ray: Any, engine: Engine) -> bool:
+    """Joins a cluster, or starts one on this machine; whether that was done here."""
+    if ray.is_initialized():
+        return False
+    address = engine.address
+    _knock(address)
+    try:
+        ray.init(
+            address=address or "local",
+            log_to_driver=False,
+            logging_level="error",
+            include_dashboard=None if address else False,
+        )
+    except Exception as error:  # Ray's errors have no common type
+        reason = " ".join(str(error).split())[:300]
+        raise TiltmeterError(f"No Ray cluster at {address or 'this machine'}: {reason}") from None
+    return True
+
+
+def _knock(address: str | None) -> None:
+    """Whether anything answers at host:port: Ray itself would try for minutes, and may end the process at last."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), PATIENCE).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise TiltmeterError(f"No Ray cluster answers at {address}: {getattr(error, 'strerror', None) or error}.") from None

@@ -1,0 +1,167 @@
+"""What an engine must not get wrong: who does what next, what died, what does not fit, and what cannot be had."""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import GOLDEN
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.models import OutOfMemoryError
+from tiltmeter.models.passing import cap_memory
+from tiltmeter.plans import Engine, cluster, local, plan, read_study, run_study, work
+from tiltmeter.plans.cells import PlannedCell
+from tiltmeter.plans.progress import Ledger
+from tiltmeter.plans.queues import Queues, Task
+from tiltmeter.storage.depot import Depot
+
+FILE = f"""
+models = ["{GOLDEN}/models/tiny-bert-cased"]
+benchmarks = ["plumb-pairs", "plumb-slots"]
+[run]
+limit = 4
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "study.toml").write_text(FILE)
+    return tmp_path / "study.toml"
+
+
+def cells(model: str, n: int) -> list[PlannedCell]:
+    return [PlannedCell(f"{model}-{number}", model, str(number), number) for number in range(n)]
+
+
+def test_every_cell_is_done_once_and_shares_are_joined_by_the_models_own_worker() -> None:
+    """Four workers, two models; a cell in three is large; now and then one dies."""
+    queues = Queues({"a": cells("a", 6), "b": cells("b", 6)})
+    workers: list[tuple[str, bool]] = []
+    made, shared, turns = Counter[str](), Counter[Task](), 0
+    while not queues.is_joined:
+        turns += 1
+        assert turns < 500
+        while len(workers) < 4 and (wanted := queues.next_model()):
+            workers.append(wanted)
+        for model, helper in list(workers):
+            task = queues.next_task(model, helper)
+            if task is None:
+                if helper or queues.over(model):
+                    workers.remove((model, helper))
+            elif turns % 5 == 0:
+                queues.again(model, task)
+                workers.remove((model, helper))
+                if not helper:
+                    queues.left(model)
+            elif task.share is not None:
+                shared[task] += 1
+                queues.ended(model, task)
+            elif int(task.cell.benchmark) % 3 == 0 and not task.joining:
+                queues.divide(model, task.cell, 3)
+            else:
+                assert not helper
+                made[task.cell.name] += 1
+                queues.ended(model, task)
+    assert set(made.values()) == {1} and len(made) == 12
+    assert set(shared.values()) == {1} and len(shared) == 12  # 2 models × 2 large cells × 3
+
+
+def test_a_model_that_is_given_up_leaves_nothing_behind() -> None:
+    queues = Queues({"a": cells("a", 3)})
+    assert queues.next_model() == ("a", False)
+    first = queues.next_task("a", helper=False)
+    assert first is not None
+    queues.divide("a", first.cell, 2)
+    assert queues.next_model() == ("a", True)
+    share = queues.next_task("a", helper=True)
+    assert share is not None and share.share is not None
+    assert [cell.name for cell in queues.drop("a")] == ["a-0", "a-1", "a-2"]
+    queues.ended("a", share)
+    assert queues.is_joined and queues.next_task("a", helper=False) is None
+
+
+def test_only_the_cell_that_kills_is_given_up(study: Path) -> None:
+    planned = plan(read_study(study))
+    ledger, model = Ledger(Depot(planned.study.storage)), planned.models[0]
+    bad, other = planned.of(model)
+    deaths = Counter[str]()
+    for expected in (True, True, True):
+        ledger.begin(bad)
+        assert local._after_end(planned, ledger, model, -9, 2, deaths) is expected
+    assert ledger.read(bad).status == "failed" and "signal 9" in str(ledger.read(bad).error)
+    assert ledger.read(bad).attempts == 3 and ledger.read(other).status == "waiting"
+    for expected in (True, True, False):  # it dies before it begins a cell
+        assert local._after_end(planned, ledger, model, 1, 2, deaths) is expected
+    assert "exit code 1" in str(ledger.read(other).error)
+
+
+def test_what_does_not_fit_is_tried_with_smaller_batches_and_then_fails(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+
+    def obtain(model: object, benchmark: object, options: object, how: object) -> None:
+        tried.append(how.batch_tokens)  # type: ignore[attr-defined]
+        raise OutOfMemoryError
+
+    monkeypatch.setattr(work, "obtain", obtain)
+    planned = plan(read_study(study))
+    worker = work.Worker(planned.study, planned.models[0], planned.cells)
+    assert worker.load() is None
+    state = worker.make(planned.cells[0])
+    assert not isinstance(state, int)
+    assert state.status == "failed" and state.error == "Out of memory, also with batches of 512 tokens."
+    assert tried == ["auto", 4096, 2048, 1024, 512]
+
+
+def test_a_worker_keeps_to_its_part_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    capped: list[float] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", capped.append)
+    for gpus in (0, 1, 2, 0.25):
+        cap_memory(gpus)
+    assert capped == [0.25]
+
+
+def test_a_storage_of_the_same_name_on_another_machine_is_noticed(study: Path) -> None:
+    planned = plan(read_study(study))
+    Depot(planned.study.storage).check()
+    problem = work.Worker(planned.study, planned.models[0], planned.cells, token="of another folder").load()
+    assert problem is not None and "does not see the storage" in problem
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        (Engine("slurm"), "no engine 'slurm'. Engines: local, ray"),
+        (Engine(address="auto"), "address is for a Ray cluster"),
+        (Engine(gpus=0.5), "gpus is for a Ray cluster"),
+        (Engine("ray", gpus=1.5), "a part of one GPU"),
+        (Engine("ray", gpus=0), "a part of one GPU"),
+    ],
+)
+def test_an_engine_that_cannot_be_is_refused(study: Path, engine: Engine, said: str) -> None:
+    with pytest.raises(TiltmeterError, match=said):
+        run_study(study, engine=engine)
+    assert not (study.parent / "study").exists()
+
+
+def test_without_ray_one_is_told_how_to_get_it(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    with pytest.raises(TiltmeterError, match=r"pip install 'tiltmeter\[ray\]'"):
+        run_study(study, engine="ray")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_address_where_nobody_is(study: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed (pip install 'tiltmeter[ray]')")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(TiltmeterError, match=f"No Ray cluster answers at 127.0.0.1:{port}"):
+        run_study(study, engine=Engine("ray", address=f"127.0.0.1:{port}"))
