@@ -69,8 +69,8 @@ class Depot:
     def read(self, name: str) -> Any:
         """A document, or None if it is not there or is no JSON."""
         try:
-            return json.loads(self._try(lambda: self.files.cat_file(self._at(f"{name}.json"))))
-        except (FileNotFoundError, ValueError):
+            return json.loads(self._try(self._reading(f"{name}.json")) or "null")
+        except ValueError:
             return None
 
     def has(self, name: str) -> bool:
@@ -108,6 +108,15 @@ class Depot:
     def _get(self, place: str, path: Path) -> None:
         self._try(lambda: self.files.get_file(place, str(path)))
 
+    def _reading(self, name: str) -> Callable[[], bytes | None]:
+        def read() -> bytes | None:
+            try:
+                return bytes(self.files.cat_file(self._at(name)))
+            except FileNotFoundError:
+                return None
+
+        return read
+
     def _now(self) -> Any:
         """The files without listings from before: other machines add to them."""
         self.files.invalidate_cache()
@@ -119,7 +128,7 @@ class Depot:
     def _try(self, act: Callable[[], T]) -> T:
         try:
             return act()
-        except (FileNotFoundError, TiltmeterError):
+        except TiltmeterError:
             raise
         except Exception as error:  # every store has errors of its own: botocore's, google's, …
             reason = " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
