@@ -105,7 +105,7 @@ class Bench:
         return path
 
 
-def study_text(models: list[tuple[str, str]], asks: list[tuple[str, Path]], resamples: int = 50) -> str:
+def study_text(models: list[tuple[str, str]], asks: list[tuple[str, Path]], resamples: int = 100) -> str:
     """A study of these models (name, folder) and questions (name, file), by one scorer."""
     lines = ["models = [" + ", ".join(f'{{name = "{name}", from = "{folder}"}}' for name, folder in models) + "]"]
     lines.append('measures = ["bias-score"]\nby = []')

@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_tried_with_smaller_batches_and_then_fails(
 ) -> None:
     tried: list[object] = []
 
-    def obtain(model: object, benchmark: object, options: object, how: object) -> None:
+    def obtain(model: object, benchmark: object, options: object, how: object, key: str) -> None:
         tried.append(how.batch_tokens)  # type: ignore[attr-defined]
         raise OutOfMemoryError
 

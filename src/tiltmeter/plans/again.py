@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.families import Answers, How
-from tiltmeter.plans.asked import Told, is_same_but_for_later
+from tiltmeter.plans.asked import LATER, Told, is_same_but_for_later
 from tiltmeter.plans.carrying import pull, push
 from tiltmeter.plans.cells import PlannedCell, question_of
 from tiltmeter.plans.file import StudyFile
@@ -20,6 +20,8 @@ def find_answers(
     study: StudyFile, cell: PlannedCell, asked: Told, cells: Sequence[PlannedCell], ledger: Ledger
 ) -> tuple[str, Answers] | None:
     """Answers to the cell's question that were judged otherwise, with their key; nothing where there are none."""
+    if not asked[LATER]:
+        return None  # nothing of it is done later, so nothing can have been done otherwise
     store = store_of(study.run_options().cache)
     for key in _keys(cell, asked, cells, ledger):
         known = stored(store, key)

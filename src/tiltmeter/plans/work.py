@@ -53,7 +53,7 @@ class Worker:
             if cell.error:
                 self.ledger.end(self.ledger.begin(cell), FAILED, error=cell.error)
             else:
-                self._judge(cell)
+                self._judge(cell, asked_of(self.study, cell))
         return self.load() if any(self.ledger.read(cell).status not in FINAL for cell in self.cells) else None
 
     def load(self) -> str | None:
@@ -71,9 +71,10 @@ class Worker:
         state = self.ledger.read(cell)
         if state.status in FINAL:
             return state
-        if judged := self._judge(cell):  # one that was made just now may have answered it
+        asked = asked_of(self.study, cell)
+        if judged := self._judge(cell, asked):  # one that was made just now may have answered it
             return judged
-        state = self.ledger.begin(cell, asked_of(self.study, cell))
+        state = self.ledger.begin(cell, asked)
         try:
             asking = _Asking(self.study, self.model, cell, self.ledger.depot)
             if workers > 1 and (shares := min(workers, asking.blocks())) > 1:
@@ -92,9 +93,8 @@ class Worker:
             return _told(error)
         return None
 
-    def _judge(self, cell: PlannedCell) -> CellState | None:
+    def _judge(self, cell: PlannedCell, asked: dict[str, Any]) -> CellState | None:
         """Judges what was answered before, if it was."""
-        asked = asked_of(self.study, cell)
         found = find_answers(self.study, cell, asked, self.cells, self.ledger)
         if found is None:
             return None
@@ -156,7 +156,7 @@ class _Asking:
         if not self._fetched():
             if self.shared:
                 pull_blocks(self.run.cache, self.key, self.depot)
-            self._fitting(lambda batch: obtain(self.model, self.benchmark, self.options, self._how(batch)))
+            self._fitting(lambda batch: obtain(self.model, self.benchmark, self.options, self._how(batch), self.key))
         if self.shared:
             push(self.store, self.key, self.depot)
         return self.key

@@ -25,12 +25,12 @@ CODE = ("models", "probes", "scorers", "corpora", "finetune", "classifiers", "fa
 """What answers depend on besides the family's own folder. Judging (measures, stats) is not among it."""
 
 
-def obtain(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
-    """What a model answers to a benchmark. A finished cell is not asked again."""
-    known = find_stored(model, benchmark, options, how)
+def obtain(model: Any, benchmark: Benchmark, options: Any, how: How, key: str | None = None) -> Answers:
+    """What a model answers to a benchmark. A finished cell is not asked again. `key`: of the cell, if it is known."""
+    store, key = (store_of(how.cache), key) if key else _place(model, benchmark, options, how)
+    known = stored(store, key)
     if known is not None:
         return known
-    store, key = _place(model, benchmark, options, how)
     answers = ask_and_read(model, benchmark, options, how)
     if store.root:
         (manifest,) = answers.manifests

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -18,11 +19,16 @@ PLAIN: dict[Any, Any] = {float: (int, float), Path: (str, Path)}
 
 def check_types(kind: type, given: Mapping[str, Any], where: str = "") -> None:
     """Raises an error for the first value that is not of its field's type. Other names are not its business."""
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     for name, value in given.items():
         if name in hints and not fits(hints[name], value):
             prefix = f"{where}: " if where else ""
             raise TiltmeterError(f"{prefix}'{name}' must be {described(hints[name])}, not {_short(value)}.")
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def fits(hint: Any, value: Any) -> bool:
