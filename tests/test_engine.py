@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 from collections import Counter
 from pathlib import Path
@@ -16,6 +18,8 @@ from tiltmeter.plans import Engine, cluster, local, plan, read_study, run_study,
 from tiltmeter.plans.cells import PlannedCell
 from tiltmeter.plans.progress import Ledger
 from tiltmeter.plans.queues import Queues, Task
+from tiltmeter.plans.run import _prepare
+from tiltmeter.storage import files
 from tiltmeter.storage.depot import Depot
 
 FILE = f"""
@@ -165,3 +169,44 @@ def test_an_address_where_nobody_is(study: Path) -> None:
         port = server.getsockname()[1]
     with pytest.raises(TiltmeterError, match=f"No Ray cluster answers at 127.0.0.1:{port}"):
         run_study(study, engine=Engine("ray", address=f"127.0.0.1:{port}"))
+
+
+def test_a_full_disk_fails_the_cell_that_met_it_and_not_the_next(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = plan(read_study(study))
+    ledger = Ledger(Depot(planned.study.storage))
+    worker = work.Worker(planned.study, planned.models[0], planned.cells)
+    assert worker.prepare() is None
+    first, second = planned.cells
+    with monkeypatch.context() as full:
+        full.setattr(files.pq, "write_table", _no_space)
+        state = worker.make(first)
+    assert not isinstance(state, int)
+    assert state.status == "failed" and "No space left on device" in str(state.error) and "\n" not in str(state.error)
+    assert not list((study.parent / "cache").rglob("*.tmp"))
+    assert worker.make(second).status == "done"  # type: ignore[union-attr]
+    assert _prepare(planned, ledger) == planned.models
+    assert worker.make(first).status == "done"  # type: ignore[union-attr]
+
+
+def _no_space(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_said_before_any_work_where_no_state_can_be_written(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "write_text", _no_space)
+    with pytest.raises(TiltmeterError, match="No space left on device") as error:
+        run_study(study, workers=1)
+    assert "\n" not in str(error.value)
+
+
+def test_a_benchmark_without_the_domain_fails_its_cells_alone(study: Path) -> None:
+    more = "[[ask]]\nname = 'other'\nbenchmarks = ['plumb-prompts']\ndomains = ['age of the house']\n"
+    study.write_text(study.read_text() + more)
+    planned = plan(read_study(study))
+    worker = work.Worker(planned.study, planned.models[0], [cell for cell in planned.cells if cell.error])
+    assert worker.prepare() is None and worker.model is None  # no model is loaded for what cannot be asked
+    states = {cell.benchmark: worker.ledger.read(cell) for cell in planned.cells}
+    assert states["other"].status == "failed" and "no domain 'age of the house'" in str(states["other"].error)
+    assert states["plumb-pairs"].status == "waiting"
