@@ -24,8 +24,10 @@ def with_lora(module: Any, recipe: Recipe) -> Any:
         return None
     check_lora(recipe)
     import peft
-    import torch
+    import torch.distributed
 
+    if torch.distributed.is_available():  # peft takes it for granted that transformers has imported it
+        import torch.distributed.tensor
     devices = [torch.cuda.current_device()] if next(module.parameters()).is_cuda else []
     with torch.random.fork_rng(devices):  # the adapters begin at random: with the recipe's seed
         torch.manual_seed(recipe.seed)

@@ -50,7 +50,8 @@ def trying(action: Callable[[], T], folder: Path | None = None) -> T:
 
     If it fails where anything was left out, it is done again with nothing left out.
     """
-    lean = _state.wanted and HEAVY not in sys.modules and _may_be_read_leanly(folder)
+    begun = _state.used or HEAVY not in sys.modules  # a program may have imported it all before
+    lean = _state.wanted and begun and _may_be_read_leanly(folder)
     if not (lean or _state.used):
         return action()
     try:
