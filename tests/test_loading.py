@@ -183,6 +183,16 @@ def test_every_applicable_score_is_there(tmp_path: Path, pairs: Path, architectu
     assert ("cps" if architecture in MASKED else "causal") in set(frame["scorer"])
 
 
+def test_a_device_that_is_full_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB")
+
+    monkeypatch.setattr("tiltmeter.models.loading.wrap_model", full)
+    with pytest.raises(TiltmeterError, match="too little free memory on the device for tiny-bert-cased") as refused:
+        load_model(GOLDEN / "models" / "tiny-bert-cased")
+    assert "\n" not in str(refused.value)
+
+
 def test_a_causal_model_without_attention(tmp_path: Path, pairs: Path) -> None:
     config = transformers.MambaConfig(vocab_size=2000, hidden_size=16, state_size=4, num_hidden_layers=1)
     model = load_model(build(tmp_path / "model", "MambaForCausalLM", config, "tiny-gpt2"))

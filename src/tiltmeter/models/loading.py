@@ -15,7 +15,7 @@ from tiltmeter.models.hashing import check_card, digest_files, hash_weights
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
-from tiltmeter.models.passing import evaluating
+from tiltmeter.models.passing import evaluating, room_for
 from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
@@ -72,17 +72,18 @@ def load_model(
 
     Missing or newly initialised weights are an error: a head that was never trained has no opinion to measure.
     """
-    parts = load_parts(
-        name_or_folder,
-        kind=kind,
-        precision=precision,
-        device=device,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
-    )
     name = display_name(str(name_or_folder))
-    with timed("trial"):
-        model = wrap_model(parts.module, parts.tokenizer, name=name, kind=parts.kind, facts=parts.facts)
+    with room_for(name):
+        parts = load_parts(
+            name_or_folder,
+            kind=kind,
+            precision=precision,
+            device=device,
+            revision=revision,
+            trust_remote_code=trust_remote_code,
+        )
+        with timed("trial"):
+            model = wrap_model(parts.module, parts.tokenizer, name=name, kind=parts.kind, facts=parts.facts)
     pack_linears(parts.module)
     return model
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tiltmeter.errors import TiltmeterError
+
 
 class OutOfMemoryError(Exception):
     """The batch did not fit; a smaller one may."""
@@ -52,3 +54,19 @@ def passing(precision: str, module: Any) -> Iterator[None]:
         raise
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def room_for(name: str) -> Iterator[None]:
+    """Where a smaller batch is no help: the model itself does not fit, or others have filled the device."""
+    try:
+        yield
+    except RuntimeError as error:
+        import torch
+
+        if not isinstance(error, torch.OutOfMemoryError):
+            raise
+        raise TiltmeterError(
+            f"There is too little free memory on the device for {name}. Free some, give --device cpu, or take a smaller "
+            "model."
+        ) from None
