@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,10 @@ def bytecode(work: Path) -> dict[str, str]:
     return {"PYTHONPYCACHEPREFIX": str(work / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
 
 
-def commands(trees: dict[str, Path], model: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """The whole command, fresh and with all answers stored, by turns."""
+def commands(
+    trees: dict[str, Path], model: Path, args: argparse.Namespace, keep: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """The whole command, fresh and with all answers stored, by turns; what is known is kept after each."""
     rows: dict[str, dict[str, list[Any]]] = {name: {"fresh": [], "stored": []} for name in trees}
     for turn in range(-1, args.repeats):  # the first turn compiles, and is not counted
         for name, tree in trees.items():
@@ -84,6 +87,11 @@ def commands(trees: dict[str, Path], model: Path, args: argparse.Namespace) -> d
                 print(name, kind, turn, json.dumps(found), flush=True)
                 if turn >= 0:
                     rows[name][kind].append(found)
+        keep(summaries(rows))
+    return summaries(rows)
+
+
+def summaries(rows: dict[str, dict[str, list[Any]]]) -> dict[str, Any]:
     return {name: {kind: summary(found) for kind, found in of_tree.items() if found} for name, of_tree in rows.items()}
 
 
@@ -141,15 +149,19 @@ def main() -> None:
     steps = {
         "pass": lambda: passes(trees, masked, MASKED, args.precisions, args),
         "pass_causal": lambda: passes(trees, causal, CAUSAL, args.precisions[-1:], args),
-        "command": lambda: commands(trees, masked, args),
+        "command": lambda: commands(trees, masked, args, lambda found: keep("command", found)),
     }
+
+    def keep(name: str, found: dict[str, Any]) -> None:
+        results[name] = found
+        args.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
     for name, step in steps.items():
         if name not in args.steps:
             continue
         start = time.perf_counter()
-        results[name] = step()
+        keep(name, step())
         print(name, f"took {time.perf_counter() - start:.0f} s", flush=True)
-        args.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
