@@ -96,7 +96,7 @@ def check_scores(run: Path) -> None:
     if {(row.item, row.role) for row in scores.itertuples() if row.role != "unrelated"} != set(texts):
         raise Bad("items and scores do not match")
     for row in scores.itertuples():
-        if pd.isna(row.score) != (row.reason is not None):
+        if pd.isna(row.score) != pd.notna(row.reason):
             raise Bad(f"a score without a value or a reason: {row}")
         key = (row.model, row.scorer, items.loc[row.item, row.role])
         if pd.notna(row.score) and abs(seen.setdefault(key, row.score) - row.score) > 1e-4:

@@ -124,9 +124,11 @@ def _edited(text: str, rng: random.Random) -> bytes:
 
 
 def study_file(sandbox: Sandbox, rng: random.Random) -> str:
-    """A damaged study file. A study that cannot be made whole says so with exit code 1."""
+    """A damaged study file. A study that cannot be made whole says so with exit code 1; its output is not damaged."""
     fill(sandbox.input)
-    data = _edited(STUDY.replace("OUT", str(sandbox.output / "study")), rng)
+    output = f'output = "{sandbox.output / "study"}"\n'.encode()
+    edited = _edited(STUDY.replace('output = "OUT"\n', ""), rng)
+    data = output + edited if rng.random() < 0.9 else _edited(STUDY.replace("OUT", ""), rng)
     name = written(sandbox, "study.toml", data)
     words = rng.choice((("--dry-run",), ("--workers", "1", "--retries", "0"), ("status",)))
     said = sandbox.call("study", "status", name) if words == ("status",) else sandbox.call("study", "run", name, *words)

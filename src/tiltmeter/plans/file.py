@@ -93,7 +93,7 @@ def read_study(path: str | Path) -> StudyFile:
     told = parse(path)
     refuse_unknown(told, TOP, f"{path}")
     home = path.absolute().parent
-    output = home / text_of(told, "output", path, path.with_suffix("").name)
+    output = _output(text_of(told, "output", path, path.with_suffix("").name), path)
     models = list(_models(list_of(told, "models", path), path, home))
     models += list(dosed(tables_of(told, "dose", path), models, path, home))
     models += debiased(tables_of(told, "debias", path), models, path)
@@ -112,6 +112,14 @@ def read_study(path: str | Path) -> StudyFile:
         options=_run_options(told, path, home),
         settings=_settings(told, path),
     )
+
+
+def _output(name: str, path: Path) -> Path:
+    """A folder of the study's own, relative to the file."""
+    folder = path.absolute().parent / at_home(name)
+    if not name.strip() or not name.isprintable() or folder.resolve() == path.absolute().parent.resolve():
+        raise TiltmeterError(f"{path}: 'output' must name a folder of its own, not {name!r}.")
+    return folder
 
 
 def _models(given: Iterable[Any], path: Path, home: Path) -> Iterable[StudyModel]:
