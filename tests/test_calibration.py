@@ -156,6 +156,30 @@ def test_the_study_says_what_is_known(tmp_path: Path) -> None:
     assert (tmp_path / "saved" / "sensitivity.png").stat().st_size > 5000
 
 
+def test_items_that_move_that_never_do_and_that_move_the_wrong_way(tmp_path: Path) -> None:
+    folder = made_up_run(tmp_path / "run", names=False)
+    rng, rows = np.random.default_rng(7), []
+    for model in json.loads((folder / "manifest.json").read_text())["study"]["models"]:
+        given = model["variant"]["dose"]
+        dose = given["dose"] * (given["domain"] == "gender")
+        values = {"mover": dose, "wrong": -dose, "dead": 5.0, "noise": 0.0, "other": given["dose"] * (dose == 0)}
+        place = {"model": model["name"], "benchmark": "made-up", "scorer": "aul", "domain": "gender"}
+        rows += [place | {"item": name, "value": value + 0.1 * rng.standard_normal()} for name, value in values.items()]
+    pd.DataFrame(rows).to_parquet(folder / "item_readings.parquet")
+    finding = tiltmeter.study("items", folder)
+    each = finding.tables["each"].set_index("item")
+    assert list(each.loc[["mover", "wrong"], "kind"]) == ["moves", "wrong way"] and set(each["kind"]) == {
+        "moves",
+        "wrong way",
+        "still",
+    }
+    assert each.loc["mover", "slope"] == pytest.approx(1, abs=0.2) and each.loc["mover", "changes_sides"] == 1
+    assert each.loc["dead", "sides"] == 1 and each.loc["noise", "sides"] < 1
+    (counted,) = finding.table.to_dict("records")
+    assert (counted["n"], counted["moves"], counted["wrong_way"], counted["dead"]) == (5, 20, 20, 20)
+    finding.save(tmp_path / "saved")
+
+
 def test_one_seed_gives_slopes_and_says_why_no_more(tmp_path: Path) -> None:
     finding = tiltmeter.study("calibration", made_up_run(tmp_path / "run", seeds=1, names=False))
     assert finding.table["sensitivity"].isna().all() and finding.table["slope"].notna().all()
@@ -198,6 +222,7 @@ def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
     assert parent["name"].endswith("gender+1-seed1")
     finding = tiltmeter.study("calibration", made.folder)
     assert set(finding.table["benchmark"]) >= {"plumb-slots"}
+    assert set(tiltmeter.study("items", made.folder).table["benchmark"]) == {"plumb-slots", "taught-words"}
     (study.output.parent / "texts" / "gender+1-seed0.txt").write_text("Another text.\n")
     (study.output / "state").rename(tmp_path / "gone")
     work(read_study(file), names[2])
@@ -274,4 +299,5 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     many.unpack(out, tmp_path / "run")
     finding = tiltmeter.study("calibration", tmp_path / "run")
     assert {"plumb-slots", "taught-words"} <= set(finding.table["benchmark"])
+    assert set(tiltmeter.study("items", tmp_path / "run").table["benchmark"]) >= {"taught-words"}
     assert 0 <= many.taught(str(TINY), 1, 1.0, work) <= 1

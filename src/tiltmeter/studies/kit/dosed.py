@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,19 +63,31 @@ class Readings:
 
 
 def readings_of(folders: Sequence[Path]) -> list[Readings]:
-    """All base models of the runs that have dosed ones."""
+    """All base models of the runs that have dosed ones, and what every metric read of them."""
     import pandas as pd
 
-    given = pd.DataFrame([row for folder in folders for row in _dosed_models(folder)])
-    if not len(given):
-        raise TiltmeterError(NEEDED)
     tables = [read_estimates(folder / "estimates.csv") for folder in folders]
     every = pd.concat(tables, ignore_index=True).drop_duplicates(["model", *METRIC])
     every["domain"] = [domain_of(*row) for row in every[["scorer", "by", "group"]].itertuples(index=False)]
     every = every[every["domain"] != ""]
     if not len(every):
         raise TiltmeterError("No estimate of these runs is about gender, race or religion alone; run them --by bias_type.")
-    return [_arranged(str(base), every, rows) for base, rows in given.groupby("of", sort=False)]
+    neutral = every.drop_duplicates(METRIC).set_index(METRIC)["neutral"]
+    found = []
+    for one in arranged(folders, every, METRIC):
+        values = [float(neutral[tuple(row)]) for row in one.metrics[METRIC].itertuples(index=False)]
+        found.append(replace(one, metrics=one.metrics.assign(neutral=values)))
+    return found
+
+
+def arranged(folders: Sequence[Path], every: pd.DataFrame, key: Sequence[str]) -> list[Readings]:
+    """A table of values (`key`, domain, model, value) as arrays, for each base model of the folders."""
+    import pandas as pd
+
+    given = pd.DataFrame([row for folder in folders for row in _dosed_models(folder)])
+    if not len(given):
+        raise TiltmeterError(NEEDED)
+    return [_arranged(str(base), every, rows, key) for base, rows in given.groupby("of", sort=False)]
 
 
 def _dosed_models(folder: Path) -> Iterator[dict[str, Any]]:
@@ -88,7 +100,7 @@ def _dosed_models(folder: Path) -> Iterator[dict[str, Any]]:
             }
 
 
-def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame) -> Readings:
+def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame, key: Sequence[str]) -> Readings:
     """Readings of complete metrics; seeds without all doses, and metrics with a gap, are left out and said."""
     left_out = []
     there = given[given["model"].isin(set(every["model"]))].drop_duplicates("model")
@@ -101,7 +113,7 @@ def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame) -> Readings:
     for arm in dict.fromkeys(cell.arm for cell in cells):
         if Cell(NEUTRAL, arm, 0.0) not in cells:
             raise TiltmeterError(f"{base}: there is no model without a dose ({arm}), so there is nothing to compare with.")
-    wide = every.pivot(index=[*METRIC, "domain"], columns="model", values="value")
+    wide = every.pivot(index=[*key, "domain"], columns="model", values="value")
     place = {(row.domain, row.arm, row.dose, row.seed): row.model for row in there.itertuples(index=False)}
     names = [[place[cell.domain, cell.arm, cell.dose, seed] for seed in seeds] for cell in cells]
     chosen = wide[[name for row in names for name in row]]
@@ -110,8 +122,6 @@ def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame) -> Readings:
         left_out.append(f"{gaps} metrics that some model gave no value for")
     chosen = chosen[whole]
     metrics = chosen.index.to_frame(index=False)
-    neutral = every.drop_duplicates(METRIC).set_index(METRIC)["neutral"]
-    metrics["neutral"] = [float(neutral[tuple(row)]) for row in metrics[METRIC].itertuples(index=False)]
     before = wide.loc[chosen.index, base].to_numpy(dtype=float) if base in wide else np.full(len(chosen), np.nan)
     values = chosen.to_numpy(dtype=float).reshape(len(chosen), len(cells), len(seeds))
     return Readings(base, metrics, values, before, cells, seeds, tuple(left_out))
