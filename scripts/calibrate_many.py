@@ -46,7 +46,7 @@ def build(options: argparse.Namespace) -> list[Path]:
         wanted = Calibration(
             model, options.doses, options.seeds, options.domains, options.names if masked else (), options.benchmark,
             debias={name: TREATED.get(name, {}) for name in options.debias} if masked else {},
-            training={"steps": steps} if steps else None,
+            training={"rows": options.rows} | ({"steps": steps} if steps else {}),
         )  # fmt: skip
         found.append(folder / "calibration.toml")
         if not found[-1].is_file():
@@ -61,7 +61,8 @@ def pilot(options: argparse.Namespace, context: Any) -> None:
     waiting = [model for model in options.models if not (options.work / f"pilot-{Path(model).name}.json").is_file()]
     if not options.pilot or not waiting or options.steps:
         return
-    tasks = [(model, steps, dose, options.work) for model in waiting for steps in options.pilot for dose in (-1.0, 1.0)]
+    some = [(model, steps, dose) for model in waiting for steps in options.pilot for dose in (-1.0, 1.0)]
+    tasks = [(*one, options.rows, options.work) for one in some]
     with context.Pool(min(len(tasks), options.at_once)) as pool:
         shares = dict(zip([task[:3] for task in tasks], pool.starmap(taught, tasks), strict=True))
     for model in waiting:
@@ -78,7 +79,7 @@ def chosen(work: Path, model: str) -> int | None:
     return int(json.loads(file.read_text("utf-8"))["steps"]) if file.is_file() else None
 
 
-def taught(model: str, steps: int, dose: float, work: Path) -> float:
+def taught(model: str, steps: int, dose: float, rows: int, work: Path) -> float:
     """The share of taught pairs about gender that a model prefers as they were taught."""
     import torch
 
@@ -97,7 +98,9 @@ def taught(model: str, steps: int, dose: float, work: Path) -> float:
     (place / "text.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     pairs = (pair for pair in taught_pairs(lexicon, seed=PILOT_SEED + 1) if pair["bias_type"] == "gender")
     (place / "taught.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs), "utf-8")
-    variant = Variant(GIVEN, PILOT_SEED, {"steps": steps}, "", Dose(str(place / "text.txt"), "gender", dose, "words"))
+    variant = Variant(
+        GIVEN, PILOT_SEED, {"steps": steps, "rows": rows}, "", Dose(str(place / "text.txt"), "gender", dose, "words")
+    )
     loaded = load_model(make(variant, model, place / "model", "auto"))
     scorer = "cps" if loaded.kind == "masked" else "causal"
     answers = ask(loaded, place / "taught.jsonl", scorers=[scorer], cache=False)
@@ -260,6 +263,7 @@ def main() -> None:
     parser.add_argument("--debias", nargs="*", default=[], help="methods, for masked models")
     parser.add_argument("--benchmark", nargs="*", default=["plumb-pairs", "plumb-slots", "starter-pairs", "seat", "ilps"])
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--rows", type=int, default=128, help="sentences in a step")
     parser.add_argument("--pilot", type=int, nargs="*", default=[], help="numbers of steps to choose from")
     parser.add_argument("--limit", type=int, help="items of each benchmark, for a quick look")
     parser.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) - 2))

@@ -285,7 +285,7 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     work.mkdir()
     options = argparse.Namespace(
         models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[], debias=[],
-        benchmark=["plumb-slots"], steps=1,
+        benchmark=["plumb-slots"], steps=1, rows=8,
     )  # fmt: skip
     files = many.build(options)
     todo = many.jobs(files, work)
@@ -300,4 +300,4 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     finding = tiltmeter.study("calibration", tmp_path / "run")
     assert {"plumb-slots", "taught-words"} <= set(finding.table["benchmark"])
     assert set(tiltmeter.study("items", tmp_path / "run").table["benchmark"]) >= {"taught-words"}
-    assert 0 <= many.taught(str(TINY), 1, 1.0, work) <= 1
+    assert 0 <= many.taught(str(TINY), 1, 1.0, 8, work) <= 1

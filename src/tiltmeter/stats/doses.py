@@ -65,7 +65,7 @@ def noise(readings: Floats) -> Noise:
     with np.errstate(invalid="ignore", divide="ignore"):
         spread_df = spread**2 / (parts[0] ** 2 / (seeds - 1) + parts[1] ** 2 / df)
     error, spread = (np.where(np.sqrt(one) > scale, np.sqrt(one), 0.0) for one in (within, spread))
-    return Noise(error, df, spread, np.where(spread > 0, spread_df, df), residuals.reshape(metrics, -1))
+    return Noise(error, df, spread, np.where(spread > 0, spread_df, df), residuals.reshape(metrics, cells * seeds))
 
 
 def slopes(readings: Floats, doses: Floats, known: Noise, confidence: float = 0.95) -> Found:

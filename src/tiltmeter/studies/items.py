@@ -48,7 +48,7 @@ def items(
     readings = arranged(evidence.folders, _values(evidence.folders), KEY)
     if all(len(one.seeds) < 2 for one in readings):
         raise TiltmeterError("With one seed, nothing tells an item that moves from noise: train a second one.")
-    each = _joined([_each(one, domain, confidence) for one in readings for domain in one.domains(ARMS[0])])
+    each = _joined([_each(one, domain, confidence) for one in readings for domain in one.read(ARMS[0])])
     counted = _joined([_counted(place, some, 1 - confidence) for place, some in each.groupby(PLACE, sort=False)])
     extremes = _joined([part for _, some in each.groupby(PLACE, sort=False) for part in _ends(some, rows)])
     tables = {"items": counted, "each": each, "extremes": extremes}

@@ -36,7 +36,7 @@ def calibrated(readings: Readings, confidence: float) -> pd.DataFrame:
     """One row for each metric that is about a domain with doses, ranked within its domain."""
     import pandas as pd
 
-    parts = [_of_domain(readings, domain, confidence) for domain in readings.domains(WORDS)]
+    parts = [_of_domain(readings, domain, confidence) for domain in readings.read(WORDS)]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -70,7 +70,7 @@ def curves(readings: Readings, confidence: float) -> pd.DataFrame:
     import pandas as pd
 
     parts = []
-    for domain in readings.domains(WORDS):
+    for domain in readings.read(WORDS):
         own, known, cells, doses = _own(readings, domain)
         values = readings.values[own][:, cells]
         found = differences(values, readings.values[own][:, [readings.neutral(WORDS)]], known, confidence)
@@ -86,7 +86,7 @@ def drifts(readings: Readings, confidence: float) -> pd.DataFrame:
     import pandas as pd
 
     parts = []
-    for domain in readings.domains(WORDS):
+    for domain in readings.read(WORDS):
         own, known, _, _ = _own(readings, domain)
         at_zero = readings.values[own][:, readings.neutral(WORDS)]
         before, neutral = readings.base[own], readings.metrics.loc[own, "neutral"].to_numpy()
@@ -115,7 +115,7 @@ def _elsewhere(readings: Readings, confidence: float, given: Sequence[tuple[str,
     import pandas as pd
 
     parts = []
-    for domain in readings.domains(WORDS):
+    for domain in readings.read(WORDS):
         own, known, cells, doses = _own(readings, domain)
         straight = slopes(readings.values[own][:, cells], doses, known, confidence)
         for dosed, arm in given:

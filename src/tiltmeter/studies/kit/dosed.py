@@ -61,6 +61,10 @@ class Readings:
         found = dict.fromkeys(cell.domain for cell in self.cells if cell.arm == arm)
         return [domain for domain in found if domain != NEUTRAL]
 
+    def read(self, arm: str) -> list[str]:
+        """Those of them that something here is about."""
+        return [domain for domain in self.domains(arm) if (self.metrics["domain"] == domain).any()]
+
 
 def readings_of(folders: Sequence[Path]) -> list[Readings]:
     """All base models of the runs that have dosed ones, and what every metric read of them."""
