@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,11 @@ class Lexicon:
     def domains(self) -> list[str]:
         """In the order of the file."""
         return list(dict.fromkeys(one.domain for one in self.contrasts))
+
+    def only(self, domains: Iterable[str]) -> Lexicon:
+        """The contrasts of some domains."""
+        wanted = set(domains)
+        return replace(self, contrasts=tuple(one for one in self.contrasts if one.domain in wanted))
 
     def check_domains(self, wanted: Iterable[str]) -> None:
         """Refuses a domain that there are no words for."""

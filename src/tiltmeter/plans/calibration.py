@@ -76,6 +76,7 @@ def write_calibration(wanted: Calibration, output: str | Path) -> Path:
     lexicon = read_lexicon(wanted.words)
     domains = list(wanted.domains) or lexicon.domains
     lexicon.check_domains([*domains, *wanted.names])
+    lexicon = lexicon.only([*domains, *wanted.names])
     _check(wanted)
     given = list(_texts(wanted, domains))
     folder = Path(output).expanduser()
