@@ -104,6 +104,11 @@ def made_up_run(folder: Path, seeds: int = 3, *, names: bool = True) -> Path:
             models.append({"name": name, "variant": {"method": "dose", "seed": seed, "of": "base", "options": {}}})
             models[-1]["variant"]["dose"] = {"text": "", "domain": domain, "dose": dose, "arm": arm}
             rows += readings_of(name, domain, dose, arm, rng)
+            if arm == "words" and domain != "race":  # and then a method that takes half of it out
+                models.append(
+                    {"name": f"{name}-half", "variant": {"method": "half_way", "seed": 9, "of": name, "options": {}}}
+                )
+                rows += readings_of(f"{name}-half", domain, dose / 2, arm, rng)
     rows += readings_of("base", "neutral", 0.0, "words", rng, drift=-2.0)
     folder.mkdir()
     table = pd.DataFrame(rows).assign(n=1, n_missing=0, n_ties=0, missing="", note="")
@@ -149,6 +154,10 @@ def test_the_study_says_what_is_known(tmp_path: Path) -> None:
     drift = finding.tables["drift"].set_index(["domain", "scorer"]).loc["gender"]
     assert drift.loc["exact", "drift"] == pytest.approx(2) and drift.loc["exact", "away"] == pytest.approx(0)
     assert drift.loc["crossed", "away"] == pytest.approx(2, abs=1)
+    treated = finding.tables["treated"].set_index(["domain", "scorer"])
+    assert set(treated["method"]) == {"half-way"} and set(treated.index.get_level_values(0)) == {"gender"}
+    assert treated.loc[("gender", "exact"), "left"] == pytest.approx(0.5)
+    assert treated.loc[("gender", "near"), "left"] == pytest.approx(0.5, abs=0.2)
     curve = finding.tables["curve"].query("domain == 'gender' and scorer == 'exact'")
     assert list(curve["dose"]) == [-1, 0, 1] and list(curve["change"]) == pytest.approx([-10, 0, 10])
     assert "bias_score by noise" in " ".join(finding.sentences)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains
+from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains, treated
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
 from tiltmeter.studies.kit.dosed import Readings, readings_of
 from tiltmeter.studies.kit.evidence import Evidence
@@ -30,7 +30,8 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
     ranking with its ties.
 
     curve has the reading at each dose, drift what training with a neutral text does and where the neutral models lie,
-    cross_talk what doses of other domains do, reach what doses by first names do. All comparisons are within seeds.
+    cross_talk what doses of other domains do, reach what doses by first names do, treated what methods of debiasing
+    leave of a dose. All comparisons are within seeds.
     """
     if not 0.5 <= confidence < 1:
         raise TiltmeterError(f"The confidence must be at least 0.5 and below 1, such as 0.95, not {confidence}.")
@@ -42,6 +43,7 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
         "drift": _joined(drifts(readings, confidence) for readings in every),
         "cross_talk": _joined(other_domains(readings, confidence) for readings in every),
         "reach": _joined(other_arms(readings, confidence) for readings in every),
+        "treated": _joined(treated(readings, confidence) for readings in every),
     }
     tables = {name: table for name, table in tables.items() if len(table)}
     said = [line for readings in every for line in _sentences(readings, tables)]

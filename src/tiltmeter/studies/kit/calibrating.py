@@ -62,7 +62,7 @@ def _own(readings: Readings, domain: str) -> tuple[NDArray[np.bool_], Noise, lis
     """The metrics about a domain, their noise over all cells, and the cells of the domain with their doses."""
     own = (readings.metrics["domain"] == domain).to_numpy()
     cells = readings.of(domain, WORDS)
-    return own, noise(readings.values[own]), cells, np.array([readings.cells[n].dose for n in cells])
+    return own, noise(readings.values[own][:, readings.given()]), cells, np.array([readings.cells[n].dose for n in cells])
 
 
 def curves(readings: Readings, confidence: float) -> pd.DataFrame:
@@ -133,6 +133,29 @@ def _elsewhere(readings: Readings, confidence: float, given: Sequence[tuple[str,
         return pd.DataFrame()
     table = pd.concat(parts, ignore_index=True)
     return _noted(table.assign(p_holm=holm(list(table["p"]))))
+
+
+def treated(readings: Readings, confidence: float) -> pd.DataFrame:
+    """How much of a dose each method of debiasing leaves: the change per dose before and after it, metric by metric."""
+    import pandas as pd
+
+    parts = []
+    for domain in readings.read(WORDS):
+        own, known, _, _ = _own(readings, domain)
+        for arm in [arm for arm in readings.arms() if arm not in ARMS and domain in readings.domains(arm)]:
+            after = readings.of(domain, arm)
+            doses = np.array([readings.cells[n].dose for n in after])
+            same = [next(m for m in readings.of(domain, WORDS) if readings.cells[m].dose == dose) for dose in doses]
+            first = slopes(readings.values[own][:, same], doses, known, confidence)
+            values = readings.values[own][:, after]
+            second = slopes(values, doses, noise(values), confidence)
+            level = values[:, list(doses).index(0.0)].mean(1) - readings.values[own][:, readings.neutral(WORDS)].mean(1)
+            table = _about(readings, own, domain).assign(method=arm, **_ends("before", first), **_ends("after", second))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                left = np.where(first.value == 0, np.nan, second.value / first.value)
+            table = table.assign(left=left, at_zero_moved=level)
+            parts.append(table.assign(note=np.where(np.isnan(left), STILL, "")))
+    return _noted(pd.concat(parts, ignore_index=True)) if parts else pd.DataFrame()
 
 
 def _ends(name: str, found: Found) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter import catalog
+from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.plans.variants import GIVEN, NEUTRAL
 from tiltmeter.runs.folder import read_estimates
@@ -61,6 +63,14 @@ class Readings:
         found = dict.fromkeys(cell.domain for cell in self.cells if cell.arm == arm)
         return [domain for domain in found if domain != NEUTRAL]
 
+    def arms(self) -> list[str]:
+        """Words, names, and methods of debiasing."""
+        return list(dict.fromkeys(cell.arm for cell in self.cells))
+
+    def given(self) -> list[int]:
+        """The cells of doses as they were given, before any debiasing."""
+        return [n for n, cell in enumerate(self.cells) if cell.arm in ARMS]
+
     def read(self, arm: str) -> list[str]:
         """Those of them that something here is about."""
         return [domain for domain in self.domains(arm) if (self.metrics["domain"] == domain).any()]
@@ -95,28 +105,25 @@ def arranged(folders: Sequence[Path], every: pd.DataFrame, key: Sequence[str]) -
 
 
 def _dosed_models(folder: Path) -> Iterator[dict[str, Any]]:
+    """The dosed models, and those of them that were debiased afterwards: the method is their arm."""
+    known: dict[str, dict[str, Any]] = {}
     for model in read_json(folder / "manifest.json").get("study", {}).get("models", []):
         variant = model.get("variant") or {}
         if variant.get("method") == GIVEN:
-            dose = variant["dose"]
-            yield {"model": model["name"], "of": variant["of"], "seed": variant["seed"]} | {
-                name: dose[name] for name in ("domain", "arm", "dose")
-            }
+            told = {name: variant["dose"][name] for name in ("domain", "arm", "dose")}
+            known[model["name"]] = told | {"of": variant["of"], "seed": variant["seed"]}
+        elif (parent := known.get(variant.get("of", ""))) and parent["arm"] == ARMS[0]:
+            known[model["name"]] = parent | {"arm": catalog.public_name(variant["method"])}
+    yield from (told | {"model": name} for name, told in known.items())
 
 
 def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame, key: Sequence[str]) -> Readings:
     """Readings of complete metrics; seeds without all doses, and metrics with a gap, are left out and said."""
-    left_out = []
     there = given[given["model"].isin(set(every["model"]))].drop_duplicates("model")
+    seeds, left_out = _whole_seeds(base, there, given)
+    there, lacking = _whole_arms(there[there["seed"].isin(seeds)], len(seeds))
+    left_out += lacking
     cells = tuple(Cell(*row) for row in there[["domain", "arm", "dose"]].drop_duplicates().itertuples(index=False))
-    counts = there.groupby("seed").size()
-    seeds = tuple(int(seed) for seed in counts.index[counts == len(cells)])
-    left_out += [f"seed {seed}, which lacks doses" for seed in sorted(set(given["seed"]) - set(seeds))]
-    if not seeds:
-        raise TiltmeterError(f"{base}: no seed has all doses yet. Go on: tiltmeter study run FILE.")
-    for arm in dict.fromkeys(cell.arm for cell in cells):
-        if Cell(NEUTRAL, arm, 0.0) not in cells:
-            raise TiltmeterError(f"{base}: there is no model without a dose ({arm}), so there is nothing to compare with.")
     wide = every.pivot(index=[*key, "domain"], columns="model", values="value")
     place = {(row.domain, row.arm, row.dose, row.seed): row.model for row in there.itertuples(index=False)}
     names = [[place[cell.domain, cell.arm, cell.dose, seed] for seed in seeds] for cell in cells]
@@ -129,3 +136,29 @@ def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame, key: Sequence
     before = wide.loc[chosen.index, base].to_numpy(dtype=float) if base in wide else np.full(len(chosen), np.nan)
     values = chosen.to_numpy(dtype=float).reshape(len(chosen), len(cells), len(seeds))
     return Readings(base, metrics, values, before, cells, seeds, tuple(left_out))
+
+
+def _whole_seeds(base: str, there: pd.DataFrame, given: pd.DataFrame) -> tuple[tuple[int, ...], list[str]]:
+    """The seeds that have all doses by direct words, and what is said of the others."""
+    plain = there[there["arm"] == ARMS[0]]
+    cells = plain[["domain", "dose"]].drop_duplicates()
+    if not len(plain) or not (cells["domain"] == NEUTRAL).any():
+        raise TiltmeterError(f"{base}: there is no model without a dose, so there is nothing to compare with.")
+    counts = plain.groupby("seed").size()
+    seeds = tuple(int(seed) for seed in counts.index[counts == len(cells)])
+    if not seeds:
+        raise TiltmeterError(f"{base}: no seed has all doses yet. Go on: tiltmeter study run FILE.")
+    return seeds, [f"seed {seed}, which lacks doses" for seed in sorted(set(given["seed"]) - set(seeds))]
+
+
+def _whole_arms(there: pd.DataFrame, seeds: int) -> tuple[pd.DataFrame, list[str]]:
+    """The models of arms in which every seed has every dose, the neutral one among them."""
+    kept, left_out = [], []
+    for arm, rows in there.groupby("arm", sort=False):
+        cells = rows[["domain", "dose"]].drop_duplicates()
+        whole = len(rows) == len(cells) * seeds and (cells["domain"] == NEUTRAL).any()
+        if whole:
+            kept.append(arm)
+        else:
+            left_out.append(f"the arm {arm}, which is not whole")
+    return there[there["arm"].isin(kept)], left_out
