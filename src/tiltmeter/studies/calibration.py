@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans.calibration import TAUGHT
 from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains, treated
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
 from tiltmeter.studies.kit.dosed import Readings, readings_of
@@ -20,6 +23,7 @@ CITATION = "tiltmeter (docs/calibration.md); interval of Spearman's ρ: Bonett a
 READS = "estimates"
 NAMED = 6
 """So many metrics are named in a sentence; the table has all."""
+LEVEL = 0.05
 UPWARDS = ("bias_score", "ss")
 """Measures that a dose should raise: shares of pairs in which the stereotype is preferred."""
 
@@ -29,19 +33,22 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
     sensitivity (change per dose over the spread of other seeds), the smallest dose that is noticed with 80 % power, and a
     ranking with its ties.
 
-    curve has the reading at each dose, drift what training with a neutral text does and where the neutral models lie,
-    cross_talk what doses of other domains do, reach what doses by first names do, treated what methods of debiasing
-    leave of a dose. All comparisons are within seeds.
+    taught has the same for the sentences that were taught, curve the reading at each dose, drift what training with a
+    neutral text does and where the neutral models lie, cross_talk what doses of other domains do, reach what doses by first
+    names do, treated what methods of debiasing leave of a dose. All comparisons are within seeds.
     """
     if not 0.5 <= confidence < 1:
         raise TiltmeterError(f"The confidence must be at least 0.5 and below 1, such as 0.95, not {confidence}.")
     every = readings_of(evidence.folders)
-    main = _joined(calibrated(readings, confidence) for readings in every)
+    metrics, taught = zip(*(_apart(readings) for readings in every), strict=True)
+    if not all(len(readings.metrics) for readings in metrics):
+        raise TiltmeterError("These runs have only the taught sentences themselves: ask a benchmark, too (-b).")
     tables = {
-        "calibration": main,
+        "calibration": _joined(calibrated(readings, confidence) for readings in metrics),
+        "taught": _joined(calibrated(readings, confidence) for readings in taught if readings.read(ARMS[0])),
         "curve": _joined(curves(readings, confidence) for readings in every),
-        "drift": _joined(drifts(readings, confidence) for readings in every),
-        "cross_talk": _joined(other_domains(readings, confidence) for readings in every),
+        "drift": _joined(drifts(readings, confidence) for readings in metrics),
+        "cross_talk": _joined(other_domains(readings, confidence) for readings in metrics),
         "reach": _joined(other_arms(readings, confidence) for readings in every),
         "treated": _joined(treated(readings, confidence) for readings in every),
     }
@@ -50,45 +57,65 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
     return Finding("calibration", tables, calibration_figures(tables), said, {"seeds": [list(one.seeds) for one in every]})
 
 
+def _apart(readings: Readings) -> tuple[Readings, Readings]:
+    """The metrics, and the sentences that were taught, which are no metric but tell whether a dose was learned."""
+    of_taught = readings.metrics["benchmark"].isin([Path(name).stem for name in TAUGHT.values()]).to_numpy()
+    return readings.only(~of_taught), readings.only(of_taught)
+
+
 def _joined(parts: Iterator[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.concat(list(parts), ignore_index=True)
+    filled = list(parts)
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
 
 
 def _sentences(readings: Readings, tables: dict[str, pd.DataFrame]) -> Iterator[str]:
-    main = tables["calibration"]
-    mine = main[main["model"] == readings.model]
-    for domain, rows in mine.groupby("domain", sort=False):
-        yield from _of_domain(f"{readings.model}, {domain}", rows, len(readings.seeds))
-    if "cross_talk" in tables:
-        other = tables["cross_talk"]
-        other = other[(other["model"] == readings.model) & (other["p_holm"] < 0.05)]
-        yield f"{readings.model}: {len(other)} readings move with a dose of another domain (cross_talk)."
+    mine = {name: table[table["model"] == readings.model] for name, table in tables.items()}
+    for domain, rows in mine["calibration"].groupby("domain", sort=False):
+        where = f"{readings.model}, {domain}"
+        if "taught" in mine:
+            yield from _learned(where, mine["taught"].query("domain == @domain and benchmark == 'taught-words'"))
+        yield from _of_domain(where, rows, len(readings.seeds))
+    if "cross_talk" in tables and len(readings.seeds) > 1:
+        other = mine["cross_talk"]
+        clear = int((other["p_holm"] < LEVEL).sum())
+        yield f"{readings.model}: {clear} of {len(other)} readings move with a dose of another domain (cross_talk)."
     if readings.left_out:
         yield f"{readings.model}: left out: {'; '.join(readings.left_out)}."
 
 
+def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
+    """Whether a dose took at all, by the scorer that shows it best."""
+    shares = rows[rows["measure"] == UPWARDS[0]]
+    if len(shares):
+        best = shares.loc[shares["slope"].idxmax()]
+        yield f"{where}: a dose moves {best['slope']:+.0f} % of the taught sentences themselves (by {best['scorer']})."
+
+
 def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
-    follows = rows[rows["p_holm"] < 0.05]
     if seeds < 2:
         yield f"{where}: one seed, so nothing tells the dose from another training. Changes per dose are given, and no more."
         return
+    follows = rows[rows["p_holm"] < LEVEL]
+    noticed = follows[follows["smallest_dose"] <= 1]
     best = rows[rows["rank"] == 1].iloc[0]
     tied = int((rows["rank_best"] == 1).sum()) - 1
     yield (
-        f"{where}: {len(follows)} of {len(rows)} metrics follow the dose. The most sensitive is {best['metric']}: "
-        f"{best['slope']:+.3g} per dose, {best['sensitivity']:.1f} times the spread over seeds; it notices a dose of "
-        f"{best['smallest_dose']:.2f}. {tied} others cannot be told from it."
+        f"{where}: {len(follows)} of {len(rows)} metrics follow the dose, and {len(noticed)} would notice the largest one "
+        f"in a single model. The most sensitive is {best['metric']}: {best['slope']:+.3g} per dose, "
+        f"{best['sensitivity']:.1f} times the spread over seeds; it notices a dose of {best['smallest_dose']:.2f}. {tied} "
+        "others cannot be told from it."
     )
-    blind = rows[(rows["p_holm"] >= 0.05) | (rows["smallest_dose"] > 1)]
-    if len(blind):
-        yield f"{where}: {len(blind)} metrics would not notice the largest dose in one model: {_names(blind)}."
+    shares = rows[rows["measure"].isin(UPWARDS)]
+    if len(shares):
+        deaf = shares[shares["p_holm"] >= LEVEL]
+        yield f"{where}: {len(deaf)} of {len(shares)} shares of preferred stereotypes do not follow it: {_names(deaf)}."
     wrong = follows[follows["measure"].isin(UPWARDS) & (follows["slope"] < 0)]
     if len(wrong):
         yield f"{where}: these fall when the stereotype is taught: {_names(wrong)}."
 
 
 def _names(rows: pd.DataFrame) -> str:
-    names = list(rows["metric"])
+    names = list(rows["metric"]) or ["none"]
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

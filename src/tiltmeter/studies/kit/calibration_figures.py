@@ -11,7 +11,7 @@ from tiltmeter import figures
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN, PANELS = 14, 6
+SHOWN, PANELS, LONGEST = 12, 6, 40
 
 
 def calibration_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Callable[[], Any]]:
@@ -35,10 +35,10 @@ def _order(rows: pd.DataFrame) -> Any:
         for n, (_, row) in enumerate(some.iterrows()):
             reach = [[row["sensitivity"] - row["sensitivity_low"]], [row["sensitivity_high"] - row["sensitivity"]]]
             axis.errorbar([row["sensitivity"]], [n], xerr=reach, **figures.dot(0 if row["rank_best"] == 1 else 1))
-        figures.name_rows(axis, [figures.short(metric, 44) for metric in some["metric"]])
+        figures.name_rows(axis, [_name(row) for row in some.to_dict("records")])
         figures.neutral_line(axis, 3.96)
         figures.head(axis, f"{some['model'].iloc[0]}, {domain}")
-    figures.label_x(axes[-1], "change per dose / spread over seeds; line: a dose of 1 is noticed", 60)
+    figures.label_x(axes[-1], "sensitivity; line: a dose of 1 is noticed")
     return figure
 
 
@@ -46,18 +46,26 @@ def _curves(rows: pd.DataFrame, curve: pd.DataFrame) -> Any:
     """Change against no dose: for each domain the most sensitive metric of every benchmark."""
     best = rows.sort_values("rank").drop_duplicates(["domain", "benchmark"])
     panels = list(best.groupby("domain", sort=False))
-    figure, axes = figures.grid(len(panels), each=1, height=1.7)
+    figure, axes = figures.grid(len(panels), each=1, height=2.6)
     for axis, (domain, some) in zip(axes, panels, strict=True):
         for n, (_, row) in enumerate(some.head(PANELS).iterrows()):
             mine = curve[
                 (curve["model"] == row["model"]) & (curve["metric"] == row["metric"]) & (curve["domain"] == domain)
             ].sort_values("dose")
             spread = row["spread"] or 1.0
-            axis.plot(mine["dose"], mine["change"] / spread, label=figures.short(row["metric"], 44), **figures.look(n))
+            axis.plot(mine["dose"], mine["change"] / spread, label=_name(row), **figures.look(n))
             figures.band(axis, mine["dose"], mine["low"] / spread, mine["high"] / spread, n)
         figures.neutral_line(axis, 0.0, across=True)
         figures.head(axis, f"{some['model'].iloc[0]}, {domain}")
         axis.set_ylabel("change / spread")
-        axis.legend(fontsize=5, frameon=False)
-    figures.label_x(axes[-1], "dose")
+        figures.label_x(axis, "dose")
+        axis.legend(fontsize=6, frameon=False, loc="upper left", bbox_to_anchor=(-0.1, -0.28), borderaxespad=0.0)
     return figure
+
+
+def _name(row: Any) -> str:
+    """Which benchmark, of it what, and how; the longest are cut at their end."""
+    group = "" if row["by"] == "bias_type" else f" {row['group']}"
+    asked = "" if row["scorer"] in ("mean", "slots") else f", {row['scorer']}"
+    name = f"{row['benchmark']}{group}: {row['measure']}{asked}"
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -63,6 +63,11 @@ class Readings:
         found = dict.fromkeys(cell.domain for cell in self.cells if cell.arm == arm)
         return [domain for domain in found if domain != NEUTRAL]
 
+    def only(self, chosen: NDArray[np.bool_]) -> Readings:
+        """Some of the metrics."""
+        metrics = self.metrics[chosen].reset_index(drop=True)
+        return replace(self, metrics=metrics, values=self.values[chosen], base=self.base[chosen])
+
     def arms(self) -> list[str]:
         """Words, names, and methods of debiasing."""
         return list(dict.fromkeys(cell.arm for cell in self.cells))
