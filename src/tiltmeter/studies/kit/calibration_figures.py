@@ -11,7 +11,7 @@ from tiltmeter import figures
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN, PANELS, LONGEST = 12, 6, 40
+SHOWN, PANELS, LONGEST = 12, 6, 27
 
 
 def calibration_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Callable[[], Any]]:
