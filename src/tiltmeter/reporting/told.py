@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import cautions_of, told_with_caution
 from tiltmeter.families.kit.story import Sheet, Story
+from tiltmeter.reporting.known_tilts import with_known_tilts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,7 @@ def stories_of(estimates: pd.DataFrame) -> list[Story]:
         return []
     plain, cautions = cautions_of(estimates)
     told = [story for family, rows in _by_family(plain) for story in find_family(family).stories(rows)]
+    told = [with_known_tilts(story, plain) for story in told]
     stories = [told_with_caution(story, cautions.get((story.model, story.benchmark))) for story in told]
     order = {key: n for n, key in enumerate(zip(estimates["model"], estimates["benchmark"], strict=True))}
     return sorted(stories, key=lambda story: order.get((story.model, story.benchmark), len(order)))

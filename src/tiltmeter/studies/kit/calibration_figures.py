@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN, PANELS, LONGEST = 12, 6, 27
+USUAL = ("bias_score", "effect_size")
+"""Measures that need not be named."""
 
 
 def calibration_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Callable[[], Any]]:
@@ -66,6 +68,7 @@ def _curves(rows: pd.DataFrame, curve: pd.DataFrame) -> Any:
 def _name(row: Any) -> str:
     """Which benchmark, of it what, and how; the longest are cut at their end."""
     group = "" if row["by"] == "bias_type" else f" {row['group']}"
-    asked = "" if row["scorer"] in ("mean", "slots") else f", {row['scorer']}"
-    name = f"{row['benchmark']}{group}: {row['measure']}{asked}"
+    asked = "" if row["scorer"] in ("mean", "slots") else f", {str(row['scorer']).removeprefix('plumb-')}"
+    what = "" if row["measure"] in USUAL else f", {row['measure']}"
+    name = f"{row['benchmark']}{group}{asked}{what}"
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -1,0 +1,60 @@
+"""One line beside a reading: which dose of our own text would give it on our own model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tiltmeter.families.kit.story import Story
+from tiltmeter.studies.kit.known_tilts import Tilt, known_tilts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAR = 1.5
+"""Beyond the largest dose by so much, a number would be mere extrapolation."""
+
+
+def with_known_tilts(story: Story, estimates: pd.DataFrame) -> Story:
+    """The story with one more sentence, where its metric was calibrated on this benchmark."""
+    if story.head is None:
+        return story
+    place = {"model": story.model, "benchmark": story.benchmark}
+    place |= {name: str(story.head[name]) for name in ("scorer", "measure")}
+    rows = estimates
+    for name, value in place.items():
+        rows = rows[rows[name] == value]
+    found = list(_found(rows))
+    if not found:
+        return story
+    return replace(story, sentences=(*story.sentences, _line(found)))
+
+
+def _line(found: list[tuple[Tilt, float]]) -> str:
+    """The doses that would give these readings on our model; or that its metric did not notice any."""
+    ours = found[0][0].model
+    deaf = [tilt.domain for tilt, _ in found if not tilt.noticed]
+    said = [_said(tilt, value) for tilt, value in found if tilt.noticed]
+    lines = [f"On {ours}, a dose of our own text of {', '.join(said)} would give such a reading"] if said else []
+    where = "" if said else f"On {ours}, "
+    lines += [f"{where}this metric did not follow doses about {', '.join(deaf)}"] if deaf else []
+    return f"Known tilts: {'; '.join(lines)}. This is about {ours}, not about the model here (docs/calibration.md)."
+
+
+def _found(rows: pd.DataFrame) -> Iterator[tuple[Tilt, float]]:
+    for row in rows[rows["value"].notna()].to_dict("records"):
+        tilt = known_tilts().get((row["benchmark"], row["scorer"], row["measure"], row["by"], row["group"]))
+        if tilt is not None:
+            yield tilt, float(row["value"])
+
+
+def _said(tilt: Tilt, reading: float) -> str:
+    value, low, high = tilt.dose(reading)
+    if abs(value) > FAR:
+        return f"beyond {'−' if value < 0 else ''}1 ({tilt.domain})"
+    return f"{_signed(value)} [{_signed(low)}, {_signed(high)}] ({tilt.domain})"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−")
