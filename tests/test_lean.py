@@ -121,3 +121,7 @@ command()
     )
     assert good.returncode == 0 and "cps" in good.stdout and good.stdout.endswith("at the end")
     assert bad.returncode == 2 and bad.stderr.startswith("Error: ") and len(bad.stderr.splitlines()) == 1
+    (tmp_path / "script.py").write_text(script, encoding="utf-8")
+    profiled = [sys.executable, "-m", "cProfile", "-o", str(tmp_path / "profile"), str(tmp_path / "script.py"), "list"]
+    subprocess.run([*profiled, "scorers"], capture_output=True, check=True)
+    assert (tmp_path / "profile").stat().st_size > 1000, "a profiler may write what it saw"

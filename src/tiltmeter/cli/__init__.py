@@ -30,13 +30,20 @@ def command() -> NoReturn:
 def _leave(code: int) -> NoReturn:
     """Ends the process. To take torch apart object by object takes a second that nobody has anything of."""
     at_work = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
-    if "torch" in sys.modules and not at_work:
+    if "torch" in sys.modules and not at_work and not _is_watched():
         atexit._run_exitfuncs()
         with suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
     sys.exit(code)
+
+
+def _is_watched() -> bool:
+    """Whether a profiler or a debugger runs the command, and has something to do when it ends."""
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    tools = [monitoring.get_tool(number) for number in range(6)] if monitoring else []
+    return any((sys.getprofile(), sys.gettrace(), *tools))
 
 
 def main() -> None:
