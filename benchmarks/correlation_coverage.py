@@ -2,8 +2,8 @@
 
     python benchmarks/correlation_coverage.py --simulations 1000 --out benchmarks/results/correlation-coverage.json
 
-Models are drawn from a normal distribution of two metrics with a known correlation. For disattenuation the metrics are seen
-with errors of known size, as domain scores are.
+Models are drawn from a normal distribution of two metrics with a known correlation, or from a skewed (log-normal) one, since
+domain scores are variances. For disattenuation the metrics are seen with errors of known size, as domain scores are.
 """
 
 from __future__ import annotations
@@ -25,26 +25,34 @@ TRUTHS = (0.0, 0.8)
 NOISE = ((0.0, 0.0), (0.3, 0.3), (0.5, 0.5), (0.7, 0.5))
 """Standard errors of the two metrics, whose standard deviation over models is 1."""
 RESAMPLES = 1000
+SKEWED = 0.6
+"""Standard deviation of the logarithm. The skewness is 2.3; a variance over two groups has 2.8, one over four 1.6."""
 
 
-def drawn(truth: float, n: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two metrics of n models."""
+def drawn(
+    truth: float, n: int, rng: np.random.Generator, skewed: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two metrics of n models. Skewed: exponentials of normal values, whose correlation gives the truth in closed form."""
+    spread = SKEWED**2
+    inner = np.log(1 + truth * np.expm1(spread)) / spread if skewed else truth
     a, b = rng.standard_normal((2, n))
-    return a, truth * a + np.sqrt(1 - truth**2) * b
+    x, y = a, inner * a + np.sqrt(1 - inner**2) * b
+    return (np.exp(SKEWED * x), np.exp(SKEWED * y)) if skewed else (x, y)
 
 
-def coverage(truth: float, n: int, simulations: int, confidence: float, seed: int) -> dict[str, Any]:
+def coverage(truth: float, n: int, simulations: int, confidence: float, seed: int, skewed: bool) -> dict[str, Any]:
     """The share of intervals that hold the truth, and of p below .05."""
-    rng = np.random.default_rng([seed, n, int(100 * truth)])
+    rng = np.random.default_rng([seed, n, int(100 * truth), skewed])
     inside, below, above, found = 0, 0, 0, 0
     for number in range(simulations):
-        one = correlate(*drawn(truth, n, rng), resamples=RESAMPLES, confidence=confidence, seed=number)
+        one = correlate(*drawn(truth, n, rng, skewed), resamples=RESAMPLES, confidence=confidence, seed=number)
         inside += one.low <= truth <= one.high
         below, above = below + (one.high < truth), above + (one.low > truth)
         found += one.p < 0.05
     error = 100 * np.sqrt(confidence * (1 - confidence) / simulations)
     return {
-        "models": n, "r": truth, "simulations": simulations, "nominal": 100 * confidence,
+        "models": n, "r": truth, "shape": "skewed" if skewed else "normal", "simulations": simulations,
+        "nominal": 100 * confidence,
         "covered": round(100 * inside / simulations, 2), "standard_error": round(float(error), 2),
         "too_low": round(100 * below / simulations, 2), "too_high": round(100 * above / simulations, 2),
         "p_below_05": round(100 * found / simulations, 2),
@@ -84,13 +92,15 @@ def main() -> None:
     results: dict[str, Any] = {"machine": machine(1), "resamples": RESAMPLES, "coverage": [], "disattenuation": []}
     for n in MODELS:
         for truth in TRUTHS:
-            results["coverage"].append(coverage(truth, n, arguments.simulations, arguments.confidence, arguments.seed))
+            for skewed in (False, True):
+                asked = (arguments.simulations, arguments.confidence, arguments.seed)
+                results["coverage"].append(coverage(truth, n, *asked, skewed))
+                print(json.dumps(results["coverage"][-1]), flush=True)
             for errors in NOISE:
                 found = noise(truth, n, errors, 4 * arguments.simulations, arguments.seed)
                 results["disattenuation"].append(found)
             results["seconds"] = round(time.perf_counter() - began, 1)
             arguments.out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-            print(json.dumps(results["coverage"][-1]))
 
 
 if __name__ == "__main__":

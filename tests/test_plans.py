@@ -192,8 +192,13 @@ def test_workers_that_share_a_storage_and_no_cache(tmp_path: Path, monkeypatch: 
     file = write(tmp_path, 'storage = "shared"\n' + ONE)
     made, _ = run_study(file, workers=1)
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-machine"))
+    before = (made.folder / "estimates.csv").read_bytes()
+    with monkeypatch.context() as patch:  # nothing has changed: nothing is fetched or estimated
+        patch.setattr("tiltmeter.plans.run.estimate_all", None)
+        assert len(run_study(file, workers=1)[0].estimates) == len(made.estimates)
+    (made.folder / "estimates.csv").write_bytes(before + b"\n")  # changed by somebody: it is made again
     again, now = run_study(file, workers=1)
-    assert now.counts["failed"] == 0
+    assert now.counts["failed"] == 0 and (made.folder / "estimates.csv").read_bytes() == before
     assert (again.folder / "estimates.csv").read_bytes() == (made.folder / "estimates.csv").read_bytes()
     assert (tmp_path / "other-machine" / "cells").is_dir()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import tiltmeter
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.families.kit.seam import Watch
@@ -22,11 +24,14 @@ from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Board, Ledger
 from tiltmeter.runs.cells import store_of, stored
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.folder import output_folder, reserved, write_run
-from tiltmeter.runs.reading import Run
+from tiltmeter.runs.reading import Run, load_run
 from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.provenance import software
+from tiltmeter.storage.sealed import read_seal
 
 LOCAL = Engine()
+JUDGING = ("families", "measures", "stats", "runs")
+"""Our code that makes estimates of answers."""
 
 
 def run_study(
@@ -48,6 +53,8 @@ def run_study(
     ledger.depot.check()
     for _ in range(2):  # a second time for what was in the cache and is no more
         models = _prepare(planned, ledger)
+        if not models and (before := _unchanged(folder, made_of(planned, read_status(planned, ledger)))):
+            return before, read_status(planned, ledger)
         if models:
             _work(planned, ledger, models, engine, watch)
         found, lost = _gathered(planned, read_status(planned, ledger), ledger)
@@ -120,6 +127,24 @@ def _prepare(planned: Plan, ledger: Ledger, models: Sequence[str] = ()) -> list[
     return list(dict.fromkeys(todo))
 
 
+def _unchanged(folder: Path, content: str) -> Run | None:
+    """The run folder, if it was made of the same cells in the same way and is as it was written."""
+    try:
+        return load_run(folder) if folder.is_dir() and read_seal(folder).get("made_of") == content else None
+    except TiltmeterError:
+        return None
+
+
+def made_of(planned: Plan, now: Status) -> str:
+    """What names everything that decides a run folder: the cells, what is made of them, and our code that makes it."""
+    study, package = planned.study, Path(tiltmeter.__file__).parent
+    cells = [(state.cell, state.status, state.key, state.error) for state in now.states]
+    digest = hashlib.sha256(repr((cells, study.measures, study.by, study.settings, software())).encode())
+    for path in sorted(file for room in JUDGING for file in (package / room).rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Answers], bool]:
     """The answers of all finished cells, and whether some are no longer where they were (they wait again)."""
     store, cells, lost = store_of(planned.study.run_options().cache), [], False
@@ -171,6 +196,7 @@ def _manifest(
     evaluations = [one | {"attachments": list(cell.attachments)} for cell in cells for one in cell.manifests]
     return {
         "status": "finished",
+        "made_of": made_of(planned, now),
         **software(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(started)),
         "asked": asked,
