@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -210,6 +211,12 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     check_finding(finding, tmp_path / "temperature")
     with pytest.raises(TiltmeterError, match="one temperature at most"):
         tiltmeter.study("temperature", hot)
+    answers = tiltmeter.load_run(cold).answers["generations"]
+    told = answers.manifests[0] | {"benchmark": answers.manifests[0]["benchmark"] | {"name": "cold-prompts"}}
+    named = answers.mapped(lambda frame: frame.replace({"benchmark": {"plumb-prompts": "cold-prompts"}}))
+    one = tiltmeter.Answers.concat([tiltmeter.load_run(hot).answers["generations"], replace(named, manifests=(told,))])
+    again = tiltmeter.study("temperature", one, resamples=100)  # a study file has them under two names
+    assert again.table[["temperature", "negative"]].equals(finding.table[["temperature", "negative"]])
     noisy = tiltmeter.study("noise", hot, texts=10, copies=2, repeats=2)
     assert noisy.table["noise"].tolist() == ["swapped"] * 4 + ["deleted"] * 4
     assert (noisy.table["sd"] >= 0).all() and noisy.table["clean"].nunique() == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tiltmeter.families.generations.compare import aligned
 from tiltmeter.families.generations.draws import drawn, interval, measured
 from tiltmeter.families.generations.judged import Judged, judged_of
 from tiltmeter.families.generations.judging import temperature_of
+from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import bootstrap_p
 from tiltmeter.studies.kit.evidence import Evidence
@@ -35,7 +37,7 @@ def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float 
 
     settings = Settings(resamples, confidence, seed)
     settings.check()
-    judged = [one for one in judged_of(evidence.answers[READS]) if one.sums[:, 0].sum() > 0]
+    judged = [one for one in _same_prompts(evidence.answers[READS]) if one.sums[:, 0].sum() > 0]
     found = sorted(judged, key=lambda one: temperature_of(one.scorer)[1])
     places = dict.fromkeys((one.model, one.benchmark, temperature_of(one.scorer)[0]) for one in found)
     series = {place: [one for one in found if _place(one) == place] for place in places}
@@ -54,6 +56,22 @@ def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float 
         {"temperature": lambda: _draw(shares)},
         [*_sentences(changes), PUBLISHED],
     )
+
+
+def _same_prompts(answers: Answers) -> Iterator[Judged]:
+    """What was judged. Benchmarks of the same prompts under several names, as a study file has them, are one.
+
+    Where one of them has texts of the same temperature again (without polar prompts, say), the first counts.
+    """
+    data = {told["benchmark"]["name"]: told["benchmark"].get("data_sha256") or told for told in answers.manifests}
+    names = list(data)
+    seen = set()
+    for one in judged_of(answers):
+        first = next((name for name in names if data[name] == data.get(one.benchmark)), one.benchmark)
+        place = (one.model, first, one.scorer)
+        if place not in seen:
+            seen.add(place)
+            yield replace(one, benchmark=first)
 
 
 def _place(one: Judged) -> tuple[str, str, str]:
