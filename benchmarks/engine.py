@@ -1,10 +1,10 @@
 """What the engine of studies costs: beside the bare probe, for 1,000 tiny cells, with two workers, and in memory.
 
-python benchmarks/engine.py --work SCRATCH [--steps overhead tiny workers memory calls simulate] [--out FILE] [--repeat 3]
+python benchmarks/engine.py --work SCRATCH [--steps cpu overhead tiny workers memory calls simulate] [--out FILE]
 
 Every figure is a ratio or a median within one call of this script: the pairs are made here, every study has a process and a
-cache of its own. Results are written after each step; a step whose results are in FILE is not repeated. `simulate` needs the
-others: it plays the scheduling of the Ray engine (the same code) with their costs, up to 1,000 workers.
+cache of its own. Results are written after each step; a step whose results are in FILE is not repeated. `simulate` needs
+`cpu`: it plays the scheduling of the Ray engine (the same code) with those costs, up to 1,000 workers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.models import load_any
 from tiltmeter.probes import LikelihoodProbe
 from tiltmeter.storage.observations import ObservationCache
-model, benchmark = load_any(sys.argv[1]), load_benchmark(sys.argv[2])
+model, benchmark = load_any(sys.argv[1], device="cpu"), load_benchmark(sys.argv[2])
 begun = time.perf_counter()
 probe = LikelihoodProbe(model, ObservationCache(None, {}))
 n = sum(len(block.items) for block in probe.observe(benchmark.asked_items, ["unmasked"]))
@@ -77,8 +77,8 @@ def children(pid: int) -> list[int]:
 class Bench:
     """A scratch folder in which studies are made."""
 
-    def __init__(self, work: Path, model: str) -> None:
-        self.work, self.model, self.number = work, model, 0
+    def __init__(self, work: Path, model: str, size: float) -> None:
+        self.work, self.model, self.size, self.number = work, model, size, 0
 
     def study(self, text: str, *, workers: int = 1) -> dict[str, Any]:
         """Runs a study of its own; its figures, and the seconds of its cells."""
@@ -97,6 +97,10 @@ class Bench:
         ended = max(state["started"] + state["seconds"] for state in states)
         seconds = [state["seconds"] for state in states]
         return {**figures, "cells": len(states), "of_cells": seconds, "start": begun - called, "span": ended - begun}
+
+    def many(self, n: int) -> int:
+        """So many, or fewer in a trial of this script."""
+        return max(4, round(n * self.size))
 
     def pairs(self, n: int) -> Path:
         path = self.work / f"pairs-{n}.csv"
@@ -117,7 +121,8 @@ def study_text(models: list[tuple[str, str]], asks: list[tuple[str, Path]], resa
 
 def overhead(bench: Bench, repeat: int) -> dict[str, Any]:
     """One large cell: the bare probe (no cache, no scores, no files) and the same in a study, in turn."""
-    path = bench.pairs(6000)
+    n = bench.many(6000)
+    path = bench.pairs(n)
     bare, cell, whole, start = [], [], [], []
     for _ in range(repeat):
         said, _ = run([sys.executable, "-c", PROBE, bench.model, str(path)], bench.work / "none")
@@ -128,7 +133,7 @@ def overhead(bench: Bench, repeat: int) -> dict[str, Any]:
         start.append(made["start"])
     ratios = [one / other for one, other in zip(bare, cell, strict=True)]
     return {
-        "items": 6000,
+        "items": n,
         "bare_probe_seconds": bare,
         "cell_seconds": cell,
         "command_seconds": whole,
@@ -141,7 +146,9 @@ def tiny(bench: Bench, repeat: int) -> dict[str, Any]:
     """1,000 cells of four pairs each: two tiny models, 500 questions; two workers."""
     path = bench.pairs(4)
     models = [(f"m{n}", str(TINY)) for n in range(2)]
-    made = [bench.study(study_text(models, [(f"q{n}", path) for n in range(500)]), workers=2) for _ in range(repeat)]
+    made = [
+        bench.study(study_text(models, [(f"q{n}", path) for n in range(bench.many(500))]), workers=2) for _ in range(repeat)
+    ]
     return {
         "cells": made[0]["cells"],
         "command_seconds": [one["seconds"] for one in made],
@@ -151,24 +158,25 @@ def tiny(bench: Bench, repeat: int) -> dict[str, Any]:
 
 
 def workers(bench: Bench, repeat: int) -> dict[str, Any]:
-    """Four models with one cell each, one and two at a time, one thread each."""
-    text = study_text([(f"m{n}", bench.model) for n in range(4)], [("medium", bench.pairs(3000))])
-    one, two = [], []
+    """Eight models with one cell each, on more and more workers with one thread each, as far as there are cores."""
+    text = study_text([(f"m{n}", bench.model) for n in range(8)], [("medium", bench.pairs(bench.many(1500)))])
+    counts = [count for count in (1, 2, 4, 8) if count <= max(2, len(os.sched_getaffinity(0)))]
+    seconds: dict[int, list[float]] = {count: [] for count in counts}
     for _ in range(repeat):
-        one.append(bench.study(text, workers=1)["seconds"])
-        two.append(bench.study(text, workers=2)["seconds"])
-    ratios = [first / second for first, second in zip(one, two, strict=True)]
-    return {"one": one, "two": two, "speedup": {"each": ratios, "median": statistics.median(ratios)}}
+        for count in counts:
+            seconds[count].append(bench.study(text, workers=count)["seconds"])
+    alone = statistics.median(seconds[1])
+    return {"command_seconds": seconds, "speedup": {count: alone / statistics.median(of) for count, of in seconds.items()}}
 
 
 def memory(bench: Bench, repeat: int) -> dict[str, Any]:
     """Peak memory of driver and worker at 1×, 4×, 16× items of one cell, and cells of one model."""
     found: dict[str, Any] = {"items": {}, "cells": {}}
     for times in (1, 4, 16):
-        text = study_text([("m", str(TINY))], [("large", bench.pairs(1000 * times))])
-        found["items"][1000 * times] = _peaks(bench.study(text))
+        n = bench.many(1000) * times
+        found["items"][n] = _peaks(bench.study(study_text([("m", str(TINY))], [("large", bench.pairs(n))])))
     for times in (1, 4, 16):
-        asks = [(f"q{n}", bench.pairs(400)) for n in range(8 * times)]
+        asks = [(f"q{n}", bench.pairs(bench.many(400))) for n in range(8 * times)]
         found["cells"][8 * times] = _peaks(bench.study(study_text([("m", str(TINY))], asks)))
     return found
 
@@ -204,7 +212,16 @@ def _peaks(made: dict[str, Any]) -> dict[str, float]:
     return {name: round(made[name], 1) for name in ("driver_mb", "workers_mb")}
 
 
+def cpu(bench: Bench, repeat: int) -> dict[str, Any]:
+    """The same by processor seconds, which is what a busy machine can measure."""
+    script = Path(__file__).with_name("engine_cpu.py")
+    said, _ = run([sys.executable, str(script), bench.model, str(bench.many(600)), str(bench.work / "cpu")], bench.work)
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    return found
+
+
 STEPS: dict[str, Callable[[Bench, int], dict[str, Any]]] = {
+    "cpu": cpu,
     "overhead": overhead,
     "tiny": tiny,
     "workers": workers,
@@ -219,11 +236,12 @@ def main() -> None:
     parser.add_argument("--model", default="plumb-mlm")
     parser.add_argument("--steps", nargs="+", default=[*STEPS, "simulate"], choices=[*STEPS, "simulate"])
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--size", type=float, default=1.0, help="less for a trial of this script")
     parser.add_argument("--out", type=Path, default=Path("engine.json"))
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     results = json.loads(given.out.read_text()) if given.out.exists() else {"machine": machine(1), "model": given.model}
-    bench = Bench(given.work.resolve(), given.model)
+    bench = Bench(given.work.resolve(), given.model, given.size)
     for step in given.steps:
         if step == "simulate":
             results[step] = simulate(results)

@@ -1,8 +1,8 @@
 """The scheduling of the Ray engine, played with measured costs: how long studies would take with up to 1,000 workers.
 
 The queues are the engine's own code. Everything else is a model of it, with these assumptions:
-- a worker needs the measured time to start and to load its model; a cell takes the measured time of a small one and that of
-  its items; every cell's storage is as far away as `STORAGE` says;
+- a worker has a core of its own and needs the measured seconds to start and to load its model; a cell takes those of a small
+  one and of its items; every cell's storage is as far away as `STORAGE` says;
 - models differ in size: `SPREAD` times between the fastest and the slowest, evenly on a logarithmic scale;
 - the driver does one thing at a time, and each takes as long as an actor's call was measured to take;
 - all workers are alike, nothing dies, and the network and the storage serve any number of them at once.
@@ -45,12 +45,12 @@ class Costs:
 
 
 def costs_of(results: dict[str, Any]) -> Costs:
-    """From what was measured."""
-    overhead, tiny = results["overhead"], results["tiny"]
+    """From what was measured, in processor seconds: every worker has a core of its own."""
+    found = results["cpu"]
     return Costs(
-        start=statistics.median(overhead["start_seconds"]),
-        cell=statistics.median(tiny["milliseconds_of_a_cell"]) / 1000 + STORAGE,
-        item=statistics.median(overhead["cell_seconds"]) / overhead["items"],
+        start=found["start_seconds"],
+        cell=found["milliseconds_of_a_tiny_cell"] / 1000 + STORAGE,
+        item=statistics.median(found["cell_seconds"]) / found["items"],
         call=statistics.median(results.get("calls", {}).get("milliseconds_of_a_call", [1000 * CALL])) / 1000,
     )
 

@@ -79,7 +79,7 @@ def started(file: Path, address: str) -> subprocess.Popen[bytes]:
 
 
 def ended(file: Path, address: str) -> Path:
-    code = started(file, address).wait(timeout=120)
+    code = started(file, address).wait(timeout=300)
     assert code == 1, (file.parent / "driver.txt").read_text()  # a model of the study does not exist
     return file.parent / "study" / "run"
 
@@ -89,7 +89,7 @@ def actors() -> set[int]:
     return {process.pid for process in psutil.process_iter(["name"]) if str(process.info["name"]).startswith("ray::Worker")}
 
 
-def until(seen: Callable[[], object], seconds: float = 60) -> None:
+def until(seen: Callable[[], object], seconds: float = 120) -> None:
     deadline = time.time() + seconds
     while not seen():
         assert time.time() < deadline, "it did not come to that"
