@@ -76,6 +76,22 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     assert blocks[0] == blocks[1] > 0
 
 
+def test_parts_that_a_kill_left_beside_whole_blocks_are_removed(tmp_path: Path) -> None:
+    """Killed when all views were stored and their parts not yet removed, or between a file and its digest."""
+    cache = tmp_path / "cache"
+    tiltmeter.score(MODEL, "starter-pairs", ["aul"], cache=cache)
+    (folder,) = {path.parent.parent for path in cache.rglob("block-0000.parquet")}
+    block = next(path for path in folder.rglob("block-0000.parquet"))
+    (folder / "parts").mkdir(exist_ok=True)
+    for name in ("block-0000.aaa.parquet", "block-0000.bbb.parquet"):
+        shutil.copyfile(block, folder / "parts" / name)
+    (folder / "parts" / "block-0000.bbb.parquet.sha256").write_text("another")
+    (folder / "parts" / "block-0000.ccc.parquet.sha256").write_text("of nothing")
+    shutil.rmtree(cache / "cells", ignore_errors=True)  # the kill came before
+    tiltmeter.score(MODEL, "starter-pairs", ["aul"], cache=cache)
+    assert not list((folder / "parts").iterdir())
+
+
 def test_parts_of_another_scorer_survive(tmp_path: Path) -> None:
     """A run of one view that finishes must not throw away what a killed run left of another."""
     cache = tmp_path / "cache"

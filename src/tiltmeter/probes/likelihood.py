@@ -142,6 +142,7 @@ class LikelihoodProbe:
     def _close(self, block: OpenBlock) -> Block:
         """Waits for what is still running, and stores the finished views of the block."""
         if block.collected is None:
+            self.cache.drop_parts(block.number)  # those of a run that was killed when it had stored all views
             return Block(block.items, block.tables)
         self._collect(leave=0, of=block)
         for n, view in enumerate(block.views):

@@ -74,11 +74,15 @@ class ObservationCache:
             write_checked_table(self.folder / "parts" / f"block-{block:04d}.{batch}.parquet", table)
 
     def drop_parts(self, block: int) -> None:
-        """Forgets the parts of a block whose views are all stored whole by now."""
-        for batch, table in self.load_parts(block).items():
-            views = table["view"].unique().to_pylist()
-            if self.folder and all((self.block_file(view, block) or self.folder).is_file() for view in views):
-                remove_checked(self.folder / "parts" / f"block-{block:04d}.{batch}.parquet")
+        """Forgets the parts of a block whose views are all stored whole by now, and what a kill left of one."""
+        if self.folder is None:
+            return
+        names = {path.name.split(".")[1] for path in (self.folder / "parts").glob(f"block-{block:04d}.*")}
+        for path in (self.folder / "parts" / f"block-{block:04d}.{batch}.parquet" for batch in sorted(names)):
+            table = _load(path)
+            views = [] if table is None else table["view"].unique().to_pylist()
+            if all((self.block_file(view, block) or self.folder).is_file() for view in views):
+                remove_checked(path)
 
 
 def batches_of(table: pa.Table) -> set[str]:
