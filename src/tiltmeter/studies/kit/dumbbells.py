@@ -13,6 +13,8 @@ from tiltmeter.studies.kit.finding import Draw
 
 PANELS = 12
 """Most panels of one figure."""
+FAR = 30.0
+"""Values that lie so many times apart are drawn by their logarithms."""
 TONES = {CLOSER: figures.COLOURS[2], FURTHER: figures.COLOURS[1]}
 NAMES = {CLOSER: "closer to the target", FURTHER: "further from it", "": "not distinguishable, or across"}
 
@@ -54,9 +56,13 @@ def draw_dumbbells(known: Any) -> Any:
         spread = part[["before", "after"]].to_numpy()
         if np.isfinite(target) and abs(target - spread).min() <= 3 * max(np.ptp(spread), 1e-9):
             figures.neutral_line(axis, target)
+        if 0 < target < spread.min() and spread.max() > FAR * spread.min():  # one ruined model must not hide all others
+            axis.set_xscale("log")
+            axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axis.xaxis.set_minor_formatter(lambda *_: "")
         figures.head(axis, title, 15)
     for axis in figures.leftmost(axes):
-        figures.name_rows(axis, [figures.short(model, 16) for model in models])
+        figures.name_rows(axis, [figures.short(model, 22) for model in models])
     for verdict, name in NAMES.items():
         axes[0].plot([], [], "o", color=TONES.get(verdict, figures.GREY), label=name)
     axes[0].plot([], [], "o", color="white", markeredgecolor="black", markeredgewidth=0.7, label="before")
@@ -95,7 +101,7 @@ def prices(known: Any) -> Any:
 
 
 def draw_prices(known: Any) -> Any:
-    """Gain to the right, cost upwards: a method in the lower right corner gave much for little."""
+    """Gain to the right, and by how much a measure of language ability changed; its label says which way is worse."""
     table = prices(known)
     costs = known[known["kind"] == "cost"].iloc[0]
     figure, axes = figures.canvas(height=2.6)
@@ -107,9 +113,8 @@ def draw_prices(known: Any) -> Any:
     figures.neutral_line(axis, 0.0)
     figures.neutral_line(axis, 0.0, across=True)
     figures.label_x(axis, "gain: median share of the distance from neutral that is gone, %", 46)
-    axis.set_ylabel(
-        figures.wrapped(f"cost: {costs['measure']} on {costs['benchmark']}, n = {costs['n']:,}, change in %", 34)
-    )
+    worse = "below" if costs["target"] > costs["before"] else "above"
+    axis.set_ylabel(figures.wrapped(f"change of {costs['measure']} on {costs['benchmark']}, % ({worse} 0: worse)", 26))
     figures.legend_below(figure, axis, 3)
     return figure
 
