@@ -22,7 +22,6 @@ DOCS = Path(__file__).parents[1] / "docs"
 REPLACED = (
     "ceat word_mean:valence=ceat word_mean:toxicity",
     "bold=stereoset-contexts",
-    "bold=bold-neutral",
     "bold=bold-cold",
 )
 RESAMPLES = 2000
@@ -51,7 +50,7 @@ def strongest(found: Finding, most: int = 10) -> pd.DataFrame:
             "p": [f"{p:.3f}" for p in table["p"]],
             "p (Holm)": [f"{p:.2f}" for p in table["p_holm"]],
             "ρ": [f"{rho:+.2f}" for rho in table["rho"]],
-            "r without noise": ["–" if np.isnan(r) else f"{r:+.2f}" for r in table["clear_r"]],
+            "r without noise": ["–" if np.isnan(r) or abs(r) > 1 else f"{r:+.2f}" for r in table["clear_r"]],
         }
     )
 

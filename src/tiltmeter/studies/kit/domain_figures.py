@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 MOST = 12
 """Panels in one figure: the strongest correlations."""
 
+NEAR = 6
+"""Points above or below its point from where on a name has a line to it."""
+PLACES: list[tuple[tuple[float, float], str]] = [
+    ((beside, up), side)
+    for up in (1, 7, -7, 13, -13, 19, -19, 26, 33, 40, 47)
+    for beside, side in ((4, "left"), (-4, "right"))
+]
+"""Where a name may stand, the best place first: points to the side and above."""
+
 
 def scatters(points: pd.DataFrame, table: pd.DataFrame, domain: str) -> Callable[[], Any]:
     """Draws one domain's pairs, those with the largest |r| first (Figure 1 of Cao et al.)."""
@@ -22,7 +31,7 @@ def scatters(points: pd.DataFrame, table: pd.DataFrame, domain: str) -> Callable
     rows = rows.reindex(rows["r"].abs().sort_values(ascending=False).index).head(MOST)
 
     def draw() -> Any:
-        figure, axes = figures.grid(len(rows), height=1.9)
+        figure, axes = figures.grid(len(rows), height=2.1, each=1)
         for axis, row in zip(axes, rows.to_dict("records"), strict=True):
             _panel(axis, points[points["domain"] == domain], row)
         return figure
@@ -38,11 +47,37 @@ def _panel(axis: Any, points: pd.DataFrame, row: dict[str, Any]) -> None:
     axis.fill_between(at, low, high, color=figures.GREY, alpha=0.18, linewidth=0)
     axis.plot(at, middle, color=figures.GREY, linewidth=0.9)
     axis.scatter(x, y, s=9, color=figures.COLOURS[0], zorder=3)
-    for name, a, b in zip(wide.index, x, y, strict=True):
-        axis.annotate(figures.short(str(name), 16), (a, b), xytext=(2, 2), textcoords="offset points", fontsize=5.5)
+    room = 0.12 * (np.ptp(y) or 1.0)
+    axis.set_ylim(y.min() - room, y.max() + 2 * room)  # the band may reach further than any score can
+    axis.margins(x=0.12)
+    _name(axis, [figures.short(str(name), 22) for name in wide.index], x, y)
     axis.set_xlabel(figures.wrapped(row["a"], 26))
     axis.set_ylabel(figures.wrapped(row["b"], 22))
     figures.head(axis, f"r = {row['r']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}], n = {row['n']}")
+
+
+def _name(axis: Any, names: list[str], x: Any, y: Any) -> None:
+    """Writes each name beside its point, where it covers no other name; else further off, with a line to it."""
+    axis.figure.canvas.draw()
+    taken: list[Any] = []
+    for at in np.argsort(-y):
+        label = axis.annotate(names[at], (x[at], y[at]), (4, 1), textcoords="offset points", fontsize=5.5, zorder=4)
+        for place, side in PLACES:
+            label.set(position=place, horizontalalignment=side)
+            box = label.get_window_extent()
+            if not any(box.overlaps(other) for other in taken) and _inside(axis, box):
+                break
+        else:
+            label.set(position=PLACES[0][0], horizontalalignment="left")
+        if abs(label.get_position()[1]) > NEAR:
+            line = {"arrowstyle": "-", "linewidth": 0.3, "color": figures.GREY, "shrinkA": 0, "shrinkB": 2}
+            axis.annotate("", (x[at], y[at]), label.get_position(), textcoords="offset points", arrowprops=line)
+        taken.append(label.get_window_extent())
+
+
+def _inside(axis: Any, box: Any) -> bool:
+    edge = axis.get_window_extent()
+    return bool(box.x0 >= edge.x0 and box.x1 <= edge.x1 + 0.15 * edge.width and box.y0 >= edge.y0 and box.y1 <= edge.y1)
 
 
 def _band(x: Any, y: Any, at: Any) -> tuple[Any, Any, Any]:
