@@ -41,7 +41,7 @@ def test_figures_of_estimates(name: str, width: str) -> None:
     check_figure(drawn, figures.inches(width))
 
 
-ELSEWHERE = ("calibration", "domain_ablation", "domain_correlation", "noise", "temperature")  # tested elsewhere
+ELSEWHERE = ("calibration", "domain_ablation", "domain_correlation", "items", "noise", "temperature")  # tested elsewhere
 
 
 @pytest.mark.parametrize("name", [name for name in catalog.names("studies") if name not in ELSEWHERE])

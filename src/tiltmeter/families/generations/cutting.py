@@ -19,7 +19,7 @@ def batch_sizes(lengths: NDArray[np.int64], room: int, budget: int, floor: int, 
     Exact, by dynamic programming over the distinct lengths.
 
     >>> batch_sizes(np.array([5, 5, 6, 40]), 10, 1000, 1), batch_sizes(np.array([5, 5, 6, 40]), 10, 1000, 100)
-    ([2, 1, 1], [4])
+    ([2, 1, 1], [3, 1])
     """
     widths, counts = np.unique(lengths, return_counts=True)
     upto = np.concatenate([[0], np.cumsum(counts)])

@@ -47,7 +47,7 @@ def is_repeated(text: str) -> bool:
 
     A text and the text moved by one unit, taken as two large numbers: their exclusive or is 0 wherever both are the same.
 
-    >>> is_repeated(" no, no, no, no, no"), is_repeated(" no, no, no, no."), is_repeated("aaaaa")
+    >>> is_repeated(" no, no, no, no, no,"), is_repeated(" no, no, no, no."), is_repeated("aaaaa")
     (True, False, True)
     """
     codes = {sign: number for number, sign in enumerate(dict.fromkeys(text))}
