@@ -112,6 +112,7 @@ def draw_prices(known: Any) -> Any:
         axis.errorbar(part["gain"], part["difference"], yerr=_reach(part), label=method, **figures.dot(number))
     figures.neutral_line(axis, 0.0)
     figures.neutral_line(axis, 0.0, across=True)
+    figures.head(axis, f"{costs['benchmark']}: n = {costs['n']:,}")
     figures.label_x(axis, "gain: median share of the distance from neutral that is gone, %", 46)
     worse = "below" if costs["target"] > costs["before"] else "above"
     axis.set_ylabel(figures.wrapped(f"change of {costs['measure']} on {costs['benchmark']}, % ({worse} 0: worse)", 26))
