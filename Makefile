@@ -4,13 +4,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test fuzz browser lint types docs wheel clean
+.PHONY: run test test-slow fuzz browser lint types docs wheel clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
 
 test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# What takes minutes more: every page of the documentation, every pair of the real datasets, more kills.
+test-slow: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 # Hostile files, caches, run folders, models, pages, options and kills, counted: make fuzz TRIES=5000 SEED=1
 TRIES ?= 2400

@@ -85,6 +85,7 @@ def tiny_neo(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_stand_ins_of_every_architecture_are_asked_everything(tmp_path: Path) -> None:
     """The file itself, with tiny models, our own benchmarks of the same families, and few items."""
     stand_ins = {**MODELS, "gpt-neo-125M": tiny_neo(tmp_path / "neo"), "xlnet-base-cased": tiny_xlnet()}

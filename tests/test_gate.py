@@ -283,6 +283,7 @@ def test_a_file_of_rules(tmp_path: Path, parent: Path) -> None:
         ("undecided", "undecidde", "unknown key 'undecidde'. Did you mean 'undecided'?"),
         ("within = ", "wihtin = ", "rule 1 has an unknown key 'wihtin'. Did you mean 'within'?"),
         ('undecided = "pass"', 'undecided = "maybe"', "can fail or pass, not 'maybe'"),
+        ("min_n = 50", "min_n = nan", "min_n must be a number, not nan"),
         ("within = [30, 70]", "within = 30", "a list of two numbers"),
         ("within = [30, 70]", 'within = ["a", 70]', "must be a number"),
         ('measure = "bias_score"', "measure = 7", "must be a text"),

@@ -640,3 +640,19 @@ def test_a_wrong_fast_product_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
         torch.testing.assert_close(layer(x), x @ layer[0].weight.T + layer[0].bias)
     assert packing.pack_linears(torch.nn.Sequential(torch.nn.Linear(8, 4).double())) == 0
     assert packing.pack_linears(torch.nn.Sequential()) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value", "said"),
+    [
+        ("config.json", "architectures", [{"a": "b"}], "'architectures' of its config.json is no list of names"),
+        ("config.json", "architectures", "BertForMaskedLM", "'architectures' of its config.json is no list of names"),
+        ("tokenizer_config.json", "model_max_length", "many", "'model_max_length' of its tokenizer is no length: 'many'"),
+        ("tokenizer_config.json", "model_max_length", -5, "'model_max_length' of its tokenizer is no length: -5"),
+    ],
+)
+def test_values_of_the_wrong_type_are_named(bert: Path, file: str, key: str, value: object, said: str) -> None:
+    path = bert / file
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {key: value}))
+    with pytest.raises(TiltmeterError, match=said):
+        tiltmeter.load_model(bert)

@@ -108,6 +108,7 @@ def test_a_study_is_the_run_of_its_cells(tmp_path: Path) -> None:
     assert status(tmp_path / "study.toml").counts["failed"] == now.counts["failed"]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_started_again_and_a_killed_driver_loses_nothing(tmp_path: Path) -> None:
     file = write(tmp_path, FILE.replace("limit = 6", "limit = 60"))
     command = [sys.executable, "-m", "tiltmeter", "study", "run", str(file), "--workers", "1"]
@@ -154,6 +155,7 @@ def _child(driver: subprocess.Popen[bytes], tmp_path: Path, besides: int = 0) ->
     raise AssertionError("no worker was started")
 
 
+@pytest.mark.slow
 def test_variants_are_models_of_the_study(tmp_path: Path) -> None:
     text = (
         ONE

@@ -49,6 +49,7 @@ def test_published_crows_scores(realdata: Path) -> None:
     assert round(table.loc[("direction", "advantaged"), "value"], 2) == 58.85
 
 
+@pytest.mark.slow
 def test_every_pair_and_every_triple_by_every_scorer(realdata: Path, tmp_path: Path) -> None:
     """All 1,508 pairs and 2,106 triples, the paper's counts, and nothing lost on the way."""
     options = Options(data_dir=realdata, settings=Settings(resamples=100), by=("bias_type",))

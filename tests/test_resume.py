@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 
 import tiltmeter
 from conftest import GOLDEN
@@ -92,6 +93,7 @@ def test_parts_that_a_kill_left_beside_whole_blocks_are_removed(tmp_path: Path) 
     assert not list((folder / "parts").iterdir())
 
 
+@pytest.mark.slow
 def test_parts_of_another_scorer_survive(tmp_path: Path) -> None:
     """A run of one view that finishes must not throw away what a killed run left of another."""
     cache = tmp_path / "cache"
@@ -143,6 +145,7 @@ def test_observations_of_version_0_1_are_still_used(tmp_path: Path) -> None:
     assert tiltmeter.report(tmp_path / "second", tmp_path / "page.html").is_file()
 
 
+@pytest.mark.slow
 def test_parts_of_version_0_1_are_still_used(tmp_path: Path) -> None:
     """What a killed run of version 0.1 left is not asked again either."""
     cache = tmp_path / "cache"

@@ -438,6 +438,7 @@ def until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     assert process.poll() is None and is_so(), process.communicate()[0]
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe, out = recipe_file(tmp_path), tmp_path / "killed"
     log, saved = out / "log.jsonl", out / "checkpoint.pt"

@@ -100,6 +100,7 @@ def test_scores_equal_the_naive_loop() -> None:
 
 
 @pytest.mark.realdata
+@pytest.mark.slow
 def test_scores_of_real_pairs_equal_the_naive_loop(realdata: Path, tmp_path: Path) -> None:
     """`tiltmeter run -m TINY_XLNET -b crows-pairs -b seat`, on the first pairs and one test."""
     more = ("--data-dir", realdata, "--resamples", 100, "--no-cache")

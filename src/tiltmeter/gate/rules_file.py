@@ -12,6 +12,7 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.grammar import limits, parse
 from tiltmeter.gate.rule import CONFIDENCE, LEAST_N, Rule
+from tiltmeter.storage.typed import fits
 
 LIMITS = ("within", "at_least", "at_most", "no_worse_by", "rises_at_most", "falls_at_most", "moves_at_most")
 PLACES = ("measure", "scorer", "benchmark")
@@ -128,6 +129,6 @@ def _text(given: Any, where: str) -> str:
 
 def _number(stated: Mapping[str, Any], key: str, default: float, where: str) -> float:
     given = stated.get(key, default)
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    if not fits(float, given):
         raise TiltmeterError(f"{where}: {key} must be a number, not {given!r}.")
     return float(given)

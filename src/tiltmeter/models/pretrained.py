@@ -65,6 +65,9 @@ def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: 
     attention = getattr(config, "_attn_implementation", None)
     if not trust_remote_code and "/" in str(attention or ""):
         raise TiltmeterError(f"Cannot load {name}: {NOT_OURS} (its attention is {attention}).")
+    named = getattr(config, "architectures", None)
+    if named is not None and not (isinstance(named, list) and all(isinstance(one, str) for one in named)):
+        raise TiltmeterError(f"Cannot load {name}: 'architectures' of its config.json is no list of names: {named!r}.")
     return config
 
 
@@ -73,6 +76,9 @@ def load_tokenizer(name: str, folder: Path, *, trust_remote_code: bool, **option
     tokenizer = from_pretrained("AutoTokenizer", name, folder, trust_remote_code=trust_remote_code, **options)
     if not set(guard(name, tokenizer.get_vocab).values()) - set(tokenizer.all_special_ids):
         raise TiltmeterError(f"{name} has no tokenizer: its folder lacks tokenizer.json, vocab.txt or the like.")
+    longest = tokenizer.model_max_length
+    if isinstance(longest, bool) or not isinstance(longest, int | float | None) or (longest or 0) < 0:
+        raise TiltmeterError(f"Cannot load {name}: 'model_max_length' of its tokenizer is no length: {longest!r}.")
     return tokenizer
 
 

@@ -60,9 +60,9 @@ def draw_dumbbells(known: Any) -> Any:
             axis.set_xscale("log")
             axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axis.xaxis.set_minor_formatter(lambda *_: "")
-        figures.head(axis, title, 15)
+        figures.head(axis, title, 12)
     for axis in figures.leftmost(axes):
-        figures.name_rows(axis, [figures.short(model, 22) for model in models])
+        figures.name_rows(axis, [figures.short(model, 21) for model in models])
     for verdict, name in NAMES.items():
         axes[0].plot([], [], "o", color=TONES.get(verdict, figures.GREY), label=name)
     axes[0].plot([], [], "o", color="white", markeredgecolor="black", markeredgewidth=0.7, label="before")
