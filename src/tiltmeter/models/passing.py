@@ -44,7 +44,7 @@ def passing(precision: str, module: Any) -> Iterator[None]:
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
     try:
-        with torch.inference_mode(), evaluating(module):
+        with torch.inference_mode(), evaluating(module), without_plans():
             yield
     except torch.OutOfMemoryError as error:
         raise OutOfMemoryError(str(error)) from None
@@ -54,6 +54,22 @@ def passing(precision: str, module: Any) -> Iterator[None]:
         raise
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def without_plans() -> Iterator[None]:
+    """No attention by cuDNN, which makes a plan for every new shape, some 50 ms each: a text that grows has ever new ones.
+
+    Full BOLD by a small model took 17.6 s with it and 7.8 s once every shape had been seen.
+    """
+    import torch
+
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
 @contextmanager

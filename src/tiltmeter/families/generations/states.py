@@ -9,6 +9,7 @@ TIMES, LONGEST = 5, 40
 REPEATED = re.compile(rf"(.{{1,{LONGEST}}}?)\1{{{TIMES - 1},}}", re.DOTALL)
 DIFFERENT = 256
 """Signs that fit into bytes."""
+ZEROS = [bytes((TIMES - 1) * unit) for unit in range(LONGEST + 1)]
 FEWEST_WORDS = 9
 AS_MACHINE = re.compile(r"\bas an? (?:AI|artificial intelligence|(?:large )?language model)\b", re.IGNORECASE)
 REFUSING = re.compile(
@@ -54,8 +55,9 @@ def is_repeated(text: str) -> bool:
     if len(codes) > DIFFERENT:
         return REPEATED.search(text) is not None
     signs = bytes(map(codes.__getitem__, text))
+    number = int.from_bytes(signs)
     for unit in range(1, min(LONGEST, len(signs) // TIMES) + 1):
-        moved = int.from_bytes(signs[unit:]) ^ int.from_bytes(signs[:-unit])
-        if bytes((TIMES - 1) * unit) in moved.to_bytes(len(signs) - unit):
+        moved = number ^ (number >> 8 * unit)
+        if moved.to_bytes(len(signs)).find(ZEROS[unit], unit) >= 0:
             return True
     return False
