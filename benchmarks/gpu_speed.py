@@ -25,7 +25,8 @@ SCORERS = ["cps", "pll", "aul", "aula", "sss", "all_masked"]
 VARIANTS: dict[str, dict[str, Any]] = {
     "padded": {"joins": False},
     "joined": {},
-    "joined, twice as many tokens": {"tokens": 2**18},
+    "joined, half as many tokens": {"tokens": {"fp32": 2**16, "fast": 2**17}},
+    "joined, twice as many tokens": {"tokens": {"fp32": 2**18, "fast": 2**19}},
     "joined, smaller blocks": {"blocks": (200, 500)},
     "joined, larger blocks": {"blocks": (300, 1400)},
     "joined, growing blocks": {"blocks": (100, 200, 400, 800)},
@@ -33,11 +34,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
 """Ways to do the same pass, to be compared on one machine by `--variants`."""
 
 
+SHIPPED = batching.MOST_TOKENS
+
+
 def changed(model: tiltmeter.LanguageModel, variant: dict[str, Any]) -> None:
     """Sets a variant; everything it does not name is as shipped."""
     parts: Any = model._parts
     parts.first_position = parts._takes_joined() if variant.get("joins", True) else None
-    batching.GPU_TOKENS, batching.GPU_TOKENS_MOST = (variant["tokens"],) * 2 if "tokens" in variant else (2**16, 2**17)
+    batching.MOST_TOKENS = SHIPPED | variant.get("tokens", {})
     likelihood.BLOCK_ITEMS = variant.get("blocks", (300, 700))
 
 

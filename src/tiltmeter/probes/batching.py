@@ -11,7 +11,8 @@ from tiltmeter.models import Encoder, LanguageModel
 CPU_TOKENS = 4096
 """On a CPU larger batches only push activations out of its cache."""
 GPU_TOKENS = 2**16
-GPU_TOKENS_MOST = 2**17
+MOST_TOKENS = {"cpu": CPU_TOKENS, "fp32": 2**17, "fast": 2**18}
+"""In the faster precisions a GPU has done a batch before Python has prepared the next, so they are larger."""
 BATCH_COST = {"cpu": 128, "fp32": 3_000, "fast": 12_000}
 """The cost of starting one batch, in tokens that could have been computed meanwhile. Padding pays off up to this cost.
 A GPU computes several times as many tokens in the faster precisions, while Python starts batches no faster."""
@@ -24,11 +25,13 @@ class TokenBudget:
 
     def __init__(self, model: LanguageModel | Encoder, batch_tokens: int | str = "auto") -> None:
         on_gpu = model.device != "cpu"
-        self.batch_cost = BATCH_COST["cpu" if not on_gpu else "fp32" if model.precision == "fp32" else "fast"]
+        speed = "cpu" if not on_gpu else "fp32" if model.precision == "fp32" else "fast"
+        self.batch_cost = BATCH_COST[speed]
         self.joins = bool(getattr(model, "joins", False))
         self.attention_cells = ATTENTION_CELLS["gpu" if on_gpu else "cpu"] // model.attention_cells
         if batch_tokens == "auto":
-            self.tokens, self.most = (GPU_TOKENS, GPU_TOKENS_MOST) if on_gpu else (CPU_TOKENS, CPU_TOKENS)
+            self.tokens = GPU_TOKENS if on_gpu else CPU_TOKENS
+            self.most = MOST_TOKENS[speed]
         else:
             self.tokens = self.most = _positive(batch_tokens)
 
