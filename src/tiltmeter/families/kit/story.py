@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIGNIFICANT = 0.05
-
-
+MOST_DECIMALS = 7
 MIDDLE = 50.0
 """The neutral point of most percentages. A share that is compared with another share has that one instead."""
 
@@ -124,7 +124,19 @@ def value_text(row: Any) -> str:
     if np.isnan(row["value"]):
         return "missing"
     places = decimals_of(row["measure"], row["value"])
-    value, edge = fixed(row["value"], places), 3 if places == 3 else 1
+    if places == 3:
+        places = _told_from_0(row["value"], row["low"], row["high"])
+    value, edge = fixed(row["value"], places), places if places >= 3 else 1
     if np.isnan(row["low"]):
         return value
     return f"{value} [{fixed(row['low'], edge)}, {fixed(row['high'], edge)}]"
+
+
+def _told_from_0(*values: float) -> int:
+    """Three decimals, or as many as show two digits of the largest: variances of shares are small.
+
+    >>> _told_from_0(0.2, 0.1, 0.3), _told_from_0(0.0031, 0.0012, 0.0049), _told_from_0(0.0, 0.0, 0.00061)
+    (3, 4, 5)
+    """
+    size = max((abs(value) for value in values if np.isfinite(value)), default=0.0)
+    return 3 if size == 0 or size >= 0.01 else min(MOST_DECIMALS, 1 - math.floor(math.log10(size)))
