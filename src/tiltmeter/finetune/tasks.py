@@ -4,6 +4,7 @@ method of debiasing writes its own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ CPU_TOKENS, GPU_TOKENS, GPU_LOGITS = 4096, 65_536, 2**29
 """In a piece, to begin with: enough to keep a device busy, and little enough for most."""
 
 
-class Task:
+class Task(ABC):
     """Rows and their loss. Only `lengths` and `loss` must be there."""
 
     lengths: Ints
@@ -43,9 +44,9 @@ class Task:
         """What these rows weigh in the mean that `loss` gives: rows, unless it is a mean over something else."""
         return float(len(rows))
 
+    @abstractmethod
     def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
         """The mean loss of these rows, with gradients."""
-        raise NotImplementedError
 
 
 class _Text(Task):
