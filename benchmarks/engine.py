@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -42,9 +43,9 @@ print(json.dumps({"items": n, "seconds": time.perf_counter() - begun}))
 
 
 def run(command: list[str], cache: Path, threads: int = 1) -> tuple[str, dict[str, float]]:
-    """What a command said, its seconds, and the peak memory of the process and of its children."""
+    """What a command said, its seconds (by the clock and of processors), and the peak memory of it and of its children."""
     env = os.environ | {"TILTMETER_CACHE": str(cache), "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
-    begun, peaks = time.perf_counter(), {"driver": 0.0, "workers": 0.0}
+    begun, used, peaks = time.perf_counter(), processor_seconds(), {"driver": 0.0, "workers": 0.0}
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     while process.poll() is None:
         peaks["driver"] = max(peaks["driver"], peak_mb(process.pid))
@@ -55,7 +56,14 @@ def run(command: list[str], cache: Path, threads: int = 1) -> tuple[str, dict[st
     said = process.stdout.read()
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{said[-2000:]}")
-    return said, {"seconds": time.perf_counter() - begun, **{f"{who}_mb": mb for who, mb in peaks.items()}}
+    seconds = {"seconds": time.perf_counter() - begun, "processor_seconds": processor_seconds() - used}
+    return said, {**seconds, **{f"{who}_mb": mb for who, mb in peaks.items()}}
+
+
+def processor_seconds() -> float:
+    """What the processes that this one started, and theirs, have used until their end."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def peak_mb(pid: int) -> float:
@@ -161,12 +169,24 @@ def workers(bench: Bench, repeat: int) -> dict[str, Any]:
     """Eight models with one cell each, on more and more workers with one thread each, as far as there are cores."""
     text = study_text([(f"m{n}", bench.model) for n in range(8)], [("medium", bench.pairs(bench.many(1500)))])
     counts = [count for count in (1, 2, 4, 8) if count <= max(2, len(os.sched_getaffinity(0)))]
-    seconds: dict[int, list[float]] = {count: [] for count in counts}
+    made: dict[int, list[dict[str, Any]]] = {count: [] for count in counts}
     for _ in range(repeat):
         for count in counts:
-            seconds[count].append(bench.study(text, workers=count)["seconds"])
-    alone = statistics.median(seconds[1])
-    return {"command_seconds": seconds, "speedup": {count: alone / statistics.median(of) for count, of in seconds.items()}}
+            made[count].append({"load_before": os.getloadavg()[0], **bench.study(text, workers=count)})
+    seconds = {count: [one["seconds"] for one in some] for count, some in made.items()}
+    spans = {count: [one["span"] for one in some] for count, some in made.items()}
+    return {
+        "command_seconds": seconds,
+        "from_first_to_last_cell_seconds": spans,
+        "processor_seconds": {count: [one["processor_seconds"] for one in some] for count, some in made.items()},
+        "load_before": {count: [one["load_before"] for one in some] for count, some in made.items()},
+        "speedup": {count: _median_ratio(seconds[1], of) for count, of in seconds.items()},
+        "speedup_from_first_to_last_cell": {count: _median_ratio(spans[1], of) for count, of in spans.items()},
+    }
+
+
+def _median_ratio(alone: list[float], together: list[float]) -> float:
+    return statistics.median(alone) / statistics.median(together)
 
 
 def memory(bench: Bench, repeat: int) -> dict[str, Any]:

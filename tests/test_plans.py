@@ -196,7 +196,7 @@ def test_workers_that_share_a_storage_and_no_cache(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-machine"))
     before = (made.folder / "estimates.csv").read_bytes()
     with monkeypatch.context() as patch:  # nothing has changed: nothing is fetched or estimated
-        patch.setattr("tiltmeter.plans.run.estimate_all", None)
+        patch.setattr("tiltmeter.plans.run.write_gathered", None)
         assert len(run_study(file, workers=1)[0].estimates) == len(made.estimates)
     (made.folder / "estimates.csv").write_bytes(before + b"\n")  # changed by somebody: it is made again
     again, now = run_study(file, workers=1)

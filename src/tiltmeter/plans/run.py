@@ -12,7 +12,6 @@ from typing import Any
 
 import tiltmeter
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import Answers
 from tiltmeter.families.kit.seam import Watch
 from tiltmeter.plans import cluster, local
 from tiltmeter.plans.asked import asked_of, is_same
@@ -21,10 +20,11 @@ from tiltmeter.plans.cells import Plan, PlannedCell, plan
 from tiltmeter.plans.engine import Engine
 from tiltmeter.plans.file import StudyFile, read_study
 from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Board, Ledger, Status, read_status
-from tiltmeter.runs.cells import store_of, stored
-from tiltmeter.runs.estimate import by_family, estimate_all
-from tiltmeter.runs.folder import output_folder, reserved, write_run
-from tiltmeter.runs.reading import Run, load_run
+from tiltmeter.runs.cells import find_kept, store_of
+from tiltmeter.runs.folder import output_folder, reserved
+from tiltmeter.runs.gathered import tables_of, write_gathered
+from tiltmeter.runs.reading import Run, RunOnDisk, verify_run
+from tiltmeter.storage.cells import Kept
 from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.provenance import software
 from tiltmeter.storage.sealed import read_seal
@@ -130,7 +130,7 @@ def _prepare(planned: Plan, ledger: Ledger, models: Sequence[str] = ()) -> list[
 def _unchanged(folder: Path, content: str) -> Run | None:
     """The run folder, if it was made of the same cells in the same way and is as it was written."""
     try:
-        return load_run(folder) if folder.is_dir() and read_seal(folder).get("made_of") == content else None
+        return verify_run(folder) if folder.is_dir() and read_seal(folder).get("made_of") == content else None
     except TiltmeterError:
         return None
 
@@ -145,15 +145,15 @@ def made_of(planned: Plan, now: Status) -> str:
     return digest.hexdigest()
 
 
-def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Answers], bool]:
-    """The answers of all finished cells, and whether some are no longer where they were (they wait again)."""
+def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Kept], bool]:
+    """Where the answers of all finished cells are, and whether some are no longer where they were (they wait again)."""
     store, cells, lost = store_of(planned.study.run_options().cache), [], False
     for cell, state in zip(planned.cells, now.states, strict=True):
         if state.status != DONE or not state.key:
             continue
-        known = stored(store, state.key)
+        known = find_kept(store, state.key)
         if known is None and planned.study.shared and pull(store, state.key, ledger.depot):
-            known = stored(store, state.key)
+            known = find_kept(store, state.key)
         if known is None:
             ledger.reset(cell)
             lost = True
@@ -162,22 +162,18 @@ def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Answers]
     return cells, lost
 
 
-def _written(planned: Plan, ledger: Ledger, folder: Path, cells: list[Answers], started: float) -> tuple[Run, Status]:
+def _written(planned: Plan, ledger: Ledger, folder: Path, cells: list[Kept], started: float) -> tuple[Run, Status]:
     study, now = planned.study, read_status(planned, ledger)
     if not cells:
         errors = [state.error for state in now.states if state.error]
         raise TiltmeterError(f"No cell of {study.path} could be made. The first error: {errors[0] if errors else 'none'}")
-    answers = by_family(cells)
-    manifest = _manifest(planned, now, cells, answers, started)
+    manifest = _manifest(planned, now, cells, started)
     with reserved(folder, manifest | {"status": "unfinished"}) as making:
-        table = estimate_all(answers, list(study.measures) or None, study.by, study.settings)
-        manifest = write_run(making, answers, table, manifest)
-    return Run(folder, answers, table, manifest), now
+        manifest = write_gathered(making, cells, manifest, list(study.measures) or None, study.by, study.settings)
+    return RunOnDisk(folder, manifest), now
 
 
-def _manifest(
-    planned: Plan, now: Status, cells: list[Answers], answers: dict[str, Answers], started: float
-) -> dict[str, Any]:
+def _manifest(planned: Plan, now: Status, cells: list[Kept], started: float) -> dict[str, Any]:
     study = planned.study
     options = {name: str(value) for name, value in study.options.items()}
     asked = {
@@ -193,7 +189,7 @@ def _manifest(
         for cell, state in zip(planned.cells, now.states, strict=True)
         if state.status in (FAILED, REFUSED)
     ]
-    evaluations = [one | {"attachments": list(cell.attachments)} for cell in cells for one in cell.manifests]
+    evaluations = [cell.manifest | {"attachments": list(cell.attachments)} for cell in cells]
     return {
         "status": "finished",
         "made_of": made_of(planned, now),
@@ -203,6 +199,6 @@ def _manifest(
         "study": study.described(),
         "without": without,
         "seconds": round(time.time() - started, 3),
-        "families": {name: list(part.tables) for name, part in answers.items()},
+        "families": tables_of(cells),
         "evaluations": evaluations,
     }

@@ -18,7 +18,7 @@ from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.families import Answers, How, family_of
 from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.runs.definitions import definitions
-from tiltmeter.storage.cells import Cell, CellStore, cell_key
+from tiltmeter.storage.cells import Cell, CellStore, Kept, cell_key
 from tiltmeter.storage.places import at_home, cache_folder
 
 CODE = ("models", "probes", "scorers", "corpora", "finetune", "classifiers", "families/kit")
@@ -58,11 +58,11 @@ def renew(earlier: str, answers: Answers, benchmark: Benchmark, options: Any, ho
 
 def _defined(answers: Answers) -> Answers:
     """The answers with digests of the definitions that made them, where they are scores."""
-    manifests = tuple(
-        manifest | {"definitions": definitions(manifest["scorers"])} if "scorers" in manifest else manifest
-        for manifest in answers.manifests
-    )
-    return replace(answers, manifests=manifests)
+    return replace(answers, manifests=tuple(map(_with_definitions, answers.manifests)))
+
+
+def _with_definitions(manifest: dict[str, Any]) -> dict[str, Any]:
+    return manifest | {"definitions": definitions(manifest["scorers"])} if "scorers" in manifest else manifest
 
 
 def find_stored(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers | None:
@@ -77,6 +77,12 @@ def stored(store: CellStore, key: str) -> Answers | None:
     if known is None:
         return None
     return _defined(Answers(known.family, known.tables, known.items, (_reused(known.manifest),), known.attachments))
+
+
+def find_kept(store: CellStore, key: str) -> Kept | None:
+    """The same without reading its tables: where they are, and the manifest of its answers."""
+    kept = store.find(key)
+    return kept and replace(kept, manifest=_with_definitions(_reused(kept.manifest)))
 
 
 def _place(model: Any, benchmark: Benchmark, options: Any, how: How) -> tuple[CellStore, str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.items import has_column
+from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.families.kit.seam import measures_of
 from tiltmeter.runs.options import DEFAULT_BY
-from tiltmeter.stats.estimates import estimates_table
+from tiltmeter.stats.estimates import Estimate, estimates_table
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,18 +54,38 @@ def estimate_all(
 ) -> pd.DataFrame:
     """The estimates of all families in one table. A measure that was named belongs to one of them."""
     settings.check()
+    filled = {name: part for name, part in answers.items() if len(part)}
+    wanted = wanted_of(filled, measures, by)
+    rows = [row for part in filled.values() for row in rows_of(part, wanted, settings)]
+    refuse_lacking(wanted.named, {row.measure for row in rows}, filled)
+    return estimates_table(rows)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is estimated: the measures that were named, if any, those of each family, and the columns it is grouped by."""
+
+    named: Sequence[str] | None
+    entries: Mapping[str, Sequence[Entry]]
+    columns: Mapping[str, Sequence[str]]
+
+
+def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | None, by: str | Sequence[str]) -> Wanted:
+    """Of families with answers. Of these only the models, benchmarks and columns of items are looked at."""
     names = [measures] if isinstance(measures, str) else list(measures) if measures else None
     columns = [by] if isinstance(by, str) else list(by)
-    filled = {name: part for name, part in answers.items() if len(part)}
-    entries = {name: measures_of(find_family(name), names) for name in filled}
-    read = {name: part for name, part in filled.items() if entries[name]}
+    entries = {name: found for name in answers if (found := measures_of(find_family(name), names))}
+    read = {name: part for name, part in answers.items() if name in entries}
     refuse_columns(read, columns)
-    rows = []
-    for name, part in read.items():
-        estimated = find_family(name).estimate(part, entries[name], columns_of(name, read, columns), settings)
-        rows += with_cautions(estimated, part)
-    refuse_lacking(names, {row.measure for row in rows}, filled)
-    return estimates_table(rows)
+    return Wanted(names, entries, {name: columns_of(name, read, columns) for name in read})
+
+
+def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]:
+    """The estimates of one family's answers, or of some of them: an estimate is of one model and one benchmark."""
+    entries = wanted.entries.get(part.family)
+    if not entries:
+        return []
+    return with_cautions(find_family(part.family).estimate(part, entries, wanted.columns[part.family], settings), part)
 
 
 def columns_of(family: str, answers: Mapping[str, Answers], columns: Sequence[str]) -> list[str]:

@@ -6,8 +6,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,11 +161,18 @@ def write_run(
     folder: Path, answers: Mapping[str, Answers], estimates: pd.DataFrame, manifest: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All files of a run into a new folder: tables, items, attached files, estimates, and at last the sealed manifest."""
-    try:
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_answers(folder, answers)
         write_estimates(folder, estimates)
         return seal(folder, manifest)
+
+
+@contextmanager
+def write_errors(folder: Path) -> Iterator[None]:
+    """Says what to do where a run folder cannot be written."""
+    try:
+        yield
     except OSError as error:
         raise TiltmeterError(
             f"Cannot write {folder}: {error.strerror or error}. Free some space or choose another folder with -o, and run "
@@ -190,10 +197,35 @@ def write_answers(folder: Path, answers: Mapping[str, Answers]) -> None:
 def write_estimates(folder: Path, table: pd.DataFrame) -> None:
     """estimates.csv and estimates.json."""
     write_text(folder / "estimates.csv", csv_text(table))
-    write_text(
-        folder / "estimates.json",
-        table.to_json(orient="records", indent=1, force_ascii=False, double_precision=15) + "\n",
-    )
+    write_text(folder / "estimates.json", _json_text(table))
+
+
+def _json_text(table: pd.DataFrame) -> str:
+    return f"{table.to_json(orient='records', indent=1, force_ascii=False, double_precision=15)}\n"
+
+
+@contextmanager
+def appended_estimates(folder: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """The same, some rows at a time: the files are what `write_estimates` would write of all, if there are any."""
+    with ExitStack() as files:
+        rows, records = (
+            files.enter_context((folder / name).open("w", encoding="utf-8", newline="\n"))
+            for name in ("estimates.csv", "estimates.json")
+        )
+        begun = False
+
+        def append(table: pd.DataFrame) -> None:
+            nonlocal begun
+            if not len(table):
+                return
+            text = csv_text(table)
+            rows.write(text[text.index("\n") + 1 :] if begun else text)  # the header has no line feed of its own
+            records.write("," if begun else "[")
+            records.write(_json_text(table)[1:-3])  # without its brackets
+            begun = True
+
+        yield append
+        records.write("\n]\n" if begun else "[]\n")
 
 
 def read_estimates(path: Path) -> pd.DataFrame:

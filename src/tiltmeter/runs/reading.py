@@ -32,6 +32,28 @@ class Run(Shown):
     manifest: dict[str, Any]
 
 
+class RunOnDisk(Run):
+    """A run that was sealed or verified just now. Its tables are read when they are asked for, since they may be large."""
+
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        vars(self).update(folder=folder, manifest=manifest)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("answers", "estimates"):
+            raise AttributeError(name)
+        whole = load_run(self.folder)
+        vars(self).update(answers=whole.answers, estimates=whole.estimates)
+        return vars(self)[name]
+
+
+def verify_run(folder: Path) -> RunOnDisk:
+    """A run of which every file is as it was written, or an error that names the file."""
+    manifest = read_seal(folder)
+    for name in manifest["files"]:
+        verified(folder, manifest, name)
+    return RunOnDisk(folder, manifest)
+
+
 def load_run(folder: str | Path) -> Run:
     """A run read back from disk. Every file is verified; what is unfinished, changed or of another layout is refused."""
     import pandas as pd

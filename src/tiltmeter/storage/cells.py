@@ -37,6 +37,22 @@ class Cell:
     attachments: Mapping[str, Path] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A cell as it lies on disk, whole: where its files are. None of them is read yet; the first table is the main one."""
+
+    family: str
+    tables: Mapping[str, Path]
+    items: Path
+    manifest: dict[str, Any]
+    attachments: Mapping[str, Path]
+
+    def read(self) -> Cell:
+        """Its content."""
+        tables = {name: read_frame(path) for name, path in self.tables.items()}
+        return Cell(self.family, tables, read_frame(self.items), self.manifest, self.attachments)
+
+
 def cell_key(identity: Mapping[str, Any]) -> str:
     """A name for everything that decides what is in a cell."""
     whole = json.dumps({**identity, "schema": SCHEMA}, sort_keys=True, ensure_ascii=False, default=str)
@@ -51,6 +67,14 @@ class CellStore:
 
     def load(self, key: str) -> Cell | None:
         """A finished cell, or nothing. One that is damaged, or whose attachments are gone, counts as nothing."""
+        try:
+            kept = self.find(key)
+            return kept.read() if kept else None
+        except TiltmeterError:
+            return None
+
+    def find(self, key: str) -> Kept | None:
+        """Where the files of a finished cell are; nothing where `load` gives nothing. Every file is verified."""
         folder = self.root and self.root / key
         if folder is None or not (folder / ABOUT).is_file():
             return None
@@ -61,9 +85,8 @@ class CellStore:
             digests += [(attachments[path], kept["sha256"]) for path, kept in about["attachments"].items()]
             if any(not path.is_file() or file_sha256(path) != sha for path, sha in digests):
                 return None
-            tables = {name: read_frame(folder / f"{name}.parquet") for name in about["files"] if name != ITEMS}
-            items = read_frame(folder / f"{ITEMS}.parquet")
-            return Cell(about["family"], tables, items, about["manifest"], attachments)
+            tables = {name: folder / f"{name}.parquet" for name in about["files"] if name != ITEMS}
+            return Kept(about["family"], tables, folder / f"{ITEMS}.parquet", about["manifest"], attachments)
         except (TiltmeterError, KeyError, TypeError, AttributeError, OSError):
             return None
 

@@ -44,13 +44,18 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     gaps of a domain. Texts that were empty, looping or refusals are missing, never clean. A corrected share draws the
     judge's measured errors too.
     """
+    agreements = [one for one in measures if set(one.parameters) == set(AGREEMENT)]
+    cells: dict[tuple[str, str], list[Judged]] = {}
     for judged in judged_of(answers, by):
-        for part in parts_of(judged, by, settings):
-            yield from (_one(judged, part, measure, settings) for measure in measures if applies(measure, judged))
-        yield from gap_estimates(judged, [one for one in measures if is_gap(one)], settings)
-        yield from spread_estimates(judged, [one for one in measures if is_spread(one)], settings)
-    for measure in (one for one in measures if set(one.parameters) == set(AGREEMENT)):
-        yield from _agreements(answers, measure, settings)
+        cells.setdefault((judged.model, judged.benchmark), []).append(judged)
+    for cell, of_cell in cells.items():
+        for judged in of_cell:
+            for part in parts_of(judged, by, settings):
+                yield from (_one(judged, part, measure, settings) for measure in measures if applies(measure, judged))
+            yield from gap_estimates(judged, [one for one in measures if is_gap(one)], settings)
+            yield from spread_estimates(judged, [one for one in measures if is_spread(one)], settings)
+        for measure in agreements:
+            yield from _agreements(answers, cell, [judged.scorer for judged in of_cell], measure, settings)
 
 
 def is_gap(measure: Entry) -> bool:
@@ -126,21 +131,19 @@ def _judge_errors(measure: Entry, judged: Judged, settings: Settings) -> tuple[d
     return now, draws
 
 
-def _agreements(answers: Answers, measure: Entry, settings: Settings) -> Iterator[Estimate]:
+def _agreements(
+    answers: Answers, cell: tuple[str, str], scorers: Sequence[str], measure: Entry, settings: Settings
+) -> Iterator[Estimate]:
     """κ of every two judges of one notion."""
-    table = answers.tables["judgements"]
-    for (model, benchmark), rows in table.groupby(["model", "benchmark"], sort=False):
-        for first, second in combinations(list(dict.fromkeys(rows["scorer"])), 2):
-            (one, heat), (other, same) = temperature_of(first), temperature_of(second)
-            notion = one.partition("/")[0]
-            if other.partition("/")[0] != notion or heat != same:
-                continue
-            _, counts = agreement(answers, str(model), str(benchmark), (first, second))
-            pair = f"{one.partition('/')[2]} & {other.partition('/')[2]}"
-            scorer = with_temperature(notion, heat)
-            place = (str(model), str(benchmark), FAMILY, scorer, measure.name, "judges", pair)
-            known = Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure))
-            yield _agreement(known, counts, measure, settings)
+    for first, second in combinations(scorers, 2):
+        (one, heat), (other, same) = temperature_of(first), temperature_of(second)
+        notion = one.partition("/")[0]
+        if other.partition("/")[0] != notion or heat != same:
+            continue
+        _, counts = agreement(answers, *cell, (first, second))
+        pair = f"{one.partition('/')[2]} & {other.partition('/')[2]}"
+        place = (*cell, FAMILY, with_temperature(notion, heat), measure.name, "judges", pair)
+        yield _agreement(Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure)), counts, measure, settings)
 
 
 def _agreement(known: Estimate, counts: Floats, measure: Entry, settings: Settings) -> Estimate:
