@@ -3,7 +3,7 @@
     python benchmarks/correlation_coverage.py --simulations 1000 --out benchmarks/results/correlation-coverage.json
 
 Models are drawn from a normal distribution of two metrics with a known correlation, or from a skewed (log-normal) one, since
-domain scores are variances. For disattenuation the metrics are seen with errors of known size, as domain scores are.
+domain scores are variances. For `clear_r` the metrics are seen with errors of known size, as domain scores are.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facts import machine
-from tiltmeter.stats.correlations import correlate, disattenuated, pearson
+from tiltmeter.stats.attenuation import LEAST_SHARE, clear, reliability
+from tiltmeter.stats.correlations import correlate, pearson
 
 MODELS = (10, 19, 40)
 TRUTHS = (0.0, 0.8)
-NOISE = ((0.0, 0.0), (0.3, 0.3), (0.5, 0.5), (0.7, 0.5))
-"""Standard errors of the two metrics, whose standard deviation over models is 1."""
+RELIABILITIES = ((1.0, 1.0), (0.95, 0.95), (0.8, 0.8), (0.65, 0.65), (0.5, 0.95), (0.5, 0.5), (0.3, 0.3))
+"""The true shares of the two metrics' variances over models that are no error of measurement."""
 RESAMPLES = 1000
 SKEWED = 0.6
 """Standard deviation of the logarithm. The skewness is 2.3; a variance over two groups has 2.8, one over four 1.6."""
@@ -59,25 +60,38 @@ def coverage(truth: float, n: int, simulations: int, confidence: float, seed: in
     }  # fmt: skip
 
 
-def noise(truth: float, n: int, errors: tuple[float, float], simulations: int, seed: int) -> dict[str, Any]:
-    """r as it is seen through errors of measurement, and as disattenuation gives it back."""
-    rng = np.random.default_rng([seed, n, int(100 * truth), *(int(100 * error) for error in errors)])
-    plain, seen, clear = [], [], []
+def noise(truth: float, n: int, shares: tuple[float, float], asked: tuple[int, float, int], skewed: bool) -> dict[str, Any]:
+    """r as it is seen through errors of measurement; as Spearman's formula corrects it, whenever it can; as `clear` does."""
+    simulations, confidence, seed = asked
+    rng = np.random.default_rng([seed, n, int(100 * truth), skewed, *(int(100 * share) for share in shares)])
+    spread = float(np.sqrt(np.expm1(SKEWED**2) * np.exp(SKEWED**2))) if skewed else 1.0
+    errors = [np.full(n, spread * np.sqrt(1 / share - 1)) for share in shares]
+    seen, plain, found, inside, below = [], [], [], 0, 0
     for _ in range(simulations):
-        x, y = drawn(truth, n, rng)
-        plain.append(float(pearson(x, y)))
-        u, v = x + errors[0] * rng.standard_normal(n), y + errors[1] * rng.standard_normal(n)
+        u, v = (z + error * rng.standard_normal(n) for z, error in zip(drawn(truth, n, rng, skewed), errors, strict=True))
         seen.append(float(pearson(u, v)))
-        clear.append(disattenuated(seen[-1], u, v, (np.full(n, errors[0]), np.full(n, errors[1])))[0])
-    known = np.array(clear)[np.isfinite(clear)]
+        product = reliability(u, errors[0]) * reliability(v, errors[1])
+        if min(reliability(u, errors[0]), reliability(v, errors[1])) > 0:
+            plain.append(seen[-1] / np.sqrt(product))
+        one = clear(u, v, (errors[0], errors[1]), confidence, rng)
+        if np.isfinite(one.r):
+            found.append(one.r)
+            inside, below = inside + (one.low <= truth <= one.high), below + (one.high < truth)
+    given = len(found)
     return {
-        "models": n, "r": truth, "errors": errors, "simulations": simulations,
-        "median_without_noise": round(float(np.median(plain)), 4), "median_seen": round(float(np.median(seen)), 4),
-        "median_clear": round(float(np.median(known)), 4), "mean_clear": round(float(known.mean()), 4),
-        "bias_of_median": round(float(np.median(known) - np.median(plain)), 4),
-        "standard_error": round(float(1.2533 * known.std(ddof=1) / np.sqrt(len(known))), 4),
-        "none_computed": round(100 * (1 - len(known) / simulations), 2),
+        "models": n, "r": truth, "shape": "skewed" if skewed else "normal", "reliabilities": shares,
+        "simulations": simulations, "seen": _mean(seen), "spearman": _mean(plain),
+        "clear": _mean(found), "bias": round(_mean(found) - truth, 4) if given else None,
+        "standard_error": round(float(np.std(found, ddof=1) / np.sqrt(given)), 4) if given > 1 else None,
+        "above_1": round(100 * float(np.mean(np.abs(found) > 1)), 2) if given else None,
+        "nominal": 100 * confidence, "covered": round(100 * inside / given, 2) if given else None,
+        "too_low": round(100 * below / given, 2) if given else None,
+        "not_given": round(100 * (1 - given / simulations), 2),
     }  # fmt: skip
+
+
+def _mean(values: list[float]) -> float:
+    return round(float(np.mean(values)), 4)
 
 
 def main() -> None:
@@ -89,16 +103,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     began = time.perf_counter()
-    results: dict[str, Any] = {"machine": machine(1), "resamples": RESAMPLES, "coverage": [], "disattenuation": []}
+    results: dict[str, Any] = {"machine": machine(1), "resamples": RESAMPLES, "least_share": LEAST_SHARE}
+    results |= {"coverage": [], "disattenuation": []}
     for n in MODELS:
         for truth in TRUTHS:
             for skewed in (False, True):
                 asked = (arguments.simulations, arguments.confidence, arguments.seed)
                 results["coverage"].append(coverage(truth, n, *asked, skewed))
                 print(json.dumps(results["coverage"][-1]), flush=True)
-            for errors in NOISE:
-                found = noise(truth, n, errors, 4 * arguments.simulations, arguments.seed)
-                results["disattenuation"].append(found)
+                asked = (4 * arguments.simulations, *asked[1:])
+                for shares in RELIABILITIES:
+                    results["disattenuation"].append(noise(truth, n, shares, asked, skewed))
+                    print(json.dumps(results["disattenuation"][-1]), flush=True)
             results["seconds"] = round(time.perf_counter() - began, 1)
             arguments.out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 

@@ -9,6 +9,8 @@ from math import factorial, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.stats.attenuation import Clear, clear
+
 Floats = NDArray[np.float64]
 EXACT = 7
 """Up to so many points every permutation is counted."""
@@ -18,7 +20,7 @@ LEAST = 4
 
 @dataclass(frozen=True)
 class Correlated:
-    """Two columns and how they go together. `clear_r` is r as it would be without errors of measurement."""
+    """Two columns and how they go together. `clear_r` is r as it would be without errors of measurement (attenuation.py)."""
 
     n: int
     r: float
@@ -28,6 +30,8 @@ class Correlated:
     rho: float
     p_rho: float
     clear_r: float
+    clear_low: float
+    clear_high: float
     reliability_x: float
     reliability_y: float
 
@@ -48,14 +52,15 @@ def correlate(
     n = len(x)
     nothing = float("nan")
     if n < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Correlated(n, *[nothing] * 9)
+        return Correlated(n, *[nothing] * 11)
     random = np.random.default_rng(seed)
     r, ranks = float(pearson(x, y)), (rankdata(x), rankdata(y))
     rho = float(pearson(*ranks))
     orders = _orders(n, resamples, random)
     low, high = interval(x, y, resamples, confidence, random)
-    clear, (of_x, of_y) = disattenuated(r, x, y, errors) if errors else (nothing, (nothing, nothing))
-    return Correlated(n, r, low, high, _p(x, y, r, orders), rho, _p(*ranks, rho, orders), clear, of_x, of_y)
+    found = clear(x, y, errors, confidence, random) if errors else Clear(nothing, nothing, nothing, (nothing, nothing))
+    without = (found.r, found.low, found.high, *found.reliabilities)
+    return Correlated(n, r, low, high, _p(x, y, r, orders), rho, _p(*ranks, rho, orders), *without)
 
 
 def pearson(x: Floats, y: Floats) -> Floats:
@@ -83,26 +88,6 @@ def interval(x: Floats, y: Floats, resamples: int, confidence: float, random: np
     middle = float(np.arctanh(np.clip(pearson(x, y), -0.999999, 0.999999)))
     tails = np.quantile(z - np.median(z), [(1 - confidence) / 2, (1 + confidence) / 2]) * sqrt(n / (n - 3))
     return float(np.tanh(middle + tails[0])), float(np.tanh(middle + tails[1]))
-
-
-def disattenuated(r: float, x: Floats, y: Floats, errors: tuple[Floats, Floats]) -> tuple[float, tuple[float, float]]:
-    """r over the square root of the reliabilities (Spearman 1904), and these: the share of the variance that is not error.
-
-    NaN where all of a column's variance could be error. May exceed 1: then the errors were larger than their estimates.
-    """
-    shares = tuple(reliability(values, error) for values, error in zip((x, y), errors, strict=True))
-    if not min(shares) > 0:
-        return float("nan"), (shares[0], shares[1])
-    return r / sqrt(shares[0] * shares[1]), (shares[0], shares[1])
-
-
-def reliability(values: Floats, errors: Floats) -> float:
-    """1 − mean squared standard error / variance; NaN if a standard error is unknown.
-
-    >>> reliability(np.array([0.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0]))
-    0.75
-    """
-    return float(1.0 - np.mean(np.square(errors)) / np.var(values, ddof=1))
 
 
 def smallest_noticed(n: int, power: float = 0.8, level: float = 0.05) -> float:

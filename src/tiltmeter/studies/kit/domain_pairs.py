@@ -73,7 +73,12 @@ def _note(found: Correlated) -> str:
         return "no correlation: one of the two is the same for all models"
     if np.isnan([found.reliability_x, found.reliability_y]).any():
         return "no clear_r: the error of measurement of a score is not known"
-    return "no clear_r: all of the variance of a score could be error of measurement" if np.isnan(found.clear_r) else ""
+    least = min(found.reliability_x, found.reliability_y)
+    if least <= 0:
+        return "no clear_r: all of the variance of a score could be error of measurement"
+    if np.isnan(found.clear_r):
+        return f"no clear_r: only {least:.0%} of the variance of a score is more than error of measurement"
+    return "clear_r exceeds 1 by chance; read it with its interval" if abs(found.clear_r) > 1 else ""
 
 
 def _wide(points: pd.DataFrame, metric: str) -> pd.DataFrame:
