@@ -28,9 +28,11 @@ def command() -> NoReturn:
 
 
 def _leave(code: int) -> NoReturn:
-    """Ends the process. To take torch apart object by object takes a second that nobody has anything of."""
+    """Ends the process. To take torch apart object by object takes a second that nobody has anything of; Ray crashes over
+    it where its cluster is gone.
+    """
     at_work = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
-    if "torch" in sys.modules and not at_work and not _is_watched():
+    if {"torch", "ray"} & set(sys.modules) and not at_work and not _is_watched():
         atexit._run_exitfuncs()
         with suppress(OSError, ValueError):
             sys.stdout.flush()

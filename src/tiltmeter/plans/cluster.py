@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import socket
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans.answering import Answering
 from tiltmeter.plans.cells import Plan, PlannedCell
 from tiltmeter.plans.engine import Engine, Look
 from tiltmeter.plans.progress import FAILED, FINAL, Ledger
@@ -37,15 +38,17 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, loo
     """Works on the models."""
     import ray
 
-    mine = _join(ray, engine)
-    crew = _Crew(ray, planned, ledger, models, engine)
+    mine, cluster = _join(ray, engine), Answering(ray)
+    crew = _Crew(cluster, planned, ledger, models, engine)
     try:
         while not crew.queues.is_joined:
             crew.fill()
             look(crew.wait())
+            cluster.check()
     finally:
-        crew.disband()
-        if mine:
+        if not cluster.gone:
+            crew.disband()
+        if mine and not cluster.gone:
             ray.shutdown()
 
 
@@ -62,21 +65,22 @@ class _Seat:
 class _Crew:
     """The actors, and who does what."""
 
-    def __init__(self, ray: Any, planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine) -> None:
-        self.ray, self.planned, self.ledger, self.engine = ray, planned, ledger, engine
+    def __init__(self, cluster: Answering, planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine) -> None:
+        self.cluster, self.ray, self.ask = cluster, cluster.ray, cluster.ask
+        self.planned, self.ledger, self.engine = planned, ledger, engine
         self.token = ledger.depot.check()
         cells = {model: [cell for cell in planned.of(model) if ledger.read(cell).status not in FINAL] for model in models}
         self.queues = Queues(cells)
         self.seats: dict[Any, _Seat] = {}
         self.idle: list[_Seat] = []
         self.deaths = Counter[object]()
-        self.gpus = _gpus(ray, planned, engine)
+        self.gpus = _gpus(cluster.resources(), planned, engine)
 
     def places(self) -> int:
         """How many actors there is room for. A cluster that grows on demand is told by `workers` how far."""
         if self.engine.workers:
             return self.engine.workers
-        there = self.ray.cluster_resources()
+        there = self.cluster.resources()
         room = int(there.get("CPU", 1) // (self.engine.threads or 1))
         return max(1, min(room, int(there["GPU"] / self.gpus)) if self.gpus else room)
 
@@ -89,30 +93,32 @@ class _Crew:
         while len(self.seats) + len(self.idle) < places and (wanted := self.queues.next_model()):
             seat = _Seat(self._actor(wanted[0]), *wanted)
             if seat.helper:  # it takes its share at once, so that no second one comes for it
-                seat.actor.load.remote()
+                self.ask(seat.actor.load.remote)
                 self._next(seat, places)
             else:
-                self.seats[seat.actor.prepare.remote()] = seat
+                self.seats[self.ask(seat.actor.prepare.remote)] = seat
 
     def wait(self) -> list[PlannedCell]:
         """Waits a little; the cells that may have changed."""
-        ended, _ = self.ray.wait(list(self.seats), num_returns=1, timeout=PAUSE) if self.seats else ([], [])
+        running = list(self.seats)
+        ended, _ = self.ask(self.ray.wait, running, num_returns=1, timeout=PAUSE) if running else ([], [])
         changed = []
         for future in ended:
             seat = self.seats.pop(future)
             changed += [seat.task.cell] if seat.task else []
             try:
-                self._answered(seat, self.ray.get(future))
+                self._answered(seat, self.ask(self.ray.get, future))
             except TiltmeterError:
                 raise
             except Exception as error:  # a dead actor; Ray's errors have no common type
+                self.cluster.resources()  # or all of them, and the cluster with them
                 self._died(seat, " ".join(str(error).split())[:300] or type(error).__name__)
         return changed + [seat.task.cell for seat in self.seats.values() if seat.task]
 
     def disband(self) -> None:
         """Ends all actors."""
         for seat in [*self.seats.values(), *self.idle]:
-            self.ray.kill(seat.actor)
+            self.ask(self.ray.kill, seat.actor)
 
     def _actor(self, model: str) -> Any:
         threads = self.engine.threads or 1
@@ -122,7 +128,8 @@ class _Crew:
         if not study.shared:  # then all have one disk, and one cache on it
             env["TILTMETER_CACHE"] = str(user_cache().absolute())
         options = {"num_cpus": threads, "num_gpus": self.gpus, "max_restarts": 0, "runtime_env": {"env_vars": env}}
-        return self.ray.remote(**options)(Worker).remote(study, model, self.planned.of(model), self.gpus, self.token)
+        made = self.ray.remote(**options)(Worker).remote
+        return self.ask(made, study, model, self.planned.of(model), self.gpus, self.token)
 
     def _next(self, seat: _Seat, places: int) -> None:
         """The next task of an actor. One without any ends, or waits while helpers are busy with what it will join."""
@@ -132,10 +139,10 @@ class _Crew:
             cell, share, joining = seat.task
             workers = places if self.queues.has_helpers and not joining else 1
             actor = seat.actor
-            call = actor.make.remote(cell, workers) if share is None else actor.share.remote(cell, share)
-            self.seats[call] = seat
+            call = (actor.make, cell, workers) if share is None else (actor.share, cell, share)
+            self.seats[self.ask(call[0].remote, *call[1:])] = seat
         elif seat.helper or self.queues.over(seat.model):
-            self.ray.kill(seat.actor)
+            self.ask(self.ray.kill, seat.actor)
         else:
             self.idle.append(seat)
 
@@ -172,9 +179,9 @@ class _Crew:
                 self.ledger.end(state, FAILED, error=cell.error or why)
 
 
-def _gpus(ray: Any, planned: Plan, engine: Engine) -> float:
+def _gpus(resources: Mapping[str, float], planned: Plan, engine: Engine) -> float:
     """How much of a GPU an actor has: what was asked for, or a whole one where there are any and the study may use them."""
-    there = float(ray.cluster_resources().get("GPU", 0))
+    there = float(resources.get("GPU", 0))
     if engine.gpus is not None:
         if engine.gpus > there and not engine.workers:
             raise TiltmeterError(f"The Ray cluster has {there:g} GPUs, and each worker is to have {engine.gpus:g}.")

@@ -1,0 +1,71 @@
+"""A cluster that has to answer in time: Ray itself may wait for ever for one that is gone, or end the process."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections.abc import Callable, Mapping
+from queue import Empty, SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+from tiltmeter.errors import TiltmeterError
+
+SILENCE = 30.0
+"""Seconds in which every call must have come back. None of ours waits for work."""
+LOOK = 5.0
+"""Seconds after which the cluster is asked whether it is there."""
+GONE = (
+    "The Ray cluster does not answer any more{why}. What was finished is kept: run the same command again when it is there, "
+    "or without --engine ray."
+)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Answering:
+    """Makes calls of Ray, each in a thread of its own that can be left behind."""
+
+    def __init__(self, ray: Any) -> None:
+        self.ray, self.gone = ray, False
+        self._looked = time.monotonic()
+
+    def ask(self, call: Callable[P, T], *words: P.args, **named: P.kwargs) -> T:
+        """What the call gives, or raises. An error for users where it does not come back."""
+        box: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+        def act() -> None:
+            try:
+                box.put((call(*words, **named), None))
+            except BaseException as error:  # raised below, where it can be seen to
+                box.put((None, error))
+
+        threading.Thread(target=act, daemon=True).start()
+        try:
+            given, error = box.get(timeout=SILENCE)
+        except Empty:
+            raise self._lost(f": nothing for {SILENCE:g} seconds") from None
+        if error is not None:
+            raise error
+        return given  # type: ignore[return-value]
+
+    def resources(self) -> Mapping[str, float]:
+        """What the cluster has: a question that it must answer, if it is there."""
+        try:
+            found: Mapping[str, float] = self.ask(self.ray.cluster_resources)
+        except TiltmeterError:
+            raise
+        except Exception as error:  # Ray's errors have no common type
+            raise self._lost(f": {' '.join(str(error).split())[:200]}") from None
+        self._looked = time.monotonic()
+        return found
+
+    def check(self) -> None:
+        """From time to time, whether the cluster is there at all: waiting for work to end would not tell."""
+        if time.monotonic() - self._looked > LOOK:
+            self.resources()
+
+    def _lost(self, why: str) -> TiltmeterError:
+        self.gone = True
+        atexit.unregister(self.ray.shutdown)  # it would wait as well
+        return TiltmeterError(GONE.format(why=why))
