@@ -71,9 +71,9 @@ def study(folder: Path) -> Path:
     return file
 
 
-def started(file: Path, address: str, *how: str) -> subprocess.Popen[bytes]:
-    called = how or ("-m", "tiltmeter")
-    command = [sys.executable, *called, "study", "run", str(file), "--engine", "ray", "--address", address]
+def started(file: Path, address: str, *called: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, *(called or ("-m", "tiltmeter")), "study", "run", str(file)]
+    command += ["--engine", "ray", "--address", address]
     env = os.environ | {"TILTMETER_CACHE": str(file.parent / "cache")}
     with (file.parent / "driver.txt").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, env=env)
@@ -135,33 +135,3 @@ def test_a_killed_worker_and_a_killed_driver_lose_nothing(tmp_path: Path, addres
     until(lambda: not actors())  # they end with their driver
     assert {"running", "waiting"} & set(states(tmp_path)) or len(states(tmp_path)) < 4  # it was in the middle
     assert_equal(ended(file, address), undisturbed)
-
-
-GONE = """
-from tiltmeter.cli import command
-from tiltmeter.plans import answering
-answering.SILENCE, answering.LOOK = 5.0, 1.0
-command()
-"""
-
-
-@pytest.mark.slow
-def test_a_cluster_that_vanishes_is_told_and_what_was_made_is_kept(tmp_path: Path, undisturbed: Path) -> None:
-    from ray.cluster_utils import Cluster
-
-    file = study(tmp_path)
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    driver = started(file, cluster.address, "-c", GONE)
-    try:
-        until(lambda: "running" in states(tmp_path))
-        cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False)
-        code = driver.wait(timeout=50)
-    finally:
-        driver.kill()
-        cluster.shutdown()
-    said = (tmp_path / "driver.txt").read_text()
-    assert code == 2 and "The Ray cluster does not answer any more" in said and "Traceback" not in said
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
-        made, _ = run_study(file, workers=2)
-    assert_equal(made.folder, undisturbed)
