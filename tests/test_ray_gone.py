@@ -23,7 +23,9 @@ def test_it_is_told_and_the_command_ends(tmp_path: Path) -> None:
     """A message and exit code 2, no endless wait; no cell is blamed for it."""
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("RAY_worker_niceness", "0")  # else whatever else runs here goes first
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     driver = started(study(tmp_path), cluster.address, "-c", IMPATIENT)
     try:
         until(lambda: "running" in states(tmp_path))
