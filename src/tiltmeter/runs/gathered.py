@@ -22,7 +22,7 @@ from tiltmeter.storage.sealed import seal
 if TYPE_CHECKING:
     import pandas as pd
 
-AT_ONCE = 100_000
+AT_ONCE = 10_000
 """Rows that are estimated at a time, unless one cell has more: models that were asked the same share their draws."""
 
 

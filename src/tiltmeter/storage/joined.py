@@ -17,9 +17,9 @@ from tiltmeter.storage.files import read_frame, write_atomically, write_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-PIECE = 1 << 15
+PIECE = 1 << 13
 """Rows that are held at a time."""
-GROUP = 1 << 17
+GROUP = 1 << 15
 """Rows of a group in the file that is written, at least: many small ones are slow to read."""
 Keep = Callable[["pd.DataFrame"], "pd.DataFrame"]
 
