@@ -4,6 +4,10 @@
     python scripts/calibrate_many.py --unpack results --out build/calibration-run
     tiltmeter study calibration build/calibration-run
 
+--treatments is a TOML file of methods of debiasing, [NAME] method = "…", options = {…}, for the first domain's largest doses
+and d = 0 of masked models; the text "DOSED" is that which gave the dose. --known has results of another machine: what was
+read there is not asked again. The first seed is made whole, then of the others the largest doses, treatments, the rest.
+
 `tiltmeter study run` keeps every answer of every model, which for a hundred models are gigabytes. Here a process loads torch
 once and takes one model after another: it trains the model, asks it everything, estimates, and keeps two small tables of it.
 What is finished is kept in --work and a second call goes on from there. When --minutes are over nothing new is begun, and
@@ -19,16 +23,22 @@ import os
 import queue
 import shutil
 import time
+import tomllib
 import traceback
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 RESAMPLES = 100
 HEADLINE = ("aul", "aula", "cps", "pll", "sss", "stereoset_masked", "causal", "causal_mean", "stereoset_causal", "slots")
 """Whose items come back; the readings of all scorers do."""
-Job = tuple[str, str]
-TREATED = {"auto-debias": {"beam": 20, "candidates": 1000}}
-"""Options of methods of debiasing: a shorter search than the published one, since every model has its own."""
+Job = tuple[str, str, tuple[str, ...]]
+Known = Mapping[str, Collection[str]]
+LAST_BEGIN, LAST_END = 60, 15
+"""Seconds before the time is over: nothing is begun, and nothing is waited for, after these."""
+DOSED = "DOSED"
+"""As the text of a treatment: the one that gave the model its dose."""
 PILOT_SEED, LEARNED = 990_001, 0.4
 """Enough steps: so many more of the taught pairs are preferred after a dose of 1 than after one of −1."""
 
@@ -45,13 +55,38 @@ def build(options: argparse.Namespace) -> list[Path]:
         steps = options.steps or chosen(options.work, model)
         wanted = Calibration(
             model, options.doses, options.seeds, options.domains, options.names if masked else (), options.benchmark,
-            debias={name: TREATED.get(name, {}) for name in options.debias} if masked else {},
             training={"rows": options.rows} | ({"steps": steps} if steps else {}),
         )  # fmt: skip
         found.append(folder / "calibration.toml")
         if not found[-1].is_file():
             write_calibration(wanted, folder)
+            if masked and options.treatments:
+                tables = treatments(found[-1], options.treatments, options.domains[0])
+                found[-1].write_text(found[-1].read_text("utf-8") + "".join(tables), "utf-8")
     return found
+
+
+def treatments(file: Path, told: Path, domain: str) -> Iterator[str]:
+    """A [[debias]] table for each treatment of each model that has the largest doses of a domain, or none."""
+    from tiltmeter.plans import read_study
+
+    for name, treatment in tomllib.loads(told.read_text("utf-8")).items():
+        for model in read_study(file).models:
+            if model.variant is None or not (given := model.variant.dose) or given.domain not in (domain, "neutral"):
+                continue
+            if not largest(model):
+                continue
+            options = dict(treatment.get("options", {}))
+            if "text" in options:
+                options["text"] = given.text if options["text"] == DOSED else str(Path(options["text"]).resolve())
+            yield f'\n[[debias]]\nmethod = "{treatment["method"]}"\nname = "{name}"\nmodels = ["{model.name}"]\n'
+            listed = ", ".join(f"{key} = {json.dumps(value)}" for key, value in options.items())
+            yield f"seeds = [{model.variant.seed}]\noptions = {{{listed}}}\n"
+
+
+def largest(model: Any) -> bool:
+    """Whether a model has no dose, or all of one, by direct words."""
+    return model.variant.dose.arm == "words" and abs(model.variant.dose.dose) in (0.0, 1.0)
 
 
 def pilot(options: argparse.Namespace, context: Any) -> None:
@@ -107,17 +142,39 @@ def taught(model: str, steps: int, dose: float, rows: int, work: Path) -> float:
     return float((item_readings({"pairs": answers})["value"] > 0).mean())
 
 
-def jobs(files: list[Path], work: Path) -> list[Job]:
-    """The models that are not read yet: undosed ones, then seed by seed, then those that are made from dosed ones."""
+def jobs(files: list[Path], work: Path, first: int = 0, known: Known | None = None) -> list[Job]:
+    """The models that are not read yet, those that tell most first, each with the benchmarks that it is to be asked."""
     from tiltmeter.plans import read_study
 
     found = []
     for n, file in enumerate(files):
-        for model in read_study(file).models:
-            variant = model.variant
-            late = variant is not None and variant.dose is None
-            found.append((late, variant.seed if variant else -1, n, str(file), model.name))
-    return [(file, name) for *_, file, name in sorted(found, key=lambda one: one[:3]) if not done(work, name).is_file()]
+        study = read_study(file)
+        names = [Path(ask.name or ask.benchmark).stem for ask in study.asks]
+        for model in study.models:
+            asked = [name for name in names if name not in (known or {}).get(model.name, ())]
+            if asked and not done(work, model.name).is_file():
+                found.append((_turn(model, first), n, str(file), model.name, tuple(asked)))
+    return [(file, name, asked) for *_, file, name, asked in sorted(found, key=lambda one: one[:2])]
+
+
+def _turn(model: Any, first: int) -> tuple[int, int]:
+    """Base models, the first seed with its treatments, then of the others the largest doses, treatments, and the rest."""
+    variant = model.variant
+    if variant is None:
+        return 0, 0
+    if variant.seed == first:
+        return (1 if variant.dose else 2), 0
+    return (4 if not variant.dose else 3 if largest(model) else 5), variant.seed
+
+
+def known_from(results: Path | None) -> Known:
+    """Which benchmarks were read of each model elsewhere."""
+    import pandas as pd
+
+    if results is None:
+        return {}
+    table = pd.read_parquet(results / "readings.parquet", columns=["model", "benchmark"]).drop_duplicates().astype(str)
+    return {str(model): set(rows["benchmark"]) for model, rows in table.groupby("model")}
 
 
 def done(work: Path, model: str) -> Path:
@@ -125,26 +182,26 @@ def done(work: Path, model: str) -> Path:
     return work / "read" / f"{model}.parquet"
 
 
-def worker(waiting: Any, told: Any, work: Path, deadline: float, limit: int | None) -> None:
+def worker(waiting: Any, told: Any, work: Path, deadline: float, by: list[str], limit: int | None) -> None:
     """Takes one model after another until the time is over."""
     import torch
 
     torch.set_num_threads(1)
     while time.time() < deadline:
         try:
-            file, name = waiting.get_nowait()
+            job = waiting.get(timeout=5)
         except queue.Empty:
             return
         began = time.time()
         try:
-            seconds = read_one(Path(file), name, work, limit)
-            told.put(f"{time.time() - began:6.1f} s  {name}  {seconds}")
+            seconds = read_one(job, work, by, limit)
+            told.put(f"{time.time() - began:6.1f} s  {job[1]}  {seconds}")
         except Exception:  # one broken model must not stop the rest
-            told.put(f"FAILED  {name}\n{traceback.format_exc()[-1500:]}")
+            told.put(f"FAILED  {job[1]}\n{traceback.format_exc()[-1500:]}")
 
 
-def read_one(file: Path, name: str, work: Path, limit: int | None) -> str:
-    """Makes one model, asks it all its questions, and keeps what it read."""
+def read_one(job: Job, work: Path, by: Collection[str] = (), limit: int | None = None) -> str:
+    """Makes one model, asks it its questions, and keeps what it read."""
     from dataclasses import replace
 
     from tiltmeter.families import How, Known, family_of
@@ -154,18 +211,21 @@ def read_one(file: Path, name: str, work: Path, limit: int | None) -> str:
     from tiltmeter.runs.cells import obtain
     from tiltmeter.runs.estimate import by_family, estimate_all
     from tiltmeter.runs.options import FamilyOptions
+    from tiltmeter.stats import significance
     from tiltmeter.stats.settings import Settings
     from tiltmeter.storage.depot import Depot
     from tiltmeter.studies.kit.domains import domain_of
     from tiltmeter.studies.kit.item_readings import item_readings
 
+    significance.SHUFFLES = 999  # p-values within one model are not kept, and those of SEAT take longer than all the rest
+    file, name, asked_for = job
     study = read_study(file)
     study = replace(study, options=dict(study.options) | ({"limit": limit} if limit else {}))
     began = time.time()
     model = load(study, study.model(name), Depot(study.storage))
     loaded, cells, seconds = time.time(), [], {}
     for ask in study.asks:
-        if ask.models and name not in ask.models:
+        if Path(ask.name or ask.benchmark).stem not in asked_for:
             continue
         since = time.time()
         benchmark, asked = load_asked(study, ask), FamilyOptions.read(ask.options)
@@ -178,7 +238,7 @@ def read_one(file: Path, name: str, work: Path, limit: int | None) -> str:
         cells.append(obtain(model, benchmark, asked[benchmark.family], how))
         seconds[benchmark.name] = f"{time.time() - since:.1f}"
     answers, asked_at = by_family(cells), time.time()
-    table = estimate_all(answers, None, study.by, Settings(RESAMPLES))
+    table = estimate_all(answers, None, [*study.by, *by], Settings(RESAMPLES))
     table = table[[domain_of(*row) != "" for row in table[["scorer", "by", "group"]].itertuples(index=False)]]
     items = item_readings(answers)
     items = items[items["scorer"].isin(HEADLINE)].astype({"value": "float32"})
@@ -233,34 +293,50 @@ def trained(studies: list[Any]) -> list[Path]:
     return [path for study in studies for path in sorted((study.output / "models").glob("*/manifest.json"))]
 
 
-def unpack(results: Path, out: Path) -> None:
-    """A run folder that studies read, from what came back."""
+def unpack(results: Sequence[Path], out: Path) -> None:
+    """A run folder that studies read, from what came back, be it from several machines; of twins the first counts."""
     import pandas as pd
 
     from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
     from tiltmeter.storage.spreadsheet import csv_text
 
     out.mkdir(parents=True, exist_ok=True)
-    table = pd.read_parquet(results / "readings.parquet")
-    table = table.astype(dict.fromkeys(table.select_dtypes("category"), object))
+    table = joined(results, "readings.parquet", ["model", "benchmark", "scorer", "measure", "by", "group"])
     blank = {"n_ties": 0, "p": float("nan"), "p_holm": float("nan"), "missing": "", "note": ""}
     (out / "estimates.csv").write_text(csv_text(table.assign(**blank)[list(ESTIMATE_COLUMNS)]), "utf-8")
-    shutil.copy(results / "items.parquet", out / "item_readings.parquet")
-    shutil.copy(results / "manifest.json", out / "manifest.json")
+    items = joined(results, "items.parquet", ["model", "benchmark", "scorer", "item"])
+    texts = [column for column in items if not pd.api.types.is_numeric_dtype(items[column])]
+    items.astype(dict.fromkeys(texts, "category")).to_parquet(out / "item_readings.parquet", index=False)
+    told = [json.loads((folder / "manifest.json").read_text("utf-8")) for folder in results]
+    models = {model["name"]: model for one in reversed(told) for model in one["study"]["models"]}
+    manifest = told[0] | {"study": told[0]["study"] | {"models": list(models.values())}}
+    (out / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+def joined(results: Sequence[Path], name: str, key: list[str]) -> Any:
+    """One table of all results."""
+    import pandas as pd
+
+    parts = [pd.read_parquet(folder / name) for folder in results]
+    parts = [part.astype(dict.fromkeys(part.select_dtypes("category"), object)) for part in parts]
+    return pd.concat(parts, ignore_index=True).drop_duplicates(key, ignore_index=True)
 
 
 def main() -> None:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*")
-    parser.add_argument("--unpack", type=Path, help="what came back; --out is the run folder")
+    parser.add_argument("--unpack", type=Path, nargs="*", help="what came back; --out is the run folder")
     parser.add_argument("--work", type=Path, default=Path("build/calibration"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--doses", type=float, nargs="*", default=[-1, -0.5, 0, 0.5, 1])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--domains", nargs="*", default=["gender", "race", "religion"])
     parser.add_argument("--names", nargs="*", default=[], help="domains with a names-only arm, for masked models")
-    parser.add_argument("--debias", nargs="*", default=[], help="methods, for masked models")
+    parser.add_argument("--treatments", type=Path, help="methods of debiasing, for masked models")
+    parser.add_argument("--known", type=Path, help="results of another machine: what they have is not asked again")
+    parser.add_argument("--by", nargs="*", default=[], help="more columns to group by")
+    parser.add_argument("--mps", action="store_true", help="processes share the GPU at the same time (NVIDIA MPS)")
     parser.add_argument("--benchmark", nargs="*", default=["plumb-pairs", "plumb-slots", "starter-pairs", "seat", "ilps"])
     parser.add_argument("--steps", type=int)
     parser.add_argument("--rows", type=int, default=128, help="sentences in a step")
@@ -272,6 +348,8 @@ def main() -> None:
     if options.unpack:
         unpack(options.unpack, options.out)
         return
+    from gpu_sharing import shared_gpu
+
     began = time.time()
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
@@ -280,24 +358,23 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     pilot(options, context)
     files = build(options)
-    todo = jobs(files, options.work)
+    known = known_from(options.known)
+    todo = jobs(files, options.work, options.seeds[0], known)
     print(f"{len(todo)} models to make and read, {options.at_once} at once", flush=True)
     waiting, told = context.Queue(), context.Queue()
     for job in todo:
         waiting.put(job)
-    deadline = began + 60 * options.minutes - 75  # what is begun then should be read before the end
-    arguments = (waiting, told, options.work, deadline, options.limit)
-    workers = [context.Process(target=worker, args=arguments, daemon=True) for _ in range(min(options.at_once, len(todo)))]
-    for process in workers:
-        process.start()
-    log = follow(
-        workers, told, began + 60 * options.minutes - 20, lambda lines: pack(files, options.work, options.out, lines)
-    )
+    end = began + 60 * options.minutes
+    arguments = (waiting, told, options.work, end - LAST_BEGIN, options.by, options.limit)
+    with shared_gpu() if options.mps else nullcontext():
+        workers = [context.Process(target=worker, args=arguments, daemon=True) for _ in todo[: options.at_once]]
+        for process in workers:
+            process.start()
+        log = follow(workers, told, end - LAST_END, lambda lines: pack(files, options.work, options.out, lines))
     pack(files, options.work, options.out, log)
-    left = len(jobs(files, options.work))
-    print(
-        f"{left} models are left; {time.time() - began:.0f} s. The same command goes on." if left else "All models are read."
-    )
+    left = len(jobs(files, options.work, options.seeds[0], known))
+    told_left = f"{left} models are left; {time.time() - began:.0f} s. The same command goes on."
+    print(told_left if left else "All models are read.")
     waiting.cancel_join_thread()
 
 

@@ -295,7 +295,7 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     many, work, out = script(), tmp_path / "work", tmp_path / "out"
     work.mkdir()
     options = argparse.Namespace(
-        models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[], debias=[],
+        models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[], treatments=None,
         benchmark=["plumb-slots"], steps=1, rows=8,
     )  # fmt: skip
     files = many.build(options)

@@ -206,9 +206,9 @@ def leftmost(axes: Sequence[Any]) -> list[Any]:
     return [axis for axis in axes if axis.get_subplotspec().colspan.start == 0]
 
 
-def name_rows(axis: Any, names: Sequence[str]) -> None:
-    """Writes names down the left side, the first on top."""
-    axis.set_yticks(range(len(names)), [short(name) for name in names])
+def name_rows(axis: Any, names: Sequence[str], most: int = 0) -> None:
+    """Writes names down the left side, the first on top; with `most`, in full, in lines of so many characters."""
+    axis.set_yticks(range(len(names)), [wrapped(name, most) if most else short(name) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 

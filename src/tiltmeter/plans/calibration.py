@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import catalog
+from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.builders.doses import ARMS, SENTENCES, check_dose, dose_text, taught_pairs
 from tiltmeter.builders.lexicon import Lexicon, read_lexicon
 from tiltmeter.errors import TiltmeterError
@@ -22,6 +23,8 @@ from tiltmeter.plans.variants import GIVEN, NEUTRAL, called
 FILE, TEXTS, OUTPUT = "calibration.toml", "texts", "study"
 DOSES, SEEDS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0, 1, 2)
 BENCHMARKS = ("plumb-pairs", "plumb-slots")
+TYPES = {"race": ("race", "race-color")}
+"""Bias types of a domain, where they are not called like it."""
 BY, ABOUT = "bias_type", {"plumb-slots": "about"}
 """Readings are of a domain; of our slots, also of whom a sentence is about, since men and women would cancel out."""
 TAUGHT = {arm: f"taught-{arm}.jsonl" for arm in ARMS}
@@ -87,7 +90,7 @@ def write_calibration(wanted: Calibration, output: str | Path) -> Path:
         for arm, name in TAUGHT.items():
             pairs = taught_pairs(lexicon, arm=arm, sentences=TAUGHT_SENTENCES, seed=TAUGHT_SEED)
             (part / name).write_text("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs), "utf-8")
-        (part / FILE).write_text("\n".join(_study(wanted, given)) + "\n", "utf-8")
+        (part / FILE).write_text("\n".join(_study(wanted, given, lexicon.domains)) + "\n", "utf-8")
     return folder / FILE
 
 
@@ -127,15 +130,19 @@ def _lines(one: _Given, lexicon: Lexicon, sentences: int) -> list[str]:
     return [dosed.text for dosed in dose_text(lexicon, doses, arm=one.arm, sentences=sentences, seed=one.seed)]
 
 
-def _study(wanted: Calibration, given: Sequence[_Given]) -> Iterator[str]:
+def _study(wanted: Calibration, given: Sequence[_Given], domains: Sequence[str]) -> Iterator[str]:
     model = wanted.model if wanted.model in EMBEDDED else _place(wanted.model)
     yield f"title = {_told(f'Calibration of {Path(model).name}')}"
     yield f"output = {_told(OUTPUT)}"
     yield f"models = {_told([model])}"
-    yield f"benchmarks = {_told([*map(_file, wanted.benchmarks), *TAUGHT.values()])}"
+    asked = [(_file(name), _types(name, domains)) for name in wanted.benchmarks]
+    yield f"benchmarks = {_told([*(name for name, types in asked if not types), *TAUGHT.values()])}"
     yield f"by = {_told([BY, *(ABOUT[name] for name in wanted.benchmarks if name in ABOUT)])}"
     yield '\n[run]\nprecision = "fp32"'  # of the base model as of those that were trained
     yield f"\n[settings]\nresamples = {RESAMPLES}"
+    for name, types in asked:
+        if types:
+            yield f"\n[[ask]]\nbenchmarks = {_told([name])}\ndomains = {_told(types)}"
     for one in given:
         yield f"\n[[dose]]\ntext = {_told(one.file)}\ndomain = {_told(one.domain)}\ndose = {one.dose!r}"
         yield f"arm = {_told(one.arm)}\nseed = {one.seed}"
@@ -150,6 +157,16 @@ def _study(wanted: Calibration, given: Sequence[_Given]) -> Iterator[str]:
             yield f"\n[[debias]]\nmethod = {_told(method)}\nseeds = [{seed}]\nmodels = {_told(models)}"
             if options:
                 yield f"options = {_table(options)}"
+
+
+def _types(benchmark: str, domains: Sequence[str]) -> list[str]:
+    """The bias types of a benchmark that are about these domains, so that nothing else is asked; none if it has no other."""
+    try:
+        there = {item.bias_type for item in load_benchmark(benchmark).asked_items}
+    except TiltmeterError:  # whoever runs the study is told
+        return []
+    wanted = {name for domain in domains for name in TYPES.get(domain, (domain,))}
+    return sorted(there & wanted) if there - wanted else []
 
 
 def _shown(model: str) -> str:

@@ -13,7 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.plans.toml import list_of, refuse_unknown, table_of, text_of
 from tiltmeter.storage.typed import check_types, fits
 
-DEBIAS = ("method", "models", "seeds", "options")
+DEBIAS = ("method", "name", "models", "seeds", "options")
 DOSE = ("text", "domain", "dose", "arm", "seed", "models", "options")
 GIVEN = "dose"
 """The method of a variant that has a dose."""
@@ -44,13 +44,17 @@ class Dose:
 
 @dataclass(frozen=True)
 class Variant:
-    """How a model of the study is made from another one (`of`): a method, its seed and options, and its dose if any."""
+    """How a model of the study is made from another one (`of`): a method, its seed and options, and its dose if any.
+
+    `called` tells two settings of one method apart.
+    """
 
     method: str
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
     of: str = ""
     dose: Dose | None = None
+    called: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,16 @@ def debiased(given: Iterable[dict[str, Any]], models: Sequence[StudyModel], path
     for table in given:
         refuse_unknown(table, DEBIAS, f"{path}, debias")
         method = catalog.find("debias", text_of(table, "method", path)).name
+        name = text_of(table, "name", path, catalog.public_name(method))
+        if not name.strip() or not name.isprintable() or "/" in name:
+            raise TiltmeterError(f"{path}, debias: a name is a word for the names of models, not {name!r}.")
         plain = [model.name for model in models if not model.variant]
         for parent in (named(models, str(name), path, "debias") for name in list_of(table, "models", path, plain)):
             for seed in list_of(table, "seeds", path, [0]):
                 if not fits(int, seed):
                     raise TiltmeterError(f"{path}, debias: seeds are whole numbers, not {seed!r}.")
-                variant = Variant(method, seed, table_of(table, "options", path), parent.name)
-                made.append(_of(parent, f"{catalog.public_name(method)}-{seed}", variant))
+                variant = Variant(method, seed, table_of(table, "options", path), parent.name, called=name)
+                made.append(_of(parent, f"{name}-{seed}", variant))
     return made
 
 

@@ -99,6 +99,22 @@ def _found(value: Floats, error: Floats, df: float | Floats, confidence: float) 
     return Found(value, error, value - half, value + half, p)
 
 
+def ratio(above: Found, below: Found) -> tuple[Floats, Floats, Floats]:
+    """One change as a share of another, with Fieller's interval (1954); none where the other is not clear of 0.
+
+    >>> one = lambda *some: Found(*(np.array([x]) for x in some))
+    >>> [round(float(x[0]), 2) for x in ratio(one(5.0, 1.0, 3.0, 7.0, 0.0), one(10.0, 1.0, 8.0, 12.0, 0.0))]
+    [0.5, 0.29, 0.75]
+    """
+    a, b, ha, hb = above.value, below.value, above.high - above.value, below.high - below.value
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(b == 0, np.nan, a / b)
+        root = np.sqrt(np.maximum((a * b) ** 2 - (b**2 - hb**2) * (a**2 - ha**2), 0.0))
+        low, high = ((a * b + sign * root) / (b**2 - hb**2) for sign in (-1, 1))
+    clear = np.abs(b) > hb
+    return value, np.where(clear, low, np.nan), np.where(clear, high, np.nan)
+
+
 def monotonicity(readings: Floats, doses: Floats, confidence: float = 0.95) -> tuple[Floats, Floats, Floats]:
     """Spearman's ρ of reading and dose within each seed, averaged, with an interval (Bonett and Wright, 2000)."""
     from scipy.stats import norm, rankdata

@@ -9,21 +9,26 @@ from typing import TYPE_CHECKING
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.plans.calibration import TAUGHT
-from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains, treated
+from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
 from tiltmeter.studies.kit.dosed import Readings, readings_of
 from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence
+from tiltmeter.studies.kit.treating import treated, treated_sentences
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CITATION = "tiltmeter (docs/calibration.md); interval of Spearman's ρ: Bonett and Wright (2000), Psychometrika 65."
+CITATION = (
+    "tiltmeter (docs/calibration.md); interval of Spearman's ρ: Bonett and Wright (2000), Psychometrika 65; of what is "
+    "left: Fieller (1954), Journal of the Royal Statistical Society B 16."
+)
 READS = "estimates"
 NAMED = 6
 """So many metrics are named in a sentence; the table has all."""
 LEVEL = 0.05
+TAUGHT_NAMES = [Path(name).stem for name in TAUGHT.values()]
 UPWARDS = ("bias_score", "ss")
 """Measures that a dose should raise: shares of pairs in which the stereotype is preferred."""
 
@@ -59,7 +64,7 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
 
 def _apart(readings: Readings) -> tuple[Readings, Readings]:
     """The metrics, and the sentences that were taught, which are no metric but tell whether a dose was learned."""
-    of_taught = readings.metrics["benchmark"].isin([Path(name).stem for name in TAUGHT.values()]).to_numpy()
+    of_taught = readings.metrics["benchmark"].isin(TAUGHT_NAMES).to_numpy()
     return readings.only(~of_taught), readings.only(of_taught)
 
 
@@ -81,6 +86,8 @@ def _sentences(readings: Readings, tables: dict[str, pd.DataFrame]) -> Iterator[
         other = mine["cross_talk"]
         clear = int((other["p_holm"] < LEVEL).sum())
         yield f"{readings.model}: {clear} of {len(other)} readings move with a dose of another domain (cross_talk)."
+    if "treated" in mine:
+        yield from treated_sentences(mine["treated"], TAUGHT_NAMES)
     if readings.left_out:
         yield f"{readings.model}: left out: {'; '.join(readings.left_out)}."
 

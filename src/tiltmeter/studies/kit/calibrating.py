@@ -41,12 +41,12 @@ def calibrated(readings: Readings, confidence: float) -> pd.DataFrame:
 
 
 def _of_domain(readings: Readings, domain: str, confidence: float) -> pd.DataFrame:
-    own, known, cells, doses = _own(readings, domain)
+    own, known, cells, doses = own_metrics(readings, domain)
     values = readings.values[own][:, cells]
     slope = slopes(values, doses, known, confidence)
     rho, rho_low, rho_high = monotonicity(values, doses, confidence)
     sensitive, _, low, high = sensitivity(slope, known, confidence)
-    table = _about(readings, own, domain).assign(
+    table = about(readings, own, domain).assign(
         at_zero=readings.values[own][:, readings.neutral(WORDS)].mean(1),
         slope=slope.value, low=slope.low, high=slope.high, p=slope.p, p_holm=holm(list(slope.p)),
         rho=rho, rho_low=rho_low, rho_high=rho_high,
@@ -55,10 +55,10 @@ def _of_domain(readings: Readings, domain: str, confidence: float) -> pd.DataFra
     )  # fmt: skip
     place, best, worst = ranking(np.nan_to_num(sensitive, posinf=np.inf), slope, known, confidence)
     table = table.assign(rank=place, rank_best=best, rank_worst=worst)
-    return _noted(table, np.isnan(rho)).sort_values("rank", ignore_index=True)
+    return noted(table, np.isnan(rho)).sort_values("rank", ignore_index=True)
 
 
-def _own(readings: Readings, domain: str) -> tuple[NDArray[np.bool_], Noise, list[int], NDArray[np.float64]]:
+def own_metrics(readings: Readings, domain: str) -> tuple[NDArray[np.bool_], Noise, list[int], NDArray[np.float64]]:
     """The metrics about a domain, their noise over all cells, and the cells of the domain with their doses."""
     own = (readings.metrics["domain"] == domain).to_numpy()
     cells = readings.of(domain, WORDS)
@@ -71,13 +71,13 @@ def curves(readings: Readings, confidence: float) -> pd.DataFrame:
 
     parts = []
     for domain in readings.read(WORDS):
-        own, known, cells, doses = _own(readings, domain)
+        own, known, cells, doses = own_metrics(readings, domain)
         values = readings.values[own][:, cells]
         found = differences(values, readings.values[own][:, [readings.neutral(WORDS)]], known, confidence)
         for n, dose in enumerate(doses):
             at = {"dose": dose, "mean": values[:, n].mean(1), "change": found.value[:, n]}
             ends = {"low": found.low[:, n], "high": found.high[:, n]} if dose else {"low": 0.0, "high": 0.0}
-            parts.append(_noted(_about(readings, own, domain).assign(**at, **ends)))
+            parts.append(noted(about(readings, own, domain).assign(**at, **ends)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -87,16 +87,16 @@ def drifts(readings: Readings, confidence: float) -> pd.DataFrame:
 
     parts = []
     for domain in readings.read(WORDS):
-        own, known, _, _ = _own(readings, domain)
+        own, known, _, _ = own_metrics(readings, domain)
         at_zero = readings.values[own][:, readings.neutral(WORDS)]
         before, neutral = readings.base[own], readings.metrics.loc[own, "neutral"].to_numpy()
         drift, away = levels(at_zero, before, known, confidence), levels(at_zero, neutral, known, confidence)
-        table = _about(readings, own, domain).assign(before=before, at_zero=at_zero.mean(1), **_ends("drift", drift))
-        table = table.assign(neutral=neutral, **_ends("away", away))
+        table = about(readings, own, domain).assign(before=before, at_zero=at_zero.mean(1), **ends("drift", drift))
+        table = table.assign(neutral=neutral, **ends("away", away))
         notes = np.where(
             np.isnan(before), "the base model was not read", np.where(np.isnan(neutral), "no neutral point", "")
         )
-        parts.append(_noted(table.assign(note=notes)))
+        parts.append(noted(table.assign(note=notes)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -116,7 +116,7 @@ def _elsewhere(readings: Readings, confidence: float, given: Sequence[tuple[str,
 
     parts = []
     for domain in readings.read(WORDS):
-        own, known, cells, doses = _own(readings, domain)
+        own, known, cells, doses = own_metrics(readings, domain)
         straight = slopes(readings.values[own][:, cells], doses, known, confidence)
         for dosed, arm in given:
             if (dosed == domain) != same:
@@ -124,45 +124,22 @@ def _elsewhere(readings: Readings, confidence: float, given: Sequence[tuple[str,
             others = readings.of(dosed, arm)
             amounts = np.array([readings.cells[n].dose for n in others])
             found = slopes(readings.values[own][:, others], amounts, known, confidence)
-            table = _about(readings, own, domain).assign(dosed=dosed, arm=arm, own_slope=straight.value)
-            table = table.assign(**_ends("slope", found), p=found.p)
+            table = about(readings, own, domain).assign(dosed=dosed, arm=arm, own_slope=straight.value)
+            table = table.assign(**ends("slope", found), p=found.p)
             with np.errstate(invalid="ignore", divide="ignore"):
                 table["share"] = np.where(straight.value == 0, 0.0, found.value / straight.value)
             parts.append(table)
     if not parts:
         return pd.DataFrame()
     table = pd.concat(parts, ignore_index=True)
-    return _noted(table.assign(p_holm=holm(list(table["p"]))))
+    return noted(table.assign(p_holm=holm(list(table["p"]))))
 
 
-def treated(readings: Readings, confidence: float) -> pd.DataFrame:
-    """How much of a dose each method of debiasing leaves: the change per dose before and after it, metric by metric."""
-    import pandas as pd
-
-    parts = []
-    for domain in readings.read(WORDS):
-        own, known, _, _ = _own(readings, domain)
-        for arm in [arm for arm in readings.arms() if arm not in ARMS and domain in readings.domains(arm)]:
-            after = readings.of(domain, arm)
-            doses = np.array([readings.cells[n].dose for n in after])
-            same = [next(m for m in readings.of(domain, WORDS) if readings.cells[m].dose == dose) for dose in doses]
-            first = slopes(readings.values[own][:, same], doses, known, confidence)
-            values = readings.values[own][:, after]
-            second = slopes(values, doses, noise(values), confidence)
-            level = values[:, list(doses).index(0.0)].mean(1) - readings.values[own][:, readings.neutral(WORDS)].mean(1)
-            table = _about(readings, own, domain).assign(method=arm, **_ends("before", first), **_ends("after", second))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                left = np.where(first.value == 0, np.nan, second.value / first.value)
-            table = table.assign(left=left, at_zero_moved=level)
-            parts.append(table.assign(note=np.where(np.isnan(left), STILL, "")))
-    return _noted(pd.concat(parts, ignore_index=True)) if parts else pd.DataFrame()
-
-
-def _ends(name: str, found: Found) -> dict[str, Any]:
+def ends(name: str, found: Found) -> dict[str, Any]:
     return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-def _about(readings: Readings, own: NDArray[np.bool_], domain: str) -> pd.DataFrame:
+def about(readings: Readings, own: NDArray[np.bool_], domain: str) -> pd.DataFrame:
     """What a row is about, and a short name for it."""
     rows = readings.metrics.loc[own, METRIC].reset_index(drop=True)
     names = [called(row) for row in rows.to_dict("records")]
@@ -180,7 +157,7 @@ def called(row: dict[str, Any]) -> str:
     return f"{row['measure']}{asked}, {row['benchmark']}{group}"
 
 
-def _noted(table: pd.DataFrame, still: Any = None) -> pd.DataFrame:
+def noted(table: pd.DataFrame, still: Any = None) -> pd.DataFrame:
     """With a note in every row that has a gap, and without the column where there is none."""
     notes = table["note"].to_numpy(dtype=object) if "note" in table else np.full(len(table), "", dtype=object)
     gaps = table.isna().any(axis=1).to_numpy() & (notes == "")

@@ -11,7 +11,11 @@ from tiltmeter import figures
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN, PANELS, LONGEST = 12, 6, 27
+SHOWN, PANELS = 12, 7
+LINE, LEGEND = 31, 46
+"""Characters of a line, of names beside rows and in a legend."""
+NOTICED = 3.96
+"""The sensitivity at which a dose of 1 is just noticed (stats.doses.smallest_dose)."""
 USUAL = ("bias_score", "effect_size")
 """Measures that need not be named."""
 
@@ -32,43 +36,63 @@ def _order(rows: pd.DataFrame) -> Any:
     """The most sensitive metrics of each domain, with intervals; the line is where the largest dose is just noticed."""
     domains = list(rows.groupby("domain", sort=False))
     shown = {domain: some.sort_values("rank").head(SHOWN) for domain, some in domains}
-    figure, axes = figures.grid(len(shown), each=1, height=[0.5 + 0.17 * len(some) for some in shown.values()])
+    names = {domain: [_name(row) for row in some.to_dict("records")] for domain, some in shown.items()}
+    heights = [0.5 + len(some) * (0.06 + 0.1 * max(map(_lines, some))) for some in names.values()]
+    figure, axes = figures.grid(len(shown), each=1, height=heights)
     for axis, (domain, some) in zip(axes, shown.items(), strict=True):
         for n, (_, row) in enumerate(some.iterrows()):
             reach = [[row["sensitivity"] - row["sensitivity_low"]], [row["sensitivity_high"] - row["sensitivity"]]]
-            axis.errorbar([row["sensitivity"]], [n], xerr=reach, **figures.dot(0 if row["rank_best"] == 1 else 1))
-        figures.name_rows(axis, [_name(row) for row in some.to_dict("records")])
-        figures.neutral_line(axis, 3.96)
+            axis.errorbar([row["sensitivity"]], [n], xerr=reach, **_place(row))
+        figures.name_rows(axis, names[domain], LINE)
+        axis.tick_params(axis="y", labelsize=6)
+        figures.neutral_line(axis, NOTICED, label="here and beyond, a dose of 1 is noticed")
         figures.head(axis, f"{some['model'].iloc[0]}, {domain}")
-    figures.label_x(axes[-1], "sensitivity; line: a dose of 1 is noticed")
+    for axis in figures.lowest(axes):
+        figures.label_x(axis, "sensitivity: change per dose / spread over seeds", 30)
+    figures.legend_below(figure, axes, columns=1)
     return figure
 
 
+def _place(row: pd.Series) -> dict[str, Any]:
+    """By whether a metric may be the best."""
+    best = row["rank_best"] == 1
+    return figures.dot(0 if best else 1) | {
+        "label": "cannot be told from the best" if best else "less sensitive than the best"
+    }
+
+
 def _curves(rows: pd.DataFrame, curve: pd.DataFrame) -> Any:
-    """Change against no dose: for each domain the most sensitive metric of every benchmark."""
+    """Change against no dose: for each domain the most sensitive metric of every benchmark. A benchmark has one look."""
     best = rows.sort_values("rank").drop_duplicates(["domain", "benchmark"])
-    panels = list(best.groupby("domain", sort=False))
-    figure, axes = figures.grid(len(panels), each=1, height=2.6)
+    panels = [(domain, some.head(PANELS)) for domain, some in best.groupby("domain", sort=False)]
+    looks = {name: n for n, name in enumerate(dict.fromkeys(name for _, some in panels for name in some["benchmark"]))}
+    most = max(sum(_lines(_name(row), LEGEND) for row in some.to_dict("records")) for _, some in panels)
+    figure, axes = figures.grid(len(panels), each=1, height=1.9 + 0.11 * most)
     for axis, (domain, some) in zip(axes, panels, strict=True):
-        for n, (_, row) in enumerate(some.head(PANELS).iterrows()):
+        for _, row in some.iterrows():
+            n = looks[row["benchmark"]]
             mine = curve[
                 (curve["model"] == row["model"]) & (curve["metric"] == row["metric"]) & (curve["domain"] == domain)
             ].sort_values("dose")
             spread = row["spread"] or 1.0
-            axis.plot(mine["dose"], mine["change"] / spread, label=_name(row), **figures.look(n))
+            axis.plot(mine["dose"], mine["change"] / spread, label=figures.wrapped(_name(row), LEGEND), **figures.look(n))
             figures.band(axis, mine["dose"], mine["low"] / spread, mine["high"] / spread, n)
         figures.neutral_line(axis, 0.0, across=True)
-        figures.head(axis, f"{some['model'].iloc[0]}, {domain}")
+        figures.head(axis, f"{some['model'].iloc[0]}, {domain}: change since no dose, and its interval")
         axis.set_ylabel("change / spread")
+        axis.set_xticks(sorted(curve["dose"].unique()))
         figures.label_x(axis, "dose")
         axis.legend(fontsize=6, frameon=False, loc="upper left", bbox_to_anchor=(-0.1, -0.28), borderaxespad=0.0)
     return figure
 
 
+def _lines(name: str, most: int = LINE) -> int:
+    return figures.wrapped(name, most).count("\n") + 1
+
+
 def _name(row: Any) -> str:
-    """Which benchmark, of it what, and how; the longest are cut at their end."""
+    """Which benchmark, of it what, and how."""
     group = "" if row["by"] == "bias_type" else f" {row['group']}"
     asked = "" if row["scorer"] in ("mean", "slots") else f", {str(row['scorer']).removeprefix('plumb-')}"
     what = "" if row["measure"] in USUAL else f", {row['measure']}"
-    name = f"{row['benchmark']}{group}{asked}{what}"
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    return f"{row['benchmark']}{group}{asked}{what}"

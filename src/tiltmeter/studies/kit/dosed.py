@@ -110,7 +110,7 @@ def arranged(folders: Sequence[Path], every: pd.DataFrame, key: Sequence[str]) -
 
 
 def _dosed_models(folder: Path) -> Iterator[dict[str, Any]]:
-    """The dosed models, and those of them that were debiased afterwards: the method is their arm."""
+    """The dosed models, and those of them that were debiased afterwards: what that is called is their arm."""
     known: dict[str, dict[str, Any]] = {}
     for model in read_json(folder / "manifest.json").get("study", {}).get("models", []):
         variant = model.get("variant") or {}
@@ -118,7 +118,7 @@ def _dosed_models(folder: Path) -> Iterator[dict[str, Any]]:
             told = {name: variant["dose"][name] for name in ("domain", "arm", "dose")}
             known[model["name"]] = told | {"of": variant["of"], "seed": variant["seed"]}
         elif (parent := known.get(variant.get("of", ""))) and parent["arm"] == ARMS[0]:
-            known[model["name"]] = parent | {"arm": catalog.public_name(variant["method"])}
+            known[model["name"]] = parent | {"arm": variant.get("called") or catalog.public_name(variant["method"])}
     yield from (told | {"model": name} for name, told in known.items())
 
 
