@@ -157,7 +157,11 @@ def test_the_study_says_what_is_known(tmp_path: Path) -> None:
     treated = finding.tables["treated"].set_index(["domain", "scorer"])
     assert set(treated["method"]) == {"half-way"} and set(treated.index.get_level_values(0)) == {"gender"}
     assert treated.loc[("gender", "exact"), "left"] == pytest.approx(0.5)
-    assert treated.loc[("gender", "near"), "left"] == pytest.approx(0.5, abs=0.2)
+    near, noise = treated.loc[("gender", "near")], treated.loc[("gender", "noise")]
+    assert near["left_low"] < 0.5 < near["left_high"] < 1 and near["left"] == pytest.approx(0.5, abs=0.2)
+    assert np.isnan(noise["left_low"]) and noise["note"] == "no clear dose before"
+    (said,) = [line for line in finding.sentences if "half-way" in line]
+    assert "of 3 metrics that clearly saw the dose, 3 say that less of it is left" in said
     curve = finding.tables["curve"].query("domain == 'gender' and scorer == 'exact'")
     assert list(curve["dose"]) == [-1, 0, 1] and list(curve["change"]) == pytest.approx([-10, 0, 10])
     assert "bias_score by noise" in " ".join(finding.sentences)
@@ -220,6 +224,7 @@ def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
     text = file.read_text().replace("[run]", "[run]\nlimit = 6").replace(', "taught-names.jsonl"', "")
     file.write_text(text)
     study = read_study(file)
+    assert [ask.domains for ask in study.asks] == [(), ()]  # slots are about gender alone
     names = [model.name for model in study.models]
     assert names[:3] == ["tiny-bert-cased", "tiny-bert-cased-neutral-seed0", "tiny-bert-cased-gender+1-seed0"]
     assert names[-1] == "tiny-bert-cased-gender+1-seed1-dropout-1" and len(names) == 9
@@ -295,21 +300,54 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     many, work, out = script(), tmp_path / "work", tmp_path / "out"
     work.mkdir()
     options = argparse.Namespace(
-        models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[], treatments=None,
-        benchmark=["plumb-slots"], steps=1, rows=8,
+        models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[],
+        treatments=tmp_path / "how.toml", benchmark=["plumb-slots"], steps=1, rows=8,
     )  # fmt: skip
+    options.treatments.write_text('[less]\nmethod = "cda"\noptions = {text = "DOSED", steps = 1, rows = 4}\n')
     files = many.build(options)
-    todo = many.jobs(files, work)
-    assert [name.removeprefix("tiny-bert-cased") for _, name in todo] == [
-        "", "-neutral-seed0", "-gender+1-seed0", "-neutral-seed1", "-gender+1-seed1"
+    todo = many.jobs(files, work, 1)
+    assert [name.removeprefix("tiny-bert-cased") for _, name, _ in todo] == [
+        "", "-neutral-seed1", "-gender+1-seed1", "-neutral-seed1-less-1", "-gender+1-seed1-less-1",
+        "-neutral-seed0", "-gender+1-seed0", "-neutral-seed0-less-0", "-gender+1-seed0-less-0",
     ]  # fmt: skip
-    for file, name in todo:
-        many.read_one(Path(file), name, work, 4)
-    assert many.jobs(files, work) == []
+    for job in todo:
+        many.read_one(job, work, limit=4)
+    assert many.jobs(files, work, 1) == []
     many.pack(files, work, out, ["told"])
-    many.unpack(out, tmp_path / "run")
+    (treated,) = work.rglob("models/*-gender+1-seed1-less-1/manifest.json")
+    assert json.loads(treated.read_text())["data"]["source"].endswith("texts/gender+1-seed1.txt")
+    (known,) = {tuple(sorted(names)) for names in many.known_from(out).values()}
+    assert known == ("plumb-slots", "taught-names", "taught-words")
+    assert many.jobs(files, tmp_path / "elsewhere", 1, many.known_from(out)) == []
+    some = {name: {"taught-words", "plumb-slots"} for name in many.known_from(out)}
+    assert {asked for *_, asked in many.jobs(files, tmp_path / "elsewhere", 1, some)} == {("taught-names",)}
+    many.unpack([out, out], tmp_path / "run")
+    assert not pd.read_csv(tmp_path / "run" / "estimates.csv").duplicated().any()
     finding = tiltmeter.study("calibration", tmp_path / "run")
     assert set(finding.table["benchmark"]) == {"plumb-slots"}
     assert set(finding.tables["taught"]["benchmark"]) == {"taught-words", "taught-names"}
     assert set(tiltmeter.study("items", tmp_path / "run").table["benchmark"]) >= {"taught-words"}
     assert 0 <= many.taught(str(TINY), 1, 1.0, 8, work) <= 1
+
+
+def test_only_items_of_the_dosed_domains_are_asked(tmp_path: Path) -> None:
+    """Items about age cost time, and the study has nothing to say about them."""
+    wanted = Calibration(str(TINY), [1.0], [0], ["gender", "race"], benchmarks=["plumb-pairs", "plumb-slots"], sentences=4)
+    asks = {ask.benchmark: ask.domains for ask in read_study(write_calibration(wanted, tmp_path / "made")).asks}
+    assert asks["plumb-pairs"] == ("gender", "race-color") and asks["plumb-slots"] == ()
+
+
+def test_settings_of_one_method_have_names_of_their_own(tmp_path: Path) -> None:
+    file = write_calibration(
+        Calibration(str(TINY), [1.0], [0], ["gender"], benchmarks=["plumb-slots"], sentences=4), tmp_path / "made"
+    )
+    begun = file.read_text()
+    table = '\n[[debias]]\nmethod = "cda"\nname = "{}"\nmodels = ["tiny-bert-cased-gender+1-seed0"]\n'
+    file.write_text(begun + table.format("weak") + table.format("strong"))
+    assert [model.name for model in read_study(file).models][-2:] == [
+        "tiny-bert-cased-gender+1-seed0-weak-0", "tiny-bert-cased-gender+1-seed0-strong-0"
+    ]  # fmt: skip
+    for wrong in ("", "a/b"):
+        file.write_text(begun + table.format(wrong))
+        with pytest.raises(TiltmeterError, match="a name is a word"):
+            read_study(file)
