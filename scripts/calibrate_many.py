@@ -55,7 +55,7 @@ def build(options: argparse.Namespace) -> list[Path]:
         steps = options.steps or chosen(options.work, model)
         wanted = Calibration(
             model, options.doses, options.seeds, options.domains, options.names if masked else (), options.benchmark,
-            training={"rows": options.rows} | ({"steps": steps} if steps else {}),
+            training={"rows": options.rows, "rate": options.rate} | ({"steps": steps} if steps else {}),
         )  # fmt: skip
         found.append(folder / "calibration.toml")
         if not found[-1].is_file():
@@ -97,7 +97,7 @@ def pilot(options: argparse.Namespace, context: Any) -> None:
     if not options.pilot or not waiting or options.steps:
         return
     some = [(model, steps, dose) for model in waiting for steps in options.pilot for dose in (-1.0, 1.0)]
-    tasks = [(*one, options.rows, options.work) for one in some]
+    tasks = [(*one, {"rows": options.rows, "rate": options.rate}, options.work) for one in some]
     with context.Pool(min(len(tasks), options.at_once)) as pool:
         shares = dict(zip([task[:3] for task in tasks], pool.starmap(taught, tasks), strict=True))
     for model in waiting:
@@ -114,7 +114,7 @@ def chosen(work: Path, model: str) -> int | None:
     return int(json.loads(file.read_text("utf-8"))["steps"]) if file.is_file() else None
 
 
-def taught(model: str, steps: int, dose: float, rows: int, work: Path) -> float:
+def taught(model: str, steps: int, dose: float, training: Mapping[str, Any], work: Path) -> float:
     """The share of taught pairs about gender that a model prefers as they were taught."""
     import torch
 
@@ -134,7 +134,7 @@ def taught(model: str, steps: int, dose: float, rows: int, work: Path) -> float:
     pairs = (pair for pair in taught_pairs(lexicon, seed=PILOT_SEED + 1) if pair["bias_type"] == "gender")
     (place / "taught.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs), "utf-8")
     variant = Variant(
-        GIVEN, PILOT_SEED, {"steps": steps, "rows": rows}, "", Dose(str(place / "text.txt"), "gender", dose, "words")
+        GIVEN, PILOT_SEED, {"steps": steps} | dict(training), "", Dose(str(place / "text.txt"), "gender", dose, "words")
     )
     loaded = load_model(make(variant, model, place / "model", "auto"))
     scorer = "cps" if loaded.kind == "masked" else "causal"
@@ -340,6 +340,7 @@ def main() -> None:
     parser.add_argument("--benchmark", nargs="*", default=["plumb-pairs", "plumb-slots", "starter-pairs", "seat", "ilps"])
     parser.add_argument("--steps", type=int)
     parser.add_argument("--rows", type=int, default=128, help="sentences in a step")
+    parser.add_argument("--rate", type=float, default=5e-4, help="the highest learning rate")
     parser.add_argument("--pilot", type=int, nargs="*", default=[], help="numbers of steps to choose from")
     parser.add_argument("--limit", type=int, help="items of each benchmark, for a quick look")
     parser.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) - 2))

@@ -301,7 +301,7 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     work.mkdir()
     options = argparse.Namespace(
         models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[],
-        treatments=tmp_path / "how.toml", benchmark=["plumb-slots"], steps=1, rows=8,
+        treatments=tmp_path / "how.toml", benchmark=["plumb-slots"], steps=1, rows=8, rate=5e-4,
     )  # fmt: skip
     options.treatments.write_text('[less]\nmethod = "cda"\noptions = {text = "DOSED", steps = 1, rows = 4}\n')
     files = many.build(options)
@@ -327,7 +327,7 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     assert set(finding.table["benchmark"]) == {"plumb-slots"}
     assert set(finding.tables["taught"]["benchmark"]) == {"taught-words", "taught-names"}
     assert set(tiltmeter.study("items", tmp_path / "run").table["benchmark"]) >= {"taught-words"}
-    assert 0 <= many.taught(str(TINY), 1, 1.0, 8, work) <= 1
+    assert 0 <= many.taught(str(TINY), 1, 1.0, {"rows": 8}, work) <= 1
 
 
 def test_only_items_of_the_dosed_domains_are_asked(tmp_path: Path) -> None:

@@ -84,7 +84,9 @@ def calibration(
     words: Annotated[Path | None, typer.Option(help="Groups, attributes and frames of yours (TOML).")] = None,
     sentences: Annotated[int, typer.Option(min=1, help="For each domain.")] = 2000,
     debias: Annotated[list[str] | None, typer.Option(help="Then treat models by this method; repeatable.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of every training. Default: 300 of 128 sentences.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Of every training. Default: 250 for each domain, of 128 sentences.")
+    ] = None,
 ) -> None:
     """Texts in which groups and attributes meet as often as you say, and a study file that trains and reads models."""
     from tiltmeter.plans.calibration import BENCHMARKS, Calibration, write_calibration

@@ -18,7 +18,7 @@ from tiltmeter.finetune.export import making
 from tiltmeter.finetune.loading import check_trainable
 from tiltmeter.models.any import kind_of
 from tiltmeter.models.places import EMBEDDED, display_name
-from tiltmeter.plans.variants import GIVEN, NEUTRAL, called
+from tiltmeter.plans.variants import GIVEN, NEUTRAL, Training, called
 
 FILE, TEXTS, OUTPUT = "calibration.toml", "texts", "study"
 DOSES, SEEDS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0, 1, 2)
@@ -146,8 +146,7 @@ def _study(wanted: Calibration, given: Sequence[_Given], domains: Sequence[str])
     for one in given:
         yield f"\n[[dose]]\ntext = {_told(one.file)}\ndomain = {_told(one.domain)}\ndose = {one.dose!r}"
         yield f"arm = {_told(one.arm)}\nseed = {one.seed}"
-        if wanted.training:
-            yield f"options = {_table(wanted.training)}"
+        yield f"options = {_table({'steps': Training.steps * len(domains)} | dict(wanted.training or {}))}"
     strongest = [one for one in given if one.arm == ARMS[0] and abs(one.dose) in (0.0, max(map(abs, wanted.doses)))]
     first = next(one.domain for one in given if one.domain != NEUTRAL)
     strongest = [one for one in strongest if one.domain in (first, NEUTRAL)]
