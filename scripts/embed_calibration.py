@@ -1,13 +1,16 @@
-"""Store what a calibration of our own models found, small, in the package: `python scripts/embed_calibration.py RUN`.
+"""Store what a calibration of our own models found, small, in the package: `python scripts/embed_calibration.py RUN…`.
 
 RUN is a run folder of dosed models (scripts/calibrate_many.py --unpack). Of pairs and slots, what the
-report shows is kept; the rest is in docs/calibration.md.
+report shows is kept; the rest is in docs/calibration.md. With it goes the hash of the data that each benchmark has now:
+readings of other data must not be told by it. What was read as a file (plumb-pairs-after) goes by the name of the benchmark:
+
+    python scripts/embed_calibration.py RUN --named plumb-pairs-after=plumb-pairs --data ../shared/data
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 import tiltmeter
@@ -19,8 +22,16 @@ PLACE = Path(__file__).parents[1] / "src" / "tiltmeter" / "studies" / "data" / F
 
 def main() -> None:
     """Reads the run, writes the file."""
-    finding = tiltmeter.study("calibration", sys.argv[1:])
-    table = finding.table
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", nargs="+", type=Path)
+    parser.add_argument("--named", nargs="*", default=[], help="READ=NAME: what was read is the benchmark of this name")
+    parser.add_argument("--leave", nargs="*", default=[], help="benchmarks to leave out")
+    parser.add_argument("--data", type=Path, help="where the benchmarks are that must be fetched")
+    given = parser.parse_args()
+    named = dict(one.split("=") for one in given.named)
+    table = tiltmeter.study("calibration", given.run).table
+    table = table[~table["benchmark"].isin([*given.leave, *named.values()])]
+    table = table.assign(benchmark=table["benchmark"].replace(named))
     kept = table[table["measure"].isin(MEASURES) & ~table["benchmark"].str.startswith("taught")]
     rows = []
     for row in kept.to_dict("records"):
@@ -31,7 +42,8 @@ def main() -> None:
         )
         rows.append({name: row[name] for name in KEY} | {"tilt": told_as(line)})
     text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    PLACE.write_text(f'{{"about": "docs/calibration.md", "metrics": [\n{text}\n]}}\n', "utf-8")
+    data = {name: tiltmeter.load_benchmark(name, data_dir=given.data).data_hash for name in dict.fromkeys(kept["benchmark"])}
+    PLACE.write_text(f'{{"about": "docs/calibration.md", "data": {json.dumps(data)}, "metrics": [\n{text}\n]}}\n', "utf-8")
     print(f"{PLACE}: {len(rows)} metrics, {PLACE.stat().st_size:,} bytes")
 
 

@@ -29,7 +29,7 @@ def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bo
     if as_json:
         print_json(table)
     else:
-        print_lines(told(stories_of(table), width(), whole=whole))
+        print_lines(told(stories_of(table, finished.manifest["evaluations"]), width(), whole=whole))
         print_grids(overview(table, by, whole=whole))
         if missing := missing_text(table):
             say(missing)

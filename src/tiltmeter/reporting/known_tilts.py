@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tiltmeter.families.kit.story import Story
-from tiltmeter.studies.kit.known_tilts import Tilt, known_tilts
+from tiltmeter.studies.kit.known_tilts import Tilt, calibrated_data, known_tilts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,16 +16,23 @@ FAR = 1.5
 """Beyond the largest dose by so much, a number would be mere extrapolation."""
 
 
-def with_known_tilts(story: Story, estimates: pd.DataFrame) -> Story:
-    """The story with one more sentence, where its metric was calibrated on this benchmark."""
-    if story.head is None:
+def digests(evaluations: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The hash of what models were shown, by the benchmark's name."""
+    about = (one.get("benchmark", {}) for one in evaluations)
+    return {str(facts.get("name", "")): str(facts.get("data_sha256", "")) for facts in about}
+
+
+def with_known_tilts(story: Story, estimates: pd.DataFrame, data: Mapping[str, str]) -> Story:
+    """The story with one more sentence, where its metric was calibrated on the very same data, whatever they are called."""
+    calibrated = calibrated_data().get(data.get(story.benchmark, ""))
+    if story.head is None or calibrated is None:
         return story
     place = {"model": story.model, "benchmark": story.benchmark}
     place |= {name: str(story.head[name]) for name in ("scorer", "measure")}
     rows = estimates
     for name, value in place.items():
         rows = rows[rows[name] == value]
-    found = list(_found(rows))
+    found = list(_found(rows, calibrated))
     if not found:
         return story
     return replace(story, sentences=(*story.sentences, _line(found)))
@@ -42,9 +49,10 @@ def _line(found: list[tuple[Tilt, float]]) -> str:
     return f"Known tilts: {'; '.join(lines)}. This is about {ours}, not about the model here (docs/calibration.md)."
 
 
-def _found(rows: pd.DataFrame) -> Iterator[tuple[Tilt, float]]:
+def _found(rows: pd.DataFrame, benchmark: str) -> Iterator[tuple[Tilt, float]]:
+    tilts = known_tilts()
     for row in rows[rows["value"].notna()].to_dict("records"):
-        tilt = known_tilts().get((row["benchmark"], row["scorer"], row["measure"], row["by"], row["group"]))
+        tilt = tilts.get((benchmark, row["scorer"], row["measure"], row["by"], row["group"]))
         if tilt is not None:
             yield tilt, float(row["value"])
 

@@ -55,7 +55,8 @@ def as_html(what: Showable | pd.DataFrame) -> str:
         hint = "tiltmeter.estimate(…) computes measures, tiltmeter.show(…) draws them."
         return _page(about.title, [f"{about.sentence} {hint}"], about.heads, about.rows)
     table = _estimates_of(what, "")
-    sentences = [story.text for story in stories_of(table)] if len(table) else ["No estimates are stored."]
+    asked = what.manifest.get("evaluations", ()) if isinstance(what, Run) else ()
+    sentences = [story.text for story in stories_of(table, asked)] if len(table) else ["No estimates are stored."]
     title = f"Run {what.folder}" if isinstance(what, Run) else "Estimates"
     shown = overall_rows(table) if isinstance(what, Run) and len(table) else table
     return _page(title, sentences, SHOWN_COLUMNS, (_estimate_row(row) for _, row in shown.iterrows()))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import cautions_of, told_with_caution
 from tiltmeter.families.kit.story import Sheet, Story
-from tiltmeter.reporting.known_tilts import with_known_tilts
+from tiltmeter.reporting.known_tilts import digests, with_known_tilts
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def stories_of(estimates: pd.DataFrame) -> list[Story]:
-    """The stories of every model, in the order of the table."""
+def stories_of(estimates: pd.DataFrame, evaluations: Iterable[Mapping[str, Any]] = ()) -> list[Story]:
+    """The stories of every model, in the order of the table.
+
+    `evaluations`: what a manifest tells of them. With it, a reading by a metric that we calibrated on the same data is told
+    as a dose, too.
+    """
     if not len(estimates):
         return []
     plain, cautions = cautions_of(estimates)
     told = [story for family, rows in _by_family(plain) for story in find_family(family).stories(rows)]
-    told = [with_known_tilts(story, plain) for story in told]
+    data = digests(evaluations)
+    told = [with_known_tilts(story, plain, data) for story in told]
     stories = [told_with_caution(story, cautions.get((story.model, story.benchmark))) for story in told]
     order = {key: n for n, key in enumerate(zip(estimates["model"], estimates["benchmark"], strict=True))}
     return sorted(stories, key=lambda story: order.get((story.model, story.benchmark), len(order)))

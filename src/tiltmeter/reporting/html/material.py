@@ -98,6 +98,11 @@ class Material:
         """The benchmarks, in the order in which they were run."""
         return list(dict.fromkeys(self.estimates["benchmark"]))
 
+    @property
+    def evaluations(self) -> list[Mapping[str, Any]]:
+        """What was asked, with the names that the page uses."""
+        return [manifest for part in self.answers.values() for manifest in part.manifests]
+
 
 def gather(runs: Given | Sequence[Given]) -> Material:
     """Loads the runs, gives different models or data of the same name distinct names, and collects notices."""

@@ -25,7 +25,7 @@ def _sections(material: Material) -> dict[str, Any]:
     """The variables of the templates."""
     files: dict[str, str] = {}
     differences, compared = comparison.compared(material)
-    stories = stories_of(material.estimates)
+    stories = stories_of(material.estimates, material.evaluations)
     items, cards = explorer.explorer_data(material)
     data: dict[str, Any] = {"estimates": table(material.estimates), "measures": _measures(material)}
     if differences is not None:

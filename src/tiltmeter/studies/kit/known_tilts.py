@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from math import sqrt
+from typing import Any
 
 FILE = "known_tilts.json"
 Z95 = 1.959964
@@ -43,11 +44,22 @@ class Tilt:
         return value, value - Z95 * error, value + Z95 * error
 
 
-@cache
 def known_tilts() -> Mapping[Key, Tilt]:
     """Every metric that the embedded calibration has; scorers of masked and of causal models have different names."""
-    told = json.loads((files("tiltmeter.studies") / "data" / FILE).read_text("utf-8"))
-    return {tuple(row[name] for name in KEY): Tilt(*row["tilt"]) for row in told["metrics"]}
+    return {tuple(row[name] for name in KEY): Tilt(*row["tilt"]) for row in _told()["metrics"]}
+
+
+def calibrated_data() -> Mapping[str, str]:
+    """What the calibrated models were shown: the hash of a benchmark's data → its name. Other data need another calibration,
+    be it of the same name: a benchmark whose sentences were rewritten, or a part of it.
+    """
+    return {digest: name for name, digest in _told()["data"].items()}
+
+
+@cache
+def _told() -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((files("tiltmeter.studies") / "data" / FILE).read_text("utf-8"))
+    return told
 
 
 def told_as(tilt: Tilt) -> list[object]:
