@@ -161,12 +161,12 @@ def test_the_study_says_what_is_known(tmp_path: Path) -> None:
     assert near["left_low"] < 0.5 < near["left_high"] < 1 and near["left"] == pytest.approx(0.5, abs=0.2)
     assert np.isnan(noise["left_low"]) and noise["note"] == "no clear dose before"
     (said,) = [line for line in finding.sentences if "half-way" in line]
-    assert "of 3 metrics that clearly saw the dose, 3 say that less of it is left" in said
+    assert "of 3 metrics that followed the dose, 3 say that less of it is left" in said
     curve = finding.tables["curve"].query("domain == 'gender' and scorer == 'exact'")
     assert list(curve["dose"]) == [-1, 0, 1] and list(curve["change"]) == pytest.approx([-10, 0, 10])
     assert "bias_score by noise" in " ".join(finding.sentences)
     finding.save(tmp_path / "saved")
-    assert (tmp_path / "saved" / "sensitivity.png").stat().st_size > 5000
+    assert min((tmp_path / "saved" / f"{name}.png").stat().st_size for name in ("sensitivity", "treated")) > 5000
 
 
 def test_items_that_move_that_never_do_and_that_move_the_wrong_way(tmp_path: Path) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.plans.calibration import TAUGHT
 from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
-from tiltmeter.studies.kit.dosed import Readings, readings_of
+from tiltmeter.studies.kit.dosed import TAUGHT_NAMES, Readings, readings_of
 from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence
@@ -28,7 +26,6 @@ READS = "estimates"
 NAMED = 6
 """So many metrics are named in a sentence; the table has all."""
 LEVEL = 0.05
-TAUGHT_NAMES = [Path(name).stem for name in TAUGHT.values()]
 UPWARDS = ("bias_score", "ss")
 """Measures that a dose should raise: shares of pairs in which the stereotype is preferred."""
 
@@ -87,7 +84,7 @@ def _sentences(readings: Readings, tables: dict[str, pd.DataFrame]) -> Iterator[
         clear = int((other["p_holm"] < LEVEL).sum())
         yield f"{readings.model}: {clear} of {len(other)} readings move with a dose of another domain (cross_talk)."
     if "treated" in mine:
-        yield from treated_sentences(mine["treated"], TAUGHT_NAMES)
+        yield from treated_sentences(mine["treated"])
     if readings.left_out:
         yield f"{readings.model}: left out: {'; '.join(readings.left_out)}."
 

@@ -7,12 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
+from tiltmeter.studies.kit.dosed import TAUGHT_NAMES
+from tiltmeter.studies.kit.treating import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN, PANELS = 12, 7
-LINE, LEGEND = 31, 46
+LEFT, OUTER = 5, (-0.5, 2.0)
+"""Rows of either kind, and the limits of what is left: intervals may end far beyond."""
+LINE, LEGEND = 34, 46
 """Characters of a line, of names beside rows and in a legend."""
 NOTICED = 3.96
 """The sensitivity at which a dose of 1 is just noticed (stats.doses.smallest_dose)."""
@@ -29,7 +33,46 @@ def calibration_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Callabl
         if rows["sensitivity"].notna().any():
             drawn[f"sensitivity{ending}"] = partial(_order, rows)
         drawn[f"dose_response{ending}"] = partial(_curves, rows, tables["curve"])
+        if "treated" in tables and len(clear := _clear(tables["treated"], str(model))):
+            drawn[f"treated{ending}"] = partial(_left, clear)
     return drawn
+
+
+def _clear(rows: pd.DataFrame, model: str) -> pd.DataFrame:
+    """What followed the dose before: of the taught sentences and of the metrics, those that showed it best."""
+    rows = rows[(rows["model"] == model) & (rows["p_before"] < LEVEL) & rows["left_low"].notna()]
+    rows = rows.assign(
+        taught=rows["benchmark"].isin(TAUGHT_NAMES),
+        seen=rows["before"].abs() / (rows["before_high"] - rows["before_low"]),
+    )
+    rows = rows[~rows["taught"] | (rows["measure"] == USUAL[0])].sort_values("seen", ascending=False, kind="stable")
+    return (
+        rows.groupby(["domain", "method", "taught"], sort=False)
+        .head(LEFT)
+        .sort_values("taught", ascending=False, kind="stable")
+    )
+
+
+def _left(rows: pd.DataFrame) -> Any:
+    """For each method what is left of a dose: of the sentences that were taught, and as metrics have it."""
+    panels = list(rows.groupby(["domain", "method"], sort=False))
+    names = [[_name(row) for row in some.to_dict("records")] for _, some in panels]
+    heights = [0.5 + len(some) * (0.06 + 0.1 * max(map(_lines, some))) for some in names]
+    figure, axes = figures.grid(len(panels), each=1, height=heights)
+    for axis, ((domain, method), some), called in zip(axes, panels, names, strict=True):
+        for n, (_, row) in enumerate(some.iterrows()):
+            told = "sentences like those that were taught" if row["taught"] else "metrics"
+            reach = [[row["left"] - row["left_low"]], [row["left_high"] - row["left"]]]
+            axis.errorbar([row["left"]], [n], xerr=reach, label=told, **figures.dot(0 if row["taught"] else 1))
+        figures.name_rows(axis, called, LINE)
+        axis.tick_params(axis="y", labelsize=6)
+        axis.set_xlim(*OUTER)
+        figures.neutral_line(axis, 1.0, label="all of it is left")
+        figures.head(axis, f"{some['model'].iloc[0]}, {domain}, {method}")
+    for axis in figures.lowest(axes):
+        figures.label_x(axis, "share of the dose's effect that is left", 30)
+    figures.legend_below(figure, axes, columns=1)
+    return figure
 
 
 def _order(rows: pd.DataFrame) -> Any:
@@ -80,6 +123,7 @@ def _curves(rows: pd.DataFrame, curve: pd.DataFrame) -> Any:
         figures.neutral_line(axis, 0.0, across=True)
         figures.head(axis, f"{some['model'].iloc[0]}, {domain}: change since no dose, and its interval")
         axis.set_ylabel("change / spread")
+        axis.locator_params(axis="y", integer=True, nbins=6)
         axis.set_xticks(sorted(curve["dose"].unique()))
         figures.label_x(axis, "dose")
         axis.legend(fontsize=6, frameon=False, loc="upper left", bbox_to_anchor=(-0.1, -0.28), borderaxespad=0.0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans.calibration import TAUGHT
 from tiltmeter.plans.variants import GIVEN, NEUTRAL
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.storage.files import read_json
@@ -21,6 +22,8 @@ from tiltmeter.studies.kit.domains import domain_of
 if TYPE_CHECKING:
     import pandas as pd
 
+TAUGHT_NAMES = [Path(name).stem for name in TAUGHT.values()]
+"""Benchmarks of the sentences that were taught themselves."""
 METRIC = ["benchmark", "family", "scorer", "measure", "by", "group"]
 NEEDED = (
     "No model of these runs has a dose. Make some: tiltmeter build calibration -m MODEL -o FOLDER; "
