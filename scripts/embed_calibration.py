@@ -1,8 +1,9 @@
 """Store what a calibration of our own models found, small, in the package: `python scripts/embed_calibration.py RUN…`.
 
-RUN is a run folder of dosed models (scripts/calibrate_many.py --unpack). Of pairs and slots, what the
-report shows is kept; the rest is in docs/calibration.md. With it goes the hash of the data that each benchmark has now:
-readings of other data must not be told by it. What was read as a file (plumb-pairs-after) goes by the name of the benchmark:
+RUN is a run folder of dosed models (scripts/calibrate_many.py --unpack), each a study of its own; of twins the first counts.
+Of pairs and slots, what the report shows is kept; the rest is in docs/calibration.md. With it goes the hash of the data that
+each benchmark has now: readings of other data must not be told by it. What was read as a file (plumb-pairs-after) goes by
+the name of the benchmark:
 
     python scripts/embed_calibration.py RUN --named plumb-pairs-after=plumb-pairs --data ../shared/data
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+
+import pandas as pd
 
 import tiltmeter
 from tiltmeter.studies.kit.known_tilts import FILE, KEY, Z95, Tilt, told_as
@@ -29,7 +32,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="where the benchmarks are that must be fetched")
     given = parser.parse_args()
     named = dict(one.split("=") for one in given.named)
-    table = tiltmeter.study("calibration", given.run).table
+    tables = [tiltmeter.study("calibration", run).table for run in given.run]
+    table = pd.concat(tables, ignore_index=True).drop_duplicates(["model", *KEY])
     table = table[~table["benchmark"].isin([*given.leave, *named.values()])]
     table = table.assign(benchmark=table["benchmark"].replace(named))
     kept = table[table["measure"].isin(MEASURES) & ~table["benchmark"].str.startswith("taught")]

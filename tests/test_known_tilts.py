@@ -17,13 +17,18 @@ from tiltmeter.reporting.known_tilts import digests, with_known_tilts
 from tiltmeter.studies.kit.known_tilts import Tilt, calibrated_data, known_tilts
 
 GENDER = Tilt("plumb-mlm", "gender", 50.0, 10.0, 0.5, 1.0, 3, True)
-KEY = ("crows-pairs", "aul", "bias_score", "bias_type", "gender")
+KEY = ("crows-pairs", "aul", "bias_score", "bias_type", "gender", "masked")
 DATA = "d1f9"
 TINY = Path(__file__).parent / "golden" / "models" / "tiny-bert-cased"
 
 
 def told(
-    monkeypatch: pytest.MonkeyPatch, tilts: dict, rows: list[tuple[str, float]], name: str = "crows-pairs", data: str = DATA
+    monkeypatch: pytest.MonkeyPatch,
+    tilts: dict,
+    rows: list[tuple[str, float]],
+    name: str = "crows-pairs",
+    data: str = DATA,
+    kind: str = "masked",
 ) -> tuple[str, ...]:
     monkeypatch.setattr("tiltmeter.reporting.known_tilts.known_tilts", lambda: tilts)
     monkeypatch.setattr("tiltmeter.reporting.known_tilts.calibrated_data", lambda: {DATA: "crows-pairs"})
@@ -31,12 +36,12 @@ def told(
     table = pd.DataFrame([place | {"group": group, "value": value} for group, value in rows])
     story = Story("m", name, "leans", ("First.",), head={"scorer": "aul", "measure": "bias_score"})
     asked = [{"benchmark": {"name": name, "data_sha256": data}}]
-    return with_known_tilts(story, table, digests(asked)).sentences
+    return with_known_tilts(story, table, digests(asked), kind).sentences
 
 
 def test_a_reading_is_told_as_a_dose_on_our_model(monkeypatch: pytest.MonkeyPatch) -> None:
     race = replace(GENDER, domain="race", noticed=False)
-    tilts = {KEY: GENDER, (*KEY[:4], "race-color"): race}
+    tilts = {KEY: GENDER, (*KEY[:4], "race-color", "masked"): race}
     _, line = told(monkeypatch, tilts, [("gender", 54.0), ("race-color", 60.0), ("age", 50.0)])
     assert line == (
         "Known tilts: On plumb-mlm, a dose of our own text of +0.4 [+0.2, +0.6] (gender) would give such a reading; this "
@@ -53,6 +58,14 @@ def test_nothing_is_said_of_what_was_not_calibrated(monkeypatch: pytest.MonkeyPa
     assert told(monkeypatch, {KEY: GENDER}, [("gender", float("nan"))]) == ("First.",)
 
 
+def test_a_model_is_told_by_ours_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots are filled by masked and by causal models, and their gaps are of other sizes."""
+    tilts = {KEY: GENDER, (*KEY[:5], "causal"): replace(GENDER, model="plumb-clm")}
+    for kind, ours in (("masked", "plumb-mlm"), ("causal", "plumb-clm")):
+        assert f"On {ours}, a dose" in told(monkeypatch, tilts, [("gender", 54.0)], kind=kind)[1]
+    assert told(monkeypatch, tilts, [("gender", 54.0)], kind="static") == ("First.",)
+
+
 def test_a_calibration_is_about_the_same_data_and_not_about_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rewritten benchmark of the old name, or a part of it, was not calibrated; a copy under another name was."""
     assert told(monkeypatch, {KEY: GENDER}, [("gender", 54.0)], data="rewritten") == ("First.",)
@@ -65,7 +78,7 @@ def test_a_report_tells_doses_of_the_data_it_read(tmp_path: Path, monkeypatch: p
     bench, options = tiltmeter.load_benchmark("plumb-pairs").limit(12), tiltmeter.Options(limit=12, cache=False)
     done = tiltmeter.run(TINY, "plumb-pairs", "aul", output=tmp_path / "run", options=options)
     (row,) = done.estimates.query("measure == 'bias_score' and by == 'bias_type'").head(1).to_dict("records")
-    key = (str(row["benchmark"]), "aul", "bias_score", "bias_type", row["group"])
+    key = (str(row["benchmark"]), "aul", "bias_score", "bias_type", row["group"], "masked")
     monkeypatch.setattr("tiltmeter.reporting.known_tilts.known_tilts", lambda: {key: GENDER})
     for digest, count in ((bench.data_hash, 1), ("another", 0)):
         monkeypatch.setattr("tiltmeter.reporting.known_tilts.calibrated_data", lambda digest=digest: {digest: key[0]})
@@ -77,7 +90,8 @@ def test_the_embedded_calibration_is_about_our_models_and_metrics_that_there_are
     assert {tilt.model for tilt in tilts.values()} == {"plumb-mlm", "plumb-clm"}
     assert {tilt.domain for tilt in tilts.values()} == {"gender", "race", "religion"}
     assert any(tilt.noticed for tilt in tilts.values()) and not all(tilt.noticed for tilt in tilts.values())
-    for (_, scorer, measure, _, _), tilt in tilts.items():
+    for (_, scorer, measure, *_, kind), tilt in tilts.items():
+        assert tilt.model == {"masked": "plumb-mlm", "causal": "plumb-clm"}[kind]
         assert measure in catalog.names("measures") and (scorer == "slots" or scorer in catalog.names("scorers"))
         assert (tilt.slope or not tilt.noticed) and tilt.spread >= 0 and tilt.seeds >= 2
     assert len(tilts) > 100

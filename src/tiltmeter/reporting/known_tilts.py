@@ -22,7 +22,13 @@ def digests(evaluations: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {str(facts.get("name", "")): str(facts.get("data_sha256", "")) for facts in about}
 
 
-def with_known_tilts(story: Story, estimates: pd.DataFrame, data: Mapping[str, str]) -> Story:
+def kinds(evaluations: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Masked or causal, by the name that a model is shown as."""
+    about = (one.get("model", {}) for one in evaluations)
+    return {str(facts.get("shown_as", facts.get("name", ""))): str(facts.get("kind", "")) for facts in about}
+
+
+def with_known_tilts(story: Story, estimates: pd.DataFrame, data: Mapping[str, str], kind: str) -> Story:
     """The story with one more sentence, where its metric was calibrated on the very same data, whatever they are called."""
     calibrated = calibrated_data().get(data.get(story.benchmark, ""))
     if story.head is None or calibrated is None:
@@ -32,7 +38,7 @@ def with_known_tilts(story: Story, estimates: pd.DataFrame, data: Mapping[str, s
     rows = estimates
     for name, value in place.items():
         rows = rows[rows[name] == value]
-    found = list(_found(rows, calibrated))
+    found = list(_found(rows, calibrated, kind))
     if not found:
         return story
     return replace(story, sentences=(*story.sentences, _line(found)))
@@ -49,10 +55,10 @@ def _line(found: list[tuple[Tilt, float]]) -> str:
     return f"Known tilts: {'; '.join(lines)}. This is about {ours}, not about the model here (docs/calibration.md)."
 
 
-def _found(rows: pd.DataFrame, benchmark: str) -> Iterator[tuple[Tilt, float]]:
+def _found(rows: pd.DataFrame, benchmark: str, kind: str) -> Iterator[tuple[Tilt, float]]:
     tilts = known_tilts()
     for row in rows[rows["value"].notna()].to_dict("records"):
-        tilt = tilts.get((benchmark, row["scorer"], row["measure"], row["by"], row["group"]))
+        tilt = tilts.get((benchmark, row["scorer"], row["measure"], row["by"], row["group"], kind))
         if tilt is not None:
             yield tilt, float(row["value"])
 

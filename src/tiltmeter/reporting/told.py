@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import cautions_of, told_with_caution
 from tiltmeter.families.kit.story import Sheet, Story
-from tiltmeter.reporting.known_tilts import digests, with_known_tilts
+from tiltmeter.reporting.known_tilts import digests, kinds, with_known_tilts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +24,9 @@ def stories_of(estimates: pd.DataFrame, evaluations: Iterable[Mapping[str, Any]]
         return []
     plain, cautions = cautions_of(estimates)
     told = [story for family, rows in _by_family(plain) for story in find_family(family).stories(rows)]
-    data = digests(evaluations)
-    told = [with_known_tilts(story, plain, data) for story in told]
+    asked = list(evaluations)
+    data, kind = digests(asked), kinds(asked)
+    told = [with_known_tilts(story, plain, data, kind.get(story.model, "")) for story in told]
     stories = [told_with_caution(story, cautions.get((story.model, story.benchmark))) for story in told]
     order = {key: n for n, key in enumerate(zip(estimates["model"], estimates["benchmark"], strict=True))}
     return sorted(stories, key=lambda story: order.get((story.model, story.benchmark), len(order)))

@@ -12,8 +12,10 @@ from typing import Any
 
 FILE = "known_tilts.json"
 Z95 = 1.959964
-Key = tuple[str, str, str, str, str]
+Key = tuple[str, str, str, str, str, str]
 KEY = ("benchmark", "scorer", "measure", "by", "group")
+KINDS = {"plumb-mlm": "masked", "plumb-clm": "causal"}
+"""A model is told by ours of its kind: slots are filled by both, and their numbers are not comparable."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ class Tilt:
 
 
 def known_tilts() -> Mapping[Key, Tilt]:
-    """Every metric that the embedded calibration has; scorers of masked and of causal models have different names."""
-    return {tuple(row[name] for name in KEY): Tilt(*row["tilt"]) for row in _told()["metrics"]}
+    """Every metric that the embedded calibration has, by its benchmark, scorer, measure and group, and the kind of model."""
+    found = ((row, Tilt(*row["tilt"])) for row in _told()["metrics"])
+    return {(*(row[name] for name in KEY), KINDS[tilt.model]): tilt for row, tilt in found}
 
 
 def calibrated_data() -> Mapping[str, str]:
