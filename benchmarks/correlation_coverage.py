@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from facts import machine
 from tiltmeter.stats.attenuation import LEAST_SHARE, clear, reliability
-from tiltmeter.stats.correlations import correlate, pearson
+from tiltmeter.stats.correlations import correlate, interval, pearson
 
 MODELS = (10, 19, 40)
 TRUTHS = (0.0, 0.8)
@@ -73,7 +73,8 @@ def noise(truth: float, n: int, shares: tuple[float, float], asked: tuple[int, f
         product = reliability(u, errors[0]) * reliability(v, errors[1])
         if min(reliability(u, errors[0]), reliability(v, errors[1])) > 0:
             plain.append(seen[-1] / np.sqrt(product))
-        one = clear(u, v, (errors[0], errors[1]), confidence, rng)
+        edges = interval(u, v, RESAMPLES, confidence, rng)
+        one = clear(u, v, (errors[0], errors[1]), edges, confidence, rng)
         if np.isfinite(one.r):
             found.append(one.r)
             inside, below = inside + (one.low <= truth <= one.high), below + (one.high < truth)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ REPLACED = (
     "ceat word_mean:valence=ceat word_mean:toxicity",
     "bold=stereoset-contexts",
     "bold=bold-cold",
+    "bold=bold-neutral",
 )
 RESAMPLES = 2000
 
@@ -50,9 +52,22 @@ def strongest(found: Finding, most: int = 10) -> pd.DataFrame:
             "p": [f"{p:.3f}" for p in table["p"]],
             "p (Holm)": [f"{p:.2f}" for p in table["p_holm"]],
             "ρ": [f"{rho:+.2f}" for rho in table["rho"]],
-            "r without noise": ["–" if np.isnan(r) or abs(r) > 1 else f"{r:+.2f}" for r in table["clear_r"]],
+            "r without noise": ["–" if np.isnan(row.clear_r) else _with_interval(row) for row in table.itertuples()],
         }
     )
+
+
+def _with_interval(row: Any) -> str:
+    return f"{row.clear_r:+.2f} [{row.clear_low:+.2f}, {row.clear_high:+.2f}]"
+
+
+def cleared(found: Finding) -> pd.DataFrame:
+    """The pairs whose correlation can be freed of errors of measurement at all."""
+    table = found.table[found.table["clear_r"].notna()]
+    shares = [f"{row.reliability_x:.2f}, {row.reliability_y:.2f}" for row in table.itertuples()]
+    told = {"domain": table["domain"], "pair": table["a"] + " × " + table["b"], "reliabilities": shares}
+    told |= {"r": [f"{r:+.2f}" for r in table["r"]], "r without noise": [_with_interval(row) for row in table.itertuples()]}
+    return pd.DataFrame(told)
 
 
 def reliabilities(found: Finding) -> pd.DataFrame:
@@ -98,7 +113,12 @@ def main() -> None:
     paper = domain_correlation(evidence, paper=True, resamples=RESAMPLES)
     ablated = domain_ablation(evidence, replace=list(REPLACED), shared_groups=True, paper=True, resamples=RESAMPLES)
     tables = {name: table for name, table in paper.tables.items() if name.startswith("table") or name == "groups"}
-    tables |= {"strongest": strongest(paper), "reliabilities": reliabilities(paper), "changes": changes(ablated)}
+    tables |= {
+        "strongest": strongest(paper),
+        "cleared": cleared(paper),
+        "reliabilities": reliabilities(paper),
+        "changes": changes(ablated),
+    }
     page = DOCS / "study.md"
     text = page.read_text("utf-8") if page.exists() else ""
     for name, table in tables.items():

@@ -58,7 +58,7 @@ def test_disattenuation_takes_out_known_errors() -> None:
     for _ in range(600):
         a, b = rng.standard_normal((2, n))
         seen = (a + errors[0] * rng.standard_normal(n), 0.8 * a + 0.6 * b + errors[1] * rng.standard_normal(n))
-        one = clear(*seen, errors, 0.95, rng)
+        one = clear(*seen, errors, interval(*seen, 200, 0.95, rng), 0.95, rng)
         found.append(one.r)
         hits += one.low <= 0.8 <= one.high
     given = np.array(found)[np.isfinite(found)]
@@ -70,13 +70,14 @@ def test_without_errors_it_is_r_and_with_too_many_nothing() -> None:
     rng = np.random.default_rng(5)
     x, y = rng.standard_normal((2, 12))
     nothing = np.zeros(12)
-    exact = clear(x, y, (nothing, nothing), 0.95, rng)
+    edges = interval(x, y, 400, 0.95, rng)
+    exact = clear(x, y, (nothing, nothing), edges, 0.95, rng)
     assert exact.r == pytest.approx(float(pearson(x, y))) and exact.low < exact.r < exact.high
-    assert exact.reliabilities == (1.0, 1.0)
+    assert exact.reliabilities == (1.0, 1.0) and exact.low <= edges[0] and exact.high >= edges[1]
     for errors in (np.full(12, 5.0), np.full(12, np.nan), np.full(12, np.std(x, ddof=1) * np.sqrt(0.65))):
-        assert np.isnan(clear(x, y, (errors, nothing), 0.95, rng).r)
+        assert np.isnan(clear(x, y, (errors, nothing), edges, 0.95, rng).r)
     assert np.isnan(reliability(x, np.full(12, np.nan)))
-    same = clear(x, 2 * x, (nothing, nothing), 0.95, rng)
+    same = clear(x, 2 * x, (nothing, nothing), (1.0, 1.0), 0.95, rng)
     assert same.r == pytest.approx(1) and same.high == pytest.approx(1)
 
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 LEAST_SHARE = 0.4
 """The smallest reliability with which a correlation is corrected."""
-SKEWED = 0.85
-"""The share of the degrees of freedom that count: with all, intervals of skewed scores would be too short."""
 DRAWS = 10_000
 
 
@@ -31,14 +29,26 @@ class Clear:
     reliabilities: tuple[float, float]
 
 
-def clear(x: Floats, y: Floats, errors: tuple[Floats, Floats], confidence: float, random: np.random.Generator) -> Clear:
-    """Of columns with these standard errors. NaN where the reliability of one is unknown or below `LEAST_SHARE`."""
+def clear(
+    x: Floats,
+    y: Floats,
+    errors: tuple[Floats, Floats],
+    seen: tuple[float, float],
+    confidence: float,
+    random: np.random.Generator,
+) -> Clear:
+    """Of columns with these standard errors. NaN where the reliability of one is unknown or below `LEAST_SHARE`.
+
+    The interval is the wider of two on each side: one knows that the noise is known badly and takes scores for normal; the
+    other one takes nothing for normal and the noise for known: the interval of r as it is `seen`, over the reliabilities.
+    """
     shares = reliability(x, errors[0]), reliability(y, errors[1])
     if not min(shares) >= LEAST_SHARE:
         return Clear(nan, nan, nan, shares)
     noise = float(np.mean(np.square(errors[0]))), float(np.mean(np.square(errors[1])))
-    found = disattenuated(np.cov(x, y), noise, len(x))
-    return Clear(found, *_interval(np.cov(x, y), noise, len(x), confidence, random), shares)
+    low, high = _interval(np.cov(x, y), noise, len(x), confidence, random)
+    wide = [float(np.clip(edge / sqrt(shares[0] * shares[1]), -1.0, 1.0)) for edge in seen]
+    return Clear(disattenuated(np.cov(x, y), noise, len(x)), min(low, wide[0]), max(high, wide[1]), shares)
 
 
 def reliability(values: Floats, errors: Floats) -> float:
@@ -70,7 +80,7 @@ def _interval(
 
     Where a draw has no variance left, or a covariance that is too large for it, it counts as ±1.
     """
-    degrees = SKEWED * (n - 1)
+    degrees = n - 1
     a, (b, c) = sqrt(covariance[0, 0]), np.linalg.cholesky(covariance + np.eye(2) * 1e-12 * np.trace(covariance))[1]
     first = np.sqrt(degrees / random.chisquare(degrees, DRAWS))
     last = np.sqrt(random.chisquare(degrees - 1, DRAWS) / degrees)

@@ -58,7 +58,11 @@ def correlate(
     rho = float(pearson(*ranks))
     orders = _orders(n, resamples, random)
     low, high = interval(x, y, resamples, confidence, random)
-    found = clear(x, y, errors, confidence, random) if errors else Clear(nothing, nothing, nothing, (nothing, nothing))
+    found = (
+        clear(x, y, errors, (low, high), confidence, random)
+        if errors
+        else Clear(nothing, nothing, nothing, (nothing, nothing))
+    )
     without = (found.r, found.low, found.high, *found.reliabilities)
     return Correlated(n, r, low, high, _p(x, y, r, orders), rho, _p(*ranks, rho, orders), *without)
 
