@@ -17,6 +17,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import family_of
 from tiltmeter.plans.file import Asked, StudyFile
 from tiltmeter.runs.options import FamilyOptions
+from tiltmeter.storage.memory import give_back
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def plan(study: StudyFile) -> Plan:
         for model in ask.models or tuple(model.name for model in study.models):
             cells.append(PlannedCell(cell_name(model, name), model, name, number, items, **known))
     _refuse_twins(study, cells)
+    give_back()  # of the benchmarks nothing but digests is kept
     return Plan(study, tuple(cells))
 
 

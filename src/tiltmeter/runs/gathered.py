@@ -17,6 +17,7 @@ from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.cells import Kept
 from tiltmeter.storage.files import file_sha256, read_table
 from tiltmeter.storage.joined import count_rows, join_frames
+from tiltmeter.storage.memory import give_back
 from tiltmeter.storage.sealed import seal
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def _write_estimates(
             rows = rows_of(Answers.concat([_answers(cell) for cell in some]), wanted, settings)
             there |= {row.measure for row in rows}
             append(estimates_table(rows))
+            give_back()
     refuse_lacking(wanted.named, there, outline)
 
 

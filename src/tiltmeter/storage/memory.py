@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 
@@ -19,7 +20,9 @@ def bound_kernel_caches() -> None:
 
 
 def give_back() -> None:
-    """Returns free memory to the system, where the C library can. It takes some milliseconds."""
+    """Returns free memory to the system, where the C library and Arrow can. It takes some milliseconds."""
+    if arrow := sys.modules.get("pyarrow"):
+        arrow.default_memory_pool().release_unused()
     _trim()(0)
 
 
