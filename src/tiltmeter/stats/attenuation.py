@@ -39,8 +39,8 @@ def clear(
 ) -> Clear:
     """Of columns with these standard errors. NaN where the reliability of one is unknown or below `LEAST_SHARE`.
 
-    The interval is the wider of two on each side: one knows that the noise is known badly and takes scores for normal; the
-    other one takes nothing for normal and the noise for known: the interval of r as it is `seen`, over the reliabilities.
+    The interval lies in the middle between two: one draws variances as well and takes scores for normal, and is too short
+    for skewed ones; the other one, that of r as it is `seen` over the reliabilities, is rather too long.
     """
     shares = reliability(x, errors[0]), reliability(y, errors[1])
     if not min(shares) >= LEAST_SHARE:
@@ -48,7 +48,7 @@ def clear(
     noise = float(np.mean(np.square(errors[0]))), float(np.mean(np.square(errors[1])))
     low, high = _interval(np.cov(x, y), noise, len(x), confidence, random)
     wide = [float(np.clip(edge / sqrt(shares[0] * shares[1]), -1.0, 1.0)) for edge in seen]
-    return Clear(disattenuated(np.cov(x, y), noise, len(x)), min(low, wide[0]), max(high, wide[1]), shares)
+    return Clear(disattenuated(np.cov(x, y), noise, len(x)), (low + wide[0]) / 2, (high + wide[1]) / 2, shares)
 
 
 def reliability(values: Floats, errors: Floats) -> float:

@@ -82,7 +82,8 @@ def groups_of(folders: Sequence[Path], points: pd.DataFrame) -> dict[str, pd.Dat
     groups = group_scores(folders)
     wanted = set(points["metric"])
     named = groups.assign(metric=[name if name in wanted else paper_name(name) for name in groups["metric"]])
-    named = named[named["metric"].isin(wanted)]
+    scored = set(zip(points["metric"], points["domain"], strict=True))  # the paper has no regard for religions, say
+    named = named[[place in scored for place in zip(named["metric"], named["domain"], strict=True)]]
     if not len(named):
         return {}
     counts = named.pivot_table(index=["domain", "group"], columns="metric", values="value", aggfunc="count", sort=False)
