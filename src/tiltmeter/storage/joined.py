@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,17 +34,17 @@ def join_frames(paths: Sequence[Path], target: Path, keep: Keep | None = None) -
     """What `pandas.concat` of the files would hold, in one file. Files without rows do not count: they could change a
     column's type. `keep`: what of a piece is taken.
     """
-    filled = [path for path in paths if count_rows(path)]
-    if not filled:
+    schemas = {path: file.schema_arrow for path in paths if (file := _opened(path)).metadata.num_rows}
+    if not schemas:
         write_frame(target, read_frame(paths[0]))
         return
-    shape = _shape_of(filled)
+    shape = _shape_of(schemas)
 
     def write(place: Path) -> None:
         waiting: list[pa.Table] = []
         with pq.ParquetWriter(place, shape.schema, write_page_checksum=True) as writer:
-            for table in (shape.fitted(frame) for path in filled for frame in _pieces(path, keep)):
-                waiting.append(table)
+            for piece in (piece for path in schemas for piece in _pieces(path)):
+                waiting.append(shape.fitted(piece, keep))
                 if sum(map(len, waiting)) >= GROUP:
                     writer.write_table(pa.concat_tables(waiting))
                     waiting = []
@@ -63,33 +63,44 @@ class _Shape:
     kinds: dict[str, object]
     schema: pa.Schema
 
-    def fitted(self, frame: pd.DataFrame) -> pa.Table:
-        """A piece as a piece of the whole."""
+    def fitted(self, piece: pa.Table, keep: Keep | None) -> pa.Table:
+        """A piece as a piece of the whole. Where it has the columns and types of the whole, pandas would change nothing."""
+        if keep is None and self._has_types(piece.schema):
+            return piece.select(list(self.columns)).cast(self.schema)
+        frame = piece.to_pandas() if keep is None else keep(piece.to_pandas())
         whole = frame.reindex(columns=list(self.columns)).astype(self.kinds)
         return pa.Table.from_pandas(whole, self.schema, preserve_index=False).replace_schema_metadata(self.schema.metadata)
 
+    def _has_types(self, schema: pa.Schema) -> bool:
+        """The types of the whole, or none at all: a column of nothing."""
+        types = dict(zip(schema.names, schema.types, strict=True))
+        return set(types) == set(self.columns) and all(
+            types[field.name] == field.type or pa.types.is_null(types[field.name]) for field in self.schema
+        )
 
-def _shape_of(paths: Sequence[Path]) -> _Shape:
-    """As pandas would make it of all: one row of each file tells, and the types of the files where a row holds nothing."""
+
+def _shape_of(given: Mapping[Path, pa.Schema]) -> _Shape:
+    """As pandas would make it of all: one row of each kind of file tells, and the types of the files where a row holds
+    nothing.
+    """
     import pandas as pd
 
     schemas: dict[tuple[pa.Schema, str], Path] = {}
-    for path in paths:
-        schema = _opened(path).schema_arrow
+    for path, schema in given.items():
         schemas.setdefault((schema, str(schema.metadata)), path)
-    whole = pd.concat([next(_pieces(path, None, 1)) for path in schemas.values()], ignore_index=True)
+    whole = pd.concat([next(_pieces(path, 1)).to_pandas() for path in schemas.values()], ignore_index=True)
     kinds = {str(name): kind for name, kind in whole.dtypes.items()}
-    given = pa.unify_schemas([schema.remove_metadata() for schema, _ in schemas], promote_options="permissive")
+    bare = [schema.remove_metadata() for schema, _ in schemas]
+    united = pa.unify_schemas(bare, promote_options="permissive")
     told = pa.Table.from_pandas(whole, preserve_index=False).schema
-    fields = [given.field(one.name) if kinds[one.name] is np.dtype(object) else one for one in told]
+    fields = [united.field(one.name) if kinds[one.name] is np.dtype(object) else one for one in told]
     return _Shape(list(kinds), kinds, pa.schema(fields, told.metadata))
 
 
-def _pieces(path: Path, keep: Keep | None, rows: int = PIECE) -> Iterator[pd.DataFrame]:
+def _pieces(path: Path, rows: int = PIECE) -> Iterator[pa.Table]:
     try:
         for batch in _opened(path).iter_batches(batch_size=rows):
-            frame = batch.to_pandas()
-            yield keep(frame) if keep else frame
+            yield pa.Table.from_batches([batch])
     except (OSError, pa.ArrowException) as error:
         raise TiltmeterError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}") from None
 
