@@ -20,7 +20,18 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.plans import read_study, run_study, status
 from tiltmeter.plans.calibration import Calibration, write_calibration
 from tiltmeter.plans.work import work
-from tiltmeter.stats.doses import differences, levels, monotonicity, noise, ranking, sensitivity, slopes, smallest_dose
+from tiltmeter.stats.doses import (
+    Found,
+    differences,
+    levels,
+    monotonicity,
+    noise,
+    ranking,
+    ratio,
+    sensitivity,
+    slopes,
+    smallest_dose,
+)
 from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
 from tiltmeter.storage.spreadsheet import csv_text
 
@@ -64,6 +75,16 @@ def test_sensitivity_is_the_slope_over_the_spread_and_gives_the_dose_that_is_not
     rng = np.random.default_rng(2)
     apart = 1.2 * dose + np.hypot(0.5, 0.3) * (rng.standard_normal(20_000) - rng.standard_normal(20_000))
     assert np.mean(np.abs(apart) > 1.96 * np.sqrt(2) * np.hypot(0.5, 0.3)) == pytest.approx(0.8, abs=0.01)
+
+
+def test_a_share_without_noise_lies_in_its_own_interval() -> None:
+    for numerator in (0.5, 1 / 3, 1 / 6, 1 / 7, 5 / 12):
+        for denominator in (0.5, 1 / 3, 2 / 7, 7 / 12):
+            above, below = (
+                Found(*(np.array([one]) for one in (x, 0.0, x, x, 0.0))) for x in (100 * numerator, 100 * denominator)
+            )
+            value, low, high = ratio(above, below)
+            assert low[0] <= value[0] <= high[0]
 
 
 def test_a_metric_that_reads_the_dose_is_first_and_noise_is_last() -> None:

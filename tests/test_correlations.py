@@ -50,6 +50,20 @@ def test_the_interval_covers() -> None:
         assert 0.91 <= hits / 300 <= 0.99
 
 
+def test_the_units_of_scores_do_not_matter_to_the_interval_without_noise() -> None:
+    random = np.random.default_rng(3)
+    x = random.standard_normal(15)
+    y = x + 0.3 * random.standard_normal(15)
+    errors = np.full(15, 0.2), np.full(15, 0.2)
+
+    def edges(across: float, along: float) -> tuple[float, float]:
+        scaled = across * errors[0], along * errors[1]
+        found = clear(across * x, along * y, scaled, (0.8, 0.99), 0.95, np.random.default_rng(0))
+        return found.low, found.high
+
+    assert edges(1e-6, 100.0) == pytest.approx(edges(1.0, 1.0), rel=1e-6)
+
+
 def test_disattenuation_takes_out_known_errors() -> None:
     """Ten models, reliabilities of 0.8: on average the truth, which the interval covers. More in benchmarks/."""
     rng, n = np.random.default_rng(2), 10

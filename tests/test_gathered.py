@@ -13,7 +13,7 @@ from tiltmeter import load_benchmark, load_model, score
 from tiltmeter.families.kit.answers import _together
 from tiltmeter.runs import gathered
 from tiltmeter.runs.estimate import by_family, estimate_all
-from tiltmeter.runs.folder import appended_estimates, write_estimates, write_run
+from tiltmeter.runs.folder import appended_estimates, read_estimates, write_estimates, write_run
 from tiltmeter.stats.estimates import Estimate, estimates_table
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage import joined
@@ -27,10 +27,13 @@ FRAMES = (
     ),
     pd.DataFrame({"model": ["b"] * 3, "reason": ["too long", None, "é"], "n": [3, 4, 5], "extra": ["{}"] * 3}),
     pd.DataFrame({"model": pd.Series(["c", None], dtype=object), "n": np.array([7, 8], dtype=np.int32), "score": [1, 2]}),
+    pd.DataFrame(
+        {"model": ["d", "d"], "yes": pd.Series([True, None], dtype=object), "n": pd.array([9, None], dtype="Int64")}
+    ),
 )
 
 
-@pytest.mark.parametrize("chosen", [(0,), (0, 1), (1, 1), (0, 2), (2, 0, 3), (0, 1, 2, 3), (3, 3)])
+@pytest.mark.parametrize("chosen", [(0,), (0, 1), (1, 1), (0, 2), (2, 0, 3), (0, 1, 2, 3), (3, 3), (0, 4), (4, 2)])
 def test_files_joined_piece_by_piece_are_the_whole(
     chosen: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,6 +60,20 @@ def test_estimates_written_in_parts_are_the_same_bytes(tmp_path: Path) -> None:
     with appended_estimates(tmp_path / "parts") as append:
         for some in (rows[:1], [], rows[1:]):
             append(estimates_table(some))
+    _same_estimates(tmp_path)
+
+
+def test_no_estimates_are_written_as_such(tmp_path: Path) -> None:
+    for folder in ("parts", "whole"):
+        (tmp_path / folder).mkdir()
+    write_estimates(tmp_path / "whole", estimates_table([]))
+    with appended_estimates(tmp_path / "parts"):
+        pass
+    _same_estimates(tmp_path)
+    assert not len(read_estimates(tmp_path / "parts" / "estimates.csv"))
+
+
+def _same_estimates(tmp_path: Path) -> None:
     for name in ("estimates.csv", "estimates.json"):
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 

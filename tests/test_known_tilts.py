@@ -35,7 +35,10 @@ def told(
     place = {"model": "m", "benchmark": name, "scorer": "aul", "measure": "bias_score", "by": "bias_type"}
     table = pd.DataFrame([place | {"group": group, "value": value} for group, value in rows])
     story = Story("m", name, "leans", ("First.",), head={"scorer": "aul", "measure": "bias_score"})
-    asked = [{"benchmark": {"name": name, "data_sha256": data}}]
+    asked = [
+        {"model": {"shown_as": shown}, "benchmark": {"name": name, "data_sha256": read}}
+        for shown, read in (("m", data), ("other", "a part of it"))
+    ]
     return with_known_tilts(story, table, digests(asked), kind).sentences
 
 

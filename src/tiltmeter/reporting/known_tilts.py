@@ -16,21 +16,32 @@ FAR = 1.5
 """Beyond the largest dose by so much, a number would be mere extrapolation."""
 
 
-def digests(evaluations: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The hash of what models were shown, by the benchmark's name."""
-    about = (one.get("benchmark", {}) for one in evaluations)
-    return {str(facts.get("name", "")): str(facts.get("data_sha256", "")) for facts in about}
+Asked = tuple[str, str]
+"""A model, by the name that it is shown as, and a benchmark."""
+
+
+def digests(evaluations: Iterable[Mapping[str, Any]]) -> dict[Asked, str]:
+    """The hash of what each model was shown of each benchmark: one may have read a part of what another one read."""
+    found = {}
+    for one in evaluations:
+        facts = one.get("benchmark", {})
+        found[_shown_as(one), str(facts.get("name", ""))] = str(facts.get("data_sha256", ""))
+    return found
+
+
+def _shown_as(evaluation: Mapping[str, Any]) -> str:
+    model = evaluation.get("model", {})
+    return str(model.get("shown_as", model.get("name", "")))
 
 
 def kinds(evaluations: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Masked or causal, by the name that a model is shown as."""
-    about = (one.get("model", {}) for one in evaluations)
-    return {str(facts.get("shown_as", facts.get("name", ""))): str(facts.get("kind", "")) for facts in about}
+    return {_shown_as(one): str(one.get("model", {}).get("kind", "")) for one in evaluations}
 
 
-def with_known_tilts(story: Story, estimates: pd.DataFrame, data: Mapping[str, str], kind: str) -> Story:
+def with_known_tilts(story: Story, estimates: pd.DataFrame, data: Mapping[Asked, str], kind: str) -> Story:
     """The story with one more sentence, where its metric was calibrated on the very same data, whatever they are called."""
-    calibrated = calibrated_data().get(data.get(story.benchmark, ""))
+    calibrated = calibrated_data().get(data.get((story.model, story.benchmark), ""))
     if story.head is None or calibrated is None:
         return story
     place = {"model": story.model, "benchmark": story.benchmark}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
+from tiltmeter.stats.estimates import estimates_table
 from tiltmeter.storage.files import write_frame, write_json, write_text
 from tiltmeter.storage.packed import is_folder, is_there
 from tiltmeter.storage.places import at_home
@@ -206,7 +207,7 @@ def _json_text(table: pd.DataFrame) -> str:
 
 @contextmanager
 def appended_estimates(folder: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """The same, some rows at a time: the files are what `write_estimates` would write of all, if there are any."""
+    """The same, some rows at a time: the files are what `write_estimates` would write of all."""
     with ExitStack() as files:
         rows, records = (
             files.enter_context((folder / name).open("w", encoding="utf-8", newline="\n"))
@@ -225,7 +226,12 @@ def appended_estimates(folder: Path) -> Iterator[Callable[[pd.DataFrame], None]]
             begun = True
 
         yield append
-        records.write("\n]\n" if begun else "[]\n")
+        if begun:
+            records.write("\n]\n")
+        else:
+            nothing = estimates_table([])
+            rows.write(csv_text(nothing))
+            records.write(_json_text(nothing))
 
 
 def read_estimates(path: Path) -> pd.DataFrame:

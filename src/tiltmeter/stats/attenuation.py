@@ -43,7 +43,7 @@ def clear(
     for skewed ones; the other one, that of r as it is `seen` over the reliabilities, is rather too long.
     """
     shares = reliability(x, errors[0]), reliability(y, errors[1])
-    if not min(shares) >= LEAST_SHARE:
+    if not all(share >= LEAST_SHARE for share in shares):
         return Clear(nan, nan, nan, shares)
     noise = float(np.mean(np.square(errors[0]))), float(np.mean(np.square(errors[1])))
     low, high = _interval(np.cov(x, y), noise, len(x), confidence, random)
@@ -81,7 +81,9 @@ def _interval(
     Where a draw has no variance left, or a covariance that is too large for it, it counts as ±1.
     """
     degrees = n - 1
-    a, (b, c) = sqrt(covariance[0, 0]), np.linalg.cholesky(covariance + np.eye(2) * 1e-12 * np.trace(covariance))[1]
+    a = sqrt(covariance[0, 0])  # the lower root of the covariance: a, 0 and b, c
+    b = float(covariance[0, 1]) / a
+    c = sqrt(max(float(covariance[1, 1]) - b * b, 0.0))
     first = np.sqrt(degrees / random.chisquare(degrees, DRAWS))
     last = np.sqrt(random.chisquare(degrees - 1, DRAWS) / degrees)
     root, off = a * first, first * (b - c * random.standard_normal(DRAWS) / (sqrt(degrees) * last))

@@ -111,6 +111,7 @@ def ratio(above: Found, below: Found) -> tuple[Floats, Floats, Floats]:
         value = np.where(b == 0, np.nan, a / b)
         root = np.sqrt(np.maximum((a * b) ** 2 - (b**2 - hb**2) * (a**2 - ha**2), 0.0))
         low, high = ((a * b + sign * root) / (b**2 - hb**2) for sign in (-1, 1))
+        low, high = np.minimum(low, value), np.maximum(high, value)  # without noise, rounding may put an end beyond it
     clear = np.abs(b) > hb
     return value, np.where(clear, low, np.nan), np.where(clear, high, np.nan)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,12 +89,30 @@ def _shape_of(given: Mapping[Path, pa.Schema]) -> _Shape:
     for path, schema in given.items():
         schemas.setdefault((schema, str(schema.metadata)), path)
     whole = pd.concat([next(_pieces(path, 1)).to_pandas() for path in schemas.values()], ignore_index=True)
+    whole = whole.astype(_with_room_for_none(whole, {name for path in given for name in _incomplete(path)}))
     kinds = {str(name): kind for name, kind in whole.dtypes.items()}
     bare = [schema.remove_metadata() for schema, _ in schemas]
     united = pa.unify_schemas(bare, promote_options="permissive")
     told = pa.Table.from_pandas(whole, preserve_index=False).schema
     fields = [united.field(one.name) if kinds[one.name] is np.dtype(object) else one for one in told]
     return _Shape(list(kinds), kinds, pa.schema(fields, told.metadata))
+
+
+def _with_room_for_none(whole: pd.DataFrame, incomplete: Container[str]) -> dict[str, str]:
+    """What pandas makes of truth values and whole numbers where some are missing, which one row need not show."""
+    plain = {name: kind for name, kind in whole.dtypes.items() if name in incomplete and isinstance(kind, np.dtype)}
+    room = {"b": "object", "i": "float64", "u": "float64"}
+    return {str(name): room[kind.kind] for name, kind in plain.items() if kind.kind in room}
+
+
+def _incomplete(path: Path) -> Iterator[str]:
+    """The columns in which something is missing."""
+    metadata = _opened(path).metadata
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            column = metadata.row_group(group).column(number)
+            if column.statistics is None or column.statistics.null_count:
+                yield column.path_in_schema
 
 
 def _pieces(path: Path, rows: int = PIECE) -> Iterator[pa.Table]:
