@@ -251,7 +251,7 @@ def run_block(block: Block, folder: Path, names: dict[str, Any]) -> None:
             check(words, block)
 
 
-QUICK = ("README.md", "getting-started.md", "gate.md", "study-files.md")
+QUICK = ("README.md", "getting-started.md", "gate.md")
 """Pages that are run every time; the others where slow tests are asked for."""
 MARKED = [page if page.name in QUICK else pytest.param(page, marks=pytest.mark.slow) for page in PAGES]
 
