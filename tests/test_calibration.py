@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tiltmeter.cli.app import app
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.plans import read_study, run_study, status
 from tiltmeter.plans.calibration import Calibration, write_calibration
+from tiltmeter.plans.making import folder_of_variant
 from tiltmeter.plans.work import work
 from tiltmeter.stats.doses import (
     Found,
@@ -33,6 +35,7 @@ from tiltmeter.stats.doses import (
     smallest_dose,
 )
 from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
+from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.spreadsheet import csv_text
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
@@ -372,3 +375,49 @@ def test_settings_of_one_method_have_names_of_their_own(tmp_path: Path) -> None:
         file.write_text(begun + table.format(wrong))
         with pytest.raises(TiltmeterError, match="a name is a word"):
             read_study(file)
+    for arm in ("words", "names"):  # the study would take the treated models for dosed ones
+        file.write_text(begun + table.format(arm))
+        with pytest.raises(TiltmeterError, match=f"'{arm}' is what a dose is given by"):
+            read_study(file)
+
+
+def test_a_debiased_model_is_not_taken_for_one_of_other_options(tmp_path: Path) -> None:
+    """Under the same name; be it this study's own, or from before studies kept what they had asked for."""
+    wanted = Calibration(
+        str(TINY), [1.0], [0], ["gender"], benchmarks=["plumb-slots"], sentences=20, training={"steps": 1, "rows": 4}
+    )
+    file = write_calibration(wanted, tmp_path / "made")
+    begun, text = file.read_text(), tmp_path / "text.txt"
+    text.write_text("The woman reads a book.\nThe man sings a song.\n")
+
+    def made(method: str = "dropout", begun: str = begun, **options: Any) -> Path:
+        told = ", ".join(f"{name} = {json.dumps(value)}" for name, value in ({"steps": 1, "rows": 2} | options).items())
+        given = f'method = "{method}"\nname = "less"\nmodels = ["tiny-bert-cased-gender+1-seed0"]\noptions = {{{told}}}\n'
+        file.write_text(f"{begun}\n[[debias]]\n{given}")
+        study = read_study(file)
+        return folder_of_variant(study, study.models[-1], Depot(study.storage))
+
+    folder = made(text=str(text), hidden=0.2)
+    before = (folder / "model.safetensors").stat().st_mtime_ns
+    others = [{"text": str(text), "hidden": 0.2, "steps": 2}, {"text": str(text), "hidden": 0.2, "method": "cda"}]
+    for other in others:
+        with pytest.raises(TiltmeterError, match="less-0 was made from another text or model, or by other steps"):
+            made(**other)
+    with pytest.raises(TiltmeterError, match="less-0 was made"):  # which the manifest does not tell by this name
+        made(text=str(text), hidden=0.3)
+    dosed = tmp_path / "made" / "study" / "models" / "tiny-bert-cased-gender+1-seed0"
+    dosed.rename(tmp_path / "old-dose")
+    with pytest.raises(TiltmeterError, match="less-0 was made"):  # from a parent that had other steps
+        made(text=str(text), hidden=0.2, begun=begun.replace('"steps": 1', '"steps": 2').replace("steps = 1", "steps = 2"))
+    shutil.rmtree(dosed)
+    (tmp_path / "old-dose").rename(dosed)
+    assert made(text=str(text), hidden=0.2) == folder
+    (folder / "variant.json").unlink()
+    assert made(text=str(text), hidden=0.2) == folder  # nothing speaks against it
+    for other in others:
+        with pytest.raises(TiltmeterError, match="less-0 was made"):
+            made(**other)
+    text.write_text("Another text.\n")
+    with pytest.raises(TiltmeterError, match="less-0 was made"):
+        made(text=str(text), hidden=0.2)
+    assert (folder / "model.safetensors").stat().st_mtime_ns == before

@@ -30,7 +30,7 @@ def asked_of(study: StudyFile, cell: PlannedCell) -> dict[str, Any]:
     later = getattr(find_family(cell.family), "LATER", ())
     run = study.run_options()
     return {
-        "model": _model(study.model(cell.model)),
+        "model": told_model(study.model(cell.model)),
         "data": cell.data,
         "family": cell.family,
         "options": {name: _content(value) for name, value in options.items() if name not in later},
@@ -60,7 +60,7 @@ def _without_later(told: Told) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name != LATER}
 
 
-def _model(model: StudyModel) -> dict[str, Any]:
+def told_model(model: StudyModel) -> dict[str, Any]:
     """A model by its weights, or, where it is no folder of this machine, by its name alone."""
     folder = EMBEDDED.get(model.source, Path(model.source))
     files = [folder] if folder.is_file() else [*weight_files(folder), *folder.glob("config.json")]

@@ -14,10 +14,16 @@ from tiltmeter.finetune.continued import continue_training
 from tiltmeter.finetune.export import MANIFEST
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.finetune.text import read_text
+from tiltmeter.plans.asked import is_same, told_model
 from tiltmeter.plans.file import StudyFile
 from tiltmeter.plans.variants import GIVEN, StudyModel, Training, Variant
 from tiltmeter.storage.depot import Depot
-from tiltmeter.storage.files import read_json
+from tiltmeter.storage.files import read_json, write_json
+from tiltmeter.storage.places import at_home
+from tiltmeter.storage.typed import fits
+
+ASKED = "variant.json"
+"""In the folder of a variant: what the study asked for when it was made."""
 
 
 def folder_of_variant(study: StudyFile, model: StudyModel, depot: Depot) -> Path:
@@ -31,7 +37,8 @@ def folder_of_variant(study: StudyFile, model: StudyModel, depot: Depot) -> Path
             depot.get(f"models/{model.name}", folder)
         if not folder.is_dir():
             make(model.variant, source, folder, str(study.run_options().device))
-        _check_same(model.variant, folder)
+            write_json(folder / ASKED, _told(study, model))
+        _check_same(study, model, folder)
         if study.shared:
             depot.put(folder, f"models/{model.name}")
     return folder
@@ -48,16 +55,46 @@ def make(variant: Variant, source: str, folder: Path, device: str) -> Path:
     )
 
 
-def _check_same(variant: Variant, folder: Path) -> None:
-    """Refuses a model of an earlier study under the same name, from another text or by other steps."""
-    if variant.dose is None:
-        return
-    told = read_json(folder / MANIFEST)
-    recipe, length = recipe_of(variant.options, variant.seed)
-    text = read_text(variant.dose.text)
-    same = (told["data"]["sha256"], told["recipe"], told["options"]["length"]) == (text.sha256, recipe.facts(), length)
+def _told(study: StudyFile, model: StudyModel) -> dict[str, Any]:
+    """How a model is made, its parents too, in terms that another machine would use."""
+    parent = _told(study, study.model(model.variant.of)) if model.variant else None
+    return {"model": told_model(model), "of": parent}
+
+
+def _check_same(study: StudyFile, model: StudyModel, folder: Path) -> None:
+    """Refuses a model of an earlier study under the same name that was made otherwise."""
+    assert model.variant is not None
+    same = _agrees(model.variant, read_json(folder / MANIFEST))
+    if same and (folder / ASKED).is_file():
+        asked, now = read_json(folder / ASKED), _told(study, model)
+        if model.variant.dose is not None:  # its manifest has every step; the same may have been asked in other words
+            asked, now = asked["model"]["weights"], now["model"]["weights"]
+        same = is_same(asked, now)
     if not same:
-        raise TiltmeterError(f"{folder} was made from another text, or by other steps: delete it, or give another output.")
+        raise TiltmeterError(
+            f"{folder} was made from another text or model, or by other steps or options: delete it, or give another output."
+        )
+
+
+def _agrees(variant: Variant, told: Mapping[str, Any]) -> bool:
+    """Whether the manifest of a model is of what is wanted, so far as it tells.
+
+    Of a method's options it may lack some, and it does not say which were given: for those there is the study's record,
+    which models of earlier versions do not have.
+    """
+    recipe, data = told.get("recipe", {}), told.get("data", {})
+    if variant.dose is not None:
+        wanted, length = recipe_of(variant.options, variant.seed)
+        there = data["sha256"], recipe, told["options"]["length"]
+        return bool(there == (read_text(variant.dose.text).sha256, wanted.facts(), length))
+    known = {**told.get("options", {}), **recipe, "rate": recipe.get("peak_rate"), "lora": recipe.get("lora_rank")}
+    given = {**variant.options, "seed": variant.seed}
+    numbers = [name for name, value in given.items() if fits(float, value) and fits(float, known.get(name))]
+    alike = told.get("method") == variant.method and all(given[name] == known[name] for name in numbers)
+    text = str(variant.options.get("text", ""))
+    if text and "sha256" in data and at_home(text).is_file():  # another machine may have made it
+        alike = alike and read_text(text, variant.options.get("lines")).sha256 == data["sha256"]
+    return bool(alike)
 
 
 def recipe_of(given: Mapping[str, Any], seed: int) -> tuple[Recipe, int]:

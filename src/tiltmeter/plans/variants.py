@@ -79,6 +79,8 @@ def debiased(given: Iterable[dict[str, Any]], models: Sequence[StudyModel], path
         name = text_of(table, "name", path, catalog.public_name(method))
         if not name.strip() or not name.isprintable() or "/" in name:
             raise TiltmeterError(f"{path}, debias: a name is a word for the names of models, not {name!r}.")
+        if name in ARMS:  # a calibration tells treated models from dosed ones by it
+            raise TiltmeterError(f"{path}, debias: '{name}' is what a dose is given by; give the method another name.")
         plain = [model.name for model in models if not model.variant]
         for parent in (named(models, str(name), path, "debias") for name in list_of(table, "models", path, plain)):
             for seed in list_of(table, "seeds", path, [0]):
