@@ -59,7 +59,7 @@ def _rows(run: Run, model: str) -> Any:
 
 def _metric(row: Any) -> str:
     """What a number is, with its interval: the layout has no place of its own for one."""
-    places = decimals_of(row["measure"], row["value"])
+    places = decimals_of(row["measure"], row["value"], row["low"], row["high"])
     group = "" if row["by"] == "all" else f", {row['group']}"
     ends = f"interval {row['low']:.{places}f} to {row['high']:.{places}f}, " if math.isfinite(row["low"]) else ""
     neutral = f", neutral {row['neutral']:g}" if math.isfinite(row["neutral"]) else ""
@@ -94,7 +94,7 @@ def _section(run: Run, rows: Any) -> str:
         "|---|---|---|---|---|---|",
     ]
     for _, row in rows.iterrows():
-        places = decimals_of(row["measure"], row["value"])
+        places = decimals_of(row["measure"], row["value"], row["low"], row["high"])
         group = "" if row["by"] == "all" else f", {row['group']}"
         ends = f"{row['low']:.{places}f} to {row['high']:.{places}f}" if math.isfinite(row["low"]) else "–"
         neutral = f"{row['neutral']:g}" if math.isfinite(row["neutral"]) else "–"

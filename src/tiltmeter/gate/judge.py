@@ -70,7 +70,7 @@ def judge(evidence: Evidence, book: RuleBook, seal: str = "") -> Decision:
 def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding:
     margin = noticed(wide, corrected(rule.confidence, together))
     verdict, why = _verdict(rule, narrow, wide)
-    places = decimals_of(rule.measure, narrow.value)
+    places = decimals_of(rule.measure, narrow.value, narrow.low, narrow.high)
     noticing = f" A breach of {margin:.{places}f} or more is noticed {POWER:.0%} of the time." if verdict != FAIL else ""
     return Finding(
         narrow.group, narrow.n, narrow.value, narrow.low, narrow.high, wide.low, wide.high, margin, verdict,

@@ -58,7 +58,7 @@ def _cell(board: Board, model: str, column: Column) -> str:
         return ""
     if not math.isfinite(row["value"]):
         return "missing"
-    places = decimals_of(column.measure, row["value"])
+    places = decimals_of(column.measure, row["value"], row["low"], row["high"])
     interval = f" [{row['low']:.{places}f}, {row['high']:.{places}f}]" if math.isfinite(row["low"]) else ""
     return f"{row['value']:.{places}f}{interval}{f' (place {rank.text})' if rank else ''}"
 

@@ -105,8 +105,8 @@ def is_percentage(measure: str) -> bool:
 
 
 def decimals_of(measure: str, *values: float) -> int:
-    """How many decimals to show: percentages and other large values need fewer than shares and effects."""
-    return 2 if is_percentage(measure) or any(abs(value) >= 10 for value in values) else 3
+    """How many decimals to show: percentages and other large values need fewer than shares and effects, small ones more."""
+    return 2 if is_percentage(measure) or any(abs(value) >= 10 for value in values) else _told_from_0(*values)
 
 
 def fixed(value: float, places: int, sign: str = "") -> str:
@@ -124,7 +124,7 @@ def value_text(row: Any) -> str:
     if np.isnan(row["value"]):
         return "missing"
     places = decimals_of(row["measure"], row["value"])
-    if places == 3:
+    if places >= 3:
         places = _told_from_0(row["value"], row["low"], row["high"])
     value, edge = fixed(row["value"], places), places if places >= 3 else 1
     if np.isnan(row["low"]):

@@ -93,7 +93,7 @@ def _cell(board: Board, model: str, column: Column) -> Cell:
         return Cell()
     if not math.isfinite(row["value"]):
         return Cell("missing", str(row["note"]))
-    places = decimals_of(column.measure, row["value"])
+    places = decimals_of(column.measure, row["value"], row["low"], row["high"])
     rank = board.ranks[column].get(model)
     value, low, high = (f"{row[name]:.{places}f}".replace("-", "−") for name in ("value", "low", "high"))
     order = distance(catalog.find("measures", column.measure), row["value"]) if rank else row["value"]
