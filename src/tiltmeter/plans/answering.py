@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
@@ -59,6 +60,17 @@ class Answering:
             raise self._lost(f": {' '.join(str(error).split())[:200]}") from None
         self._looked = time.monotonic()
         return found
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Where a call of Ray fails inside: the cluster's end, if it is gone, or else the fault that it is."""
+        try:
+            yield
+        except TiltmeterError:
+            raise
+        except Exception:
+            self.resources()
+            raise
 
     def check(self) -> None:
         """From time to time, whether the cluster is there at all: waiting for work to end would not tell."""

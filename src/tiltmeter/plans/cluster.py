@@ -39,17 +39,20 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, loo
     import ray
 
     mine, cluster = _join(ray, engine), Answering(ray)
-    crew = _Crew(cluster, planned, ledger, models, engine)
+    crew: _Crew | None = None
     try:
+        crew = _Crew(cluster, planned, ledger, models, engine)
         while not crew.queues.is_joined:
-            crew.fill()
-            look(crew.wait())
+            with cluster.blamed():
+                crew.fill()
+                done = crew.wait()
+            look(done)
             cluster.check()
     finally:
-        if not cluster.gone:
+        if crew is not None and not cluster.gone:
             crew.disband()
         if mine and not cluster.gone:
-            ray.shutdown()
+            cluster.ask(ray.shutdown)
 
 
 @dataclass(eq=False)

@@ -1,0 +1,41 @@
+"""Calls of a cluster that fail, or do not come back."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans import answering
+from tiltmeter.plans.answering import Answering
+
+
+def cluster(resources: object) -> Answering:
+    return Answering(SimpleNamespace(cluster_resources=resources, shutdown=lambda: None))
+
+
+def gone() -> None:
+    raise ConnectionError("no route")
+
+
+def test_a_fault_while_the_cluster_is_there_is_that_fault() -> None:
+    asked = cluster(lambda: {"CPU": 1.0})
+    with pytest.raises(KeyError), asked.blamed():
+        raise KeyError("ours")
+    assert not asked.gone
+
+
+def test_a_fault_of_a_cluster_that_is_gone_is_told_in_one_line() -> None:
+    asked = cluster(gone)
+    with pytest.raises(TiltmeterError, match="does not answer any more: no route"), asked.blamed():
+        raise OSError("channel closed")
+    assert asked.gone
+
+
+def test_a_call_that_does_not_come_back_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "SILENCE", 0.05)
+    asked = cluster(lambda: {})
+    with pytest.raises(TiltmeterError, match="nothing for"):
+        asked.ask(time.sleep, 1)
