@@ -405,6 +405,11 @@ def test_a_debiased_model_is_not_taken_for_one_of_other_options(tmp_path: Path) 
             made(**other)
     with pytest.raises(TiltmeterError, match="less-0 was made"):  # which the manifest does not tell by this name
         made(text=str(text), hidden=0.3)
+    was = text.read_text()
+    text.write_text("A third text.\n")
+    with pytest.raises(TiltmeterError, match="less-0 was made"):
+        made(text=str(text), hidden=0.2)
+    text.write_text(was)
     dosed = tmp_path / "made" / "study" / "models" / "tiny-bert-cased-gender+1-seed0"
     dosed.rename(tmp_path / "old-dose")
     with pytest.raises(TiltmeterError, match="less-0 was made"):  # from a parent that had other steps

@@ -18,7 +18,7 @@ from tiltmeter.plans.asked import is_same, told_model
 from tiltmeter.plans.file import StudyFile
 from tiltmeter.plans.variants import GIVEN, StudyModel, Training, Variant
 from tiltmeter.storage.depot import Depot
-from tiltmeter.storage.files import read_json, write_json
+from tiltmeter.storage.files import file_sha256, read_json, write_json
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.typed import fits
 
@@ -56,32 +56,37 @@ def make(variant: Variant, source: str, folder: Path, device: str) -> Path:
 
 
 def _told(study: StudyFile, model: StudyModel) -> dict[str, Any]:
-    """How a model is made, its parents too, in terms that another machine would use."""
-    parent = _told(study, study.model(model.variant.of)) if model.variant else None
-    return {"model": told_model(model), "of": parent}
+    """How a model is made, its parents too, in terms that another machine would use; None is what cannot be told here."""
+    if model.variant is None:
+        return {"model": told_model(model)}
+    text = at_home(str(model.variant.options.get("text", "")))
+    told = {"model": told_model(model), "text": file_sha256(text) if text.is_file() else None}
+    return told | {"of": _told(study, study.model(model.variant.of))}
 
 
 def _check_same(study: StudyFile, model: StudyModel, folder: Path) -> None:
     """Refuses a model of an earlier study under the same name that was made otherwise."""
     assert model.variant is not None
-    same = _agrees(model.variant, read_json(folder / MANIFEST))
-    if same and (folder / ASKED).is_file():
-        asked, now = read_json(folder / ASKED), _told(study, model)
-        if model.variant.dose is not None:  # its manifest has every step; the same may have been asked in other words
-            asked, now = asked["model"]["weights"], now["model"]["weights"]
-        same = is_same(asked, now)
+    now, asked = _told(study, model), read_json(folder / ASKED) if (folder / ASKED).is_file() else None
+    if model.variant.dose is not None:  # its manifest has every step; the same may have been asked in other words
+        same = _agrees(model.variant, folder) and (
+            asked is None or is_same(asked["model"]["weights"], now["model"]["weights"])
+        )
+    else:
+        same = _agrees(model.variant, folder) if asked is None else is_same(asked, now)
     if not same:
         raise TiltmeterError(
             f"{folder} was made from another text or model, or by other steps or options: delete it, or give another output."
         )
 
 
-def _agrees(variant: Variant, told: Mapping[str, Any]) -> bool:
-    """Whether the manifest of a model is of what is wanted, so far as it tells.
+def _agrees(variant: Variant, folder: Path) -> bool:
+    """Whether the manifest of a model is of what is wanted. Of a dose it has everything.
 
-    Of a method's options it may lack some, and it does not say which were given: for those there is the study's record,
-    which models of earlier versions do not have.
+    Of a method's options it may lack some, and it does not say which were given. It is asked only for models of earlier
+    versions, which kept no record of what the study had asked for.
     """
+    told = read_json(folder / MANIFEST) if variant.dose or (folder / MANIFEST).is_file() else {}
     recipe, data = told.get("recipe", {}), told.get("data", {})
     if variant.dose is not None:
         wanted, length = recipe_of(variant.options, variant.seed)
@@ -90,9 +95,9 @@ def _agrees(variant: Variant, told: Mapping[str, Any]) -> bool:
     known = {**told.get("options", {}), **recipe, "rate": recipe.get("peak_rate"), "lora": recipe.get("lora_rank")}
     given = {**variant.options, "seed": variant.seed}
     numbers = [name for name, value in given.items() if fits(float, value) and fits(float, known.get(name))]
-    alike = told.get("method") == variant.method and all(given[name] == known[name] for name in numbers)
-    text = str(variant.options.get("text", ""))
-    if text and "sha256" in data and at_home(text).is_file():  # another machine may have made it
+    alike = told.get("method", variant.method) == variant.method and all(given[name] == known[name] for name in numbers)
+    text = at_home(str(variant.options.get("text", "")))
+    if "sha256" in data and text.is_file():  # another machine may have made it
         alike = alike and read_text(text, variant.options.get("lines")).sha256 == data["sha256"]
     return bool(alike)
 
