@@ -37,6 +37,7 @@ from tiltmeter.stats.doses import (
 from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
 from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.spreadsheet import csv_text
+from tiltmeter.studies.kit.treating import _left, treated_sentences
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
 ROOT = Path(__file__).parents[1]
@@ -88,6 +89,38 @@ def test_a_share_without_noise_lies_in_its_own_interval() -> None:
             )
             value, low, high = ratio(above, below)
             assert low[0] <= value[0] <= high[0]
+
+
+def test_the_interval_of_what_is_left_knows_that_both_readings_are_of_the_same_seeds() -> None:
+    """Errors before and after a treatment go together: 95 % of intervals hold the truth, and not nearly all."""
+    rng, doses, left = np.random.default_rng(11), np.array([-1.0, 0.0, 1.0]), 0.8
+    for together in (0.0, 0.9):
+        error = rng.standard_normal((2, 2000, 3, 3))
+        before = 4 * doses[:, None] + error[0]
+        after = left * 4 * doses[:, None] + together * error[0] + np.sqrt(1 - together**2) * error[1]
+        value, low, high = _left(before, after, doses, 0.95)
+        there = ~np.isnan(low)
+        assert there.mean() > 0.95 and 0.935 < np.mean((low <= left) & (left <= high), where=there) < 0.965
+        assert np.median(value) == pytest.approx(left, abs=0.03)
+
+
+def test_sentences_of_treatments_say_what_cannot_be_told() -> None:
+    """A dose that was not learned has nothing to leave, and every metric is counted once."""
+    rows = [(0.5, 0.3, 0.8), (1.5, 1.2, 1.9), (-0.6, -0.9, -0.2), (0.9, 0.5, 1.3), (0.2, np.nan, np.nan), (0.0, -0.2, 0.3)]
+    table = pd.DataFrame(rows, columns=["left", "left_low", "left_high"]).assign(benchmark="made-up", p_before=0.001)
+    taught = {"benchmark": "taught-words", "left": -2.5, "left_low": -9.0, "left_high": 3.0, "p_before": 0.4}
+    table = pd.concat([table, pd.DataFrame([taught])], ignore_index=True).assign(
+        model="base", domain="gender", method="cda", measure="bias_score", scorer="sss", before=2.0, after=-5.0
+    )
+    first, second = treated_sentences(table)
+    assert "what it leaves of what was taught cannot be told" in first and "-250%" not in first
+    assert (
+        "of 6 metrics that followed the dose, 2 say that less of it is left, 1 that more is, 1 that it is reversed" in second
+    )
+    assert "and 2 cannot tell" in second
+    learned = table.assign(p_before=0.001).replace({"left": {-2.5: 0.75}, "left_low": {-9.0: 0.7}, "left_high": {3.0: 0.8}})
+    assert "it leaves 75% [70%, 80%] of what was taught" in next(treated_sentences(learned))
+    assert "cannot be told" in next(treated_sentences(learned.assign(left_low=np.nan)))
 
 
 def test_a_metric_that_reads_the_dose_is_first_and_noise_is_last() -> None:

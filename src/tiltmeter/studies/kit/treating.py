@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.stats.doses import Found, noise, ratio, slopes
+from tiltmeter.stats.doses import Found, alike, noise, ratio, slopes
 from tiltmeter.stats.significance import holm
 from tiltmeter.studies.kit.calibrating import STILL, WORDS, about, ends, noted, own_metrics
 from tiltmeter.studies.kit.dosed import TAUGHT_NAMES as TAUGHT
@@ -40,15 +40,26 @@ def _treated(readings: Readings, domain: str, arm: str, confidence: float) -> pd
     after = readings.of(domain, arm)
     doses = np.array([readings.cells[n].dose for n in after])
     same = [next(m for m in readings.of(domain, WORDS) if readings.cells[m].dose == dose) for dose in doses]
-    first = slopes(readings.values[own][:, same], doses, known, confidence)
-    values = readings.values[own][:, after]
-    second = slopes(values, doses, noise(values), confidence)
-    left, low, high = ratio(second, first)
+    before, values = readings.values[own][:, same], readings.values[own][:, after]
+    first, second = slopes(before, doses, known, confidence), slopes(values, doses, noise(values), confidence)
+    left, low, high = _left(before, values, doses, confidence)
     level = values[:, list(doses).index(0.0)].mean(1) - readings.values[own][:, readings.neutral(WORDS)].mean(1)
     table = about(readings, own, domain).assign(method=arm, **ends("before", first), **ends("after", second))
     table = table.assign(p_before=_corrected(table["benchmark"], first.p), left=left, left_low=low, left_high=high)
     table = table.assign(at_zero_moved=level)
     return table.assign(note=_notes(first, left, low))
+
+
+def _left(
+    before: NDArray[np.float64], after: NDArray[np.float64], doses: NDArray[np.float64], confidence: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """What is left, paired: a model and what was made of it have errors in common, which cancel where much is left.
+
+    So both changes have the noise of these cells alone, and not that of all doses, by which their pairs are not known.
+    """
+    noises = noise(before), noise(after)
+    first, second = (slopes(*one, confidence) for one in zip((before, after), (doses, doses), noises, strict=True))
+    return ratio(second, first, alike(*noises))
 
 
 def _corrected(benchmarks: pd.Series, p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -74,15 +85,31 @@ def treated_sentences(table: pd.DataFrame) -> Iterator[str]:
         of_taught = rows["benchmark"].isin(TAUGHT)
         shares = rows[of_taught & (rows["measure"] == SHARE)]
         if len(shares):
-            best = shares.loc[shares["before"].idxmax()]
-            yield (
-                f"{where}: it leaves {best['left']:.0%} of what was taught: a dose moved {best['before']:+.0f} % of the "
-                f"taught sentences before, and {best['after']:+.0f} % after (by {best['scorer']})."
-            )
+            yield f"{where}: {_of_taught(shares.loc[shares['before'].idxmax()])}"
         saw = rows[~of_taught & (rows["p_before"] < LEVEL)]
         if len(saw):
-            less, unsure = (saw["left_high"] < 1).sum(), ((saw["left_low"] <= 1) & (saw["left_high"] >= 1)).sum()
-            yield (
-                f"{where}: of {len(saw)} metrics that followed the dose, {less} say that less of it is left, and "
-                f"{unsure} cannot tell; in the median they say {saw['left'].median():.0%}."
-            )
+            yield f"{where}: {_of_metrics(saw)}"
+
+
+def _of_taught(best: pd.Series) -> str:
+    """With its interval, or why there is none: a share of nearly nothing may be any number."""
+    moved = (
+        f"a dose moved {best['before']:+.0f} % of the taught sentences before, and {best['after']:+.0f} % after "
+        f"(by {best['scorer']})."
+    )
+    if not best["p_before"] < LEVEL or np.isnan(best["left_low"]):
+        return f"what it leaves of what was taught cannot be told, since that was not clearly learned: {moved}"
+    return f"it leaves {best['left']:.0%} [{best['left_low']:.0%}, {best['left_high']:.0%}] of what was taught: {moved}"
+
+
+def _of_metrics(saw: pd.DataFrame) -> str:
+    """Every metric is counted once."""
+    low, high = saw["left_low"], saw["left_high"]
+    less, more, turned = ((high < 1) & (high >= 0)).sum(), (low > 1).sum(), (high < 0).sum()
+    told = f"{less} say that less of it is left" + (f", {more} that more is" if more else "")
+    told += f", {turned} that it is reversed" if turned else ""
+    unsure = len(saw) - less - more - turned
+    return (
+        f"of {len(saw)} metrics that followed the dose, {told}, and {unsure} cannot tell; in the median they say "
+        f"{saw['left'].median():.0%}."
+    )
