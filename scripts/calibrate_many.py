@@ -25,7 +25,7 @@ import shutil
 import time
 import tomllib
 import traceback
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,10 @@ def build(options: argparse.Namespace) -> list[Path]:
     for model in options.models:
         folder = options.work / Path(model).name
         masked = kind_of(model) == "masked"
-        steps = options.steps or chosen(options.work, model)
+        training = training_of(options, options.steps or chosen(options.work, model))
         wanted = Calibration(
             model, options.doses, options.seeds, options.domains, options.names if masked else (), options.benchmark,
-            training={"rows": options.rows, "rate": options.rate} | ({"steps": steps} if steps else {}),
+            training=training,
         )  # fmt: skip
         found.append(folder / "calibration.toml")
         if not found[-1].is_file():
@@ -64,6 +64,12 @@ def build(options: argparse.Namespace) -> list[Path]:
                 tables = treatments(found[-1], options.treatments, options.domains[0])
                 found[-1].write_text(found[-1].read_text("utf-8") + "".join(tables), "utf-8")
     return found
+
+
+def training_of(options: argparse.Namespace, steps: int | None = None) -> dict[str, Any]:
+    """What was asked for; the rest is as `tiltmeter build calibration` has it."""
+    given = {"rows": options.rows, "rate": options.rate, "steps": steps}
+    return {name: value for name, value in given.items() if value}
 
 
 def treatments(file: Path, told: Path, domain: str) -> Iterator[str]:
@@ -97,7 +103,7 @@ def pilot(options: argparse.Namespace, context: Any) -> None:
     if not options.pilot or not waiting or options.steps:
         return
     some = [(model, steps, dose) for model in waiting for steps in options.pilot for dose in (-1.0, 1.0)]
-    tasks = [(*one, {"rows": options.rows, "rate": options.rate}, options.work) for one in some]
+    tasks = [(*one, training_of(options), options.work) for one in some]
     with context.Pool(min(len(tasks), options.at_once)) as pool:
         shares = dict(zip([task[:3] for task in tasks], pool.starmap(taught, tasks), strict=True))
     for model in waiting:
@@ -219,11 +225,11 @@ def read_one(job: Job, work: Path, by: Collection[str] = (), limit: int | None =
 
     significance.SHUFFLES = 999  # p-values within one model are not kept, and those of SEAT take longer than all the rest
     file, name, asked_for = job
-    study = read_study(file)
-    study = replace(study, options=dict(study.options) | ({"limit": limit} if limit else {}))
+    whole = read_study(file)
+    study = replace(whole, options=dict(whole.options) | ({"limit": limit} if limit else {}))
     began = time.time()
     model = load(study, study.model(name), Depot(study.storage))
-    loaded, cells, seconds = time.time(), [], {}
+    loaded, cells, seconds, data = time.time(), [], {}, {}
     for ask in study.asks:
         if Path(ask.name or ask.benchmark).stem not in asked_for:
             continue
@@ -231,9 +237,10 @@ def read_one(job: Job, work: Path, by: Collection[str] = (), limit: int | None =
         benchmark, asked = load_asked(study, ask), FamilyOptions.read(ask.options)
         try:
             family_of(benchmark).check(benchmark, [Known(model.name, model.kind, model)], asked[benchmark.family])
-        except Exception as error:  # a causal model has no slots to fill
+        except Exception as error:  # not every model can be asked everything
             seconds[benchmark.name] = f"refused: {str(error)[:60]}"
             continue
+        data[benchmark.name] = [load_asked(whole, replace(ask, domains=(), per_group=None, limit=None)).data_hash]
         how = How(cache=False, kinds=frozenset({model.kind}))
         cells.append(obtain(model, benchmark, asked[benchmark.family], how))
         seconds[benchmark.name] = f"{time.time() - since:.1f}"
@@ -245,6 +252,7 @@ def read_one(job: Job, work: Path, by: Collection[str] = (), limit: int | None =
     done(work, name).parent.mkdir(parents=True, exist_ok=True)
     items.to_parquet(done(work, name).with_suffix(".items"), index=False)
     table.to_parquet(done(work, name).with_suffix(".part"), index=False)
+    done(work, name).with_suffix(".data").write_text(json.dumps(data), "utf-8")
     done(work, name).with_suffix(".part").rename(done(work, name))
     return f"making {loaded - began:.1f}, asking {asked_at - loaded:.1f} {seconds}, estimating {time.time() - asked_at:.1f}"
 
@@ -285,7 +293,18 @@ def pack(files: list[Path], work: Path, out: Path, told: list[str]) -> None:
     models = [model for study in studies for model in study.described()["models"]]
     manifest = {**software(), "status": "finished", "study": {"title": "calibration", "models": models}, "log": told}
     manifest["training"] = {path.parent.name: json.loads(path.read_text("utf-8")) for path in trained(studies)}
+    told_data = [path.with_suffix(".data") for path in read]
+    manifest["data"] = all_data(json.loads(path.read_text("utf-8")) for path in told_data if path.is_file())
     (out / "manifest.json").write_text(json.dumps(manifest, default=str), "utf-8")
+
+
+def all_data(several: Iterable[Mapping[str, list[str]]]) -> dict[str, list[str]]:
+    """The hashes of each benchmark's data, as a whole: one, unless it was changed between two readings."""
+    found: dict[str, set[str]] = {}
+    for told in several:
+        for name, hashes in told.items():
+            found.setdefault(name, set()).update(hashes)
+    return {name: sorted(hashes) for name, hashes in found.items()}
 
 
 def trained(studies: list[Any]) -> list[Path]:
@@ -310,6 +329,10 @@ def unpack(results: Sequence[Path], out: Path) -> None:
     told = [json.loads((folder / "manifest.json").read_text("utf-8")) for folder in results]
     models = {model["name"]: model for one in reversed(told) for model in one["study"]["models"]}
     manifest = told[0] | {"study": told[0]["study"] | {"models": list(models.values())}}
+    if all("data" in one for one in told):  # what is not known of some of them is not known
+        manifest["data"] = all_data(one["data"] for one in told)
+    else:
+        manifest.pop("data", None)
     (out / "manifest.json").write_text(json.dumps(manifest), "utf-8")
 
 
@@ -339,8 +362,8 @@ def main() -> None:
     parser.add_argument("--mps", action="store_true", help="processes share the GPU at the same time (NVIDIA MPS)")
     parser.add_argument("--benchmark", nargs="*", default=["plumb-pairs", "plumb-slots", "starter-pairs", "seat", "ilps"])
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--rows", type=int, default=128, help="sentences in a step")
-    parser.add_argument("--rate", type=float, default=5e-4, help="the highest learning rate")
+    parser.add_argument("--rows", type=int, help="sentences in a step")
+    parser.add_argument("--rate", type=float, help="the highest learning rate")
     parser.add_argument("--pilot", type=int, nargs="*", default=[], help="numbers of steps to choose from")
     parser.add_argument("--limit", type=int, help="items of each benchmark, for a quick look")
     parser.add_argument("--at-once", type=int, default=max(1, (os.cpu_count() or 2) - 2))

@@ -344,8 +344,8 @@ def test_the_command_writes_texts_and_says_what_one_seed_cannot_tell(tmp_path: P
     assert "no sensitivity" in result.output + (result.stderr if result.stderr_bytes else "")
 
 
-def script() -> Any:
-    spec = importlib.util.spec_from_file_location("calibrate_many", ROOT / "scripts" / "calibrate_many.py")
+def script(name: str = "calibrate_many") -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -378,13 +378,56 @@ def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
     assert many.jobs(files, tmp_path / "elsewhere", 1, many.known_from(out)) == []
     some = {name: {"taught-words", "plumb-slots"} for name in many.known_from(out)}
     assert {asked for *_, asked in many.jobs(files, tmp_path / "elsewhere", 1, some)} == {("taught-names",)}
+    read = json.loads((out / "manifest.json").read_text())["data"]
+    assert read["plumb-slots"] == [tiltmeter.load_benchmark("plumb-slots").data_hash] and len(read["taught-words"]) == 1
     many.unpack([out, out], tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["data"] == read
     assert not pd.read_csv(tmp_path / "run" / "estimates.csv").duplicated().any()
     finding = tiltmeter.study("calibration", tmp_path / "run")
     assert set(finding.table["benchmark"]) == {"plumb-slots"}
     assert set(finding.tables["taught"]["benchmark"]) == {"taught-words", "taught-names"}
     assert set(tiltmeter.study("items", tmp_path / "run").table["benchmark"]) >= {"taught-words"}
     assert 0 <= many.taught(str(TINY), 1, 1.0, {"rows": 8}, work) <= 1
+
+
+def test_the_script_trains_as_the_command_does(tmp_path: Path) -> None:
+    """Steps and rate belong together."""
+    many = script()
+    options = argparse.Namespace(
+        models=[str(TINY)], work=tmp_path, doses=[1.0], seeds=[0], domains=["gender"], names=[], treatments=None,
+        benchmark=["plumb-slots"], **dict.fromkeys(("steps", "rows", "rate")),
+    )  # fmt: skip
+    (file,) = many.build(options)
+    usual = write_calibration(Calibration(str(TINY), [1.0], [0], ["gender"], benchmarks=["plumb-slots"]), tmp_path / "usual")
+    for one, other in zip(read_study(file).models, read_study(usual).models, strict=True):
+        assert (one.variant and one.variant.options) == (other.variant and other.variant.options)
+
+
+def test_a_calibration_of_other_data_is_not_embedded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    embed, now = script("embed_calibration"), {"plumb-pairs": "a", "seat": "b"}
+    named, manifest = {"plumb-pairs-after": "plumb-pairs"}, tmp_path / "manifest.json"
+    manifest.write_text(json.dumps({"data": {"plumb-pairs-after": ["a"], "plumb-pairs": ["older"], "seat": ["b"]}}))
+    embed.check_read([tmp_path], named, now)
+    assert not capsys.readouterr().err
+    for other in (["c"], ["b", "c"]):
+        manifest.write_text(json.dumps({"data": {"seat": other}}))
+        with pytest.raises(SystemExit, match="read other data as seat"):
+            embed.check_read([tmp_path], named, now)
+    manifest.write_text("{}")
+    embed.check_read([tmp_path], named, now)
+    assert "does not say what data it read" in capsys.readouterr().err
+
+
+def test_what_a_benchmark_calls_sex_is_asked_about_gender(tmp_path: Path) -> None:
+    """The study counts it as gender, so it must be asked."""
+    pairs = [
+        {"id": str(n), "stereo": f"She cooks {n}.", "anti": f"He cooks {n}.", "bias_type": kind}
+        for n, kind in enumerate(("sex", "age"))
+    ]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    wanted = Calibration(str(TINY), [1.0], [0], ["gender"], benchmarks=[str(tmp_path / "mine.jsonl")], sentences=4)
+    asks = {Path(ask.benchmark).stem: ask.domains for ask in read_study(write_calibration(wanted, tmp_path / "made")).asks}
+    assert asks["mine"] == ("sex",)
 
 
 def test_only_items_of_the_dosed_domains_are_asked(tmp_path: Path) -> None:

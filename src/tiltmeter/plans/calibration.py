@@ -10,6 +10,7 @@ from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.builders.doses import ARMS, SENTENCES, check_dose, dose_text, taught_pairs
 from tiltmeter.builders.lexicon import Lexicon, read_lexicon
 from tiltmeter.errors import TiltmeterError
@@ -23,8 +24,6 @@ from tiltmeter.plans.variants import GIVEN, NEUTRAL, Training, called
 FILE, TEXTS, OUTPUT = "calibration.toml", "texts", "study"
 DOSES, SEEDS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0, 1, 2)
 BENCHMARKS = ("plumb-pairs", "plumb-slots")
-TYPES = {"race": ("race", "race-color")}
-"""Bias types of a domain, where they are not called like it."""
 BY, ABOUT = "bias_type", {"plumb-slots": "about"}
 """Readings are of a domain; of our slots, also of whom a sentence is about, since men and women would cancel out."""
 TAUGHT = {arm: f"taught-{arm}.jsonl" for arm in ARMS}
@@ -164,7 +163,7 @@ def _types(benchmark: str, domains: Sequence[str]) -> list[str]:
         there = {item.bias_type for item in load_benchmark(benchmark).asked_items}
     except TiltmeterError:  # whoever runs the study is told
         return []
-    wanted = {name for domain in domains for name in TYPES.get(domain, (domain,))}
+    wanted = {name for name in there if name in domains or domain_named(name) in domains}
     return sorted(there & wanted) if there - wanted else []
 
 

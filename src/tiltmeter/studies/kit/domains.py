@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.benchmarks.kit.word_sets import WordFile
 from tiltmeter.benchmarks.seat import domain_of as domain_of_test
 
 DOMAINS = ("gender", "race", "religion")
-NAMED = {"race-color": "race", "sex": "gender"}
 GROUPS = {"female": "gender", "male": "gender", "women": "gender", "men": "gender"}
 WHOLE = ("bias_type", "domain", "family")
 """Groupings by domain."""
@@ -24,7 +24,7 @@ def domain_of(scorer: str, by: str, group: str) -> str:
     ('gender', 'religion', '')
     """
     if by in WHOLE:
-        name = NAMED.get(group, group)
+        name = domain_named(group)
     elif by == "test":
         name = next((one for one in DOMAINS if one in group), domain_of_test(group))
     else:

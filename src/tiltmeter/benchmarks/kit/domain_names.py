@@ -1,0 +1,14 @@
+"""What benchmarks call a domain that others call otherwise."""
+
+from __future__ import annotations
+
+NAMED = {"race-color": "race", "sex": "gender"}
+
+
+def domain_named(name: str) -> str:
+    """A bias type as the domain that it is about.
+
+    >>> domain_named("sex"), domain_named("race-color"), domain_named("age")
+    ('gender', 'race', 'age')
+    """
+    return NAMED.get(name, name)
