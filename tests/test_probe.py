@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -406,3 +407,15 @@ def test_an_infinite_logit_spoils_its_row_and_no_other() -> None:
     np.testing.assert_allclose(found[0].exp(), [0.5, 0.5])
     assert found[1:4].isnan().all()
     assert found[4].tolist() == [0.0, -inf]
+
+
+@pytest.mark.parametrize(("precision", "most"), [("fp32", 2**17), ("tf32", 2**18), ("bf16", 2**18)])
+def test_batches_of_a_gpu_grow_further_in_the_faster_precisions(precision: str, most: int) -> None:
+    budget = TokenBudget(SimpleNamespace(device="cuda", precision=precision, attention_cells=1))  # type: ignore[arg-type]
+    assert budget.tokens == 2**16
+    for _ in range(4):
+        budget.fitted()
+    assert budget.tokens == most
+    budget.failed(width=100, size=1000)
+    budget.fitted()
+    assert budget.tokens == 50_000

@@ -105,7 +105,11 @@ def is_percentage(measure: str) -> bool:
 
 
 def decimals_of(measure: str, *values: float) -> int:
-    """How many decimals to show: percentages and other large values need fewer than shares and effects, small ones more."""
+    """How many decimals to show: percentages and other large values need fewer than shares and effects, small ones more.
+
+    >>> decimals_of("bias_score", 0.001), decimals_of("effect_size", 0.4), decimals_of("effect_size", 0.0, 0.0, 0.0006)
+    (2, 3, 5)
+    """
     return 2 if is_percentage(measure) or any(abs(value) >= 10 for value in values) else _told_from_0(*values)
 
 
