@@ -286,3 +286,28 @@ def test_which_items_are_asked(tmp_path: Path) -> None:
     file.write_text(text + "per_group = 0\n")
     with pytest.raises(TiltmeterError, match="at least 1"):
         read_study(file)
+
+
+def test_every_path_is_beside_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it is called: options of a method too, with or without an ending, and whether the file is there or not."""
+    study, call = tmp_path / "study", tmp_path / "call"
+    for folder in (study, call):
+        (folder / "words").mkdir(parents=True)
+        for name in ("text", "lines.txt", "words/terms.csv", "items.csv"):
+            (folder / name).write_text("he,she\n")
+    (call / "words" / "only.csv").write_text("he,she\n")  # not beside the study file: missed, not taken from here
+    methods = "[[debias]]\nmethod = 'cda'\nmodels = ['plumb-mlm']\n"
+    methods += "options = {text = 'text', terms = ['gender', 'words/terms.csv']}\n"
+    methods += "[[debias]]\nmethod = 'auto-debias'\nmodels = ['plumb-mlm']\n"
+    methods += "options = {terms = 'words/only.csv', words = 'lines.txt', prompts = 'gone'}\n"
+    more = "benchmarks = ['items.csv', 'words/only.csv', 'crows-pairs']\n[options]\nterms = 'gone.jsonl'\n"
+    file = study / "study.toml"
+    file.write_text("models = ['plumb-mlm', 'somebody/elses']\n" + more + methods)
+    monkeypatch.chdir(call)
+    read = read_study("../study/study.toml")
+    first, second = (model.variant.options for model in read.models if model.variant)
+    assert first == {"text": f"{study}/text", "terms": ["gender", f"{study}/words/terms.csv"]}
+    assert second == {"terms": f"{study}/words/only.csv", "words": f"{study}/lines.txt", "prompts": f"{study}/gone"}
+    assert [ask.benchmark for ask in read.asks] == [f"{study}/items.csv", f"{study}/words/only.csv", "crows-pairs"]
+    assert read.asks[0].options == {"terms": f"{study}/gone.jsonl"}
+    assert [model.source for model in read.models][:2] == ["plumb-mlm", "somebody/elses"]

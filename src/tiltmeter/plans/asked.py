@@ -15,8 +15,9 @@ from typing import Any
 from tiltmeter.families.kit.seam import find_family
 from tiltmeter.models.hashing import digest_file, weight_files
 from tiltmeter.models.places import EMBEDDED
+from tiltmeter.plans.beside import PLACE
 from tiltmeter.plans.cells import PlannedCell
-from tiltmeter.plans.file import PLACE, StudyFile
+from tiltmeter.plans.file import StudyFile
 from tiltmeter.plans.variants import StudyModel
 from tiltmeter.runs.options import FamilyOptions
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.places import EMBEDDED, display_name
+from tiltmeter.models.places import display_name
+from tiltmeter.plans.beside import beside, named_or_beside, options_beside
 from tiltmeter.plans.toml import list_of, parse, refuse_unknown, table_of, tables_of, text_of
 from tiltmeter.plans.variants import StudyModel, debiased, dosed, named
 from tiltmeter.runs.options import DEFAULT_BY, FamilyOptions, Options
@@ -24,10 +24,6 @@ TOP = (
 RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
 MODEL = ("name", "from", "kind")
 ASK = ("benchmarks", "models", "options", "name", "limit", "per_group", "domains")
-
-
-PLACE = re.compile(r"([a-z_-]+=)?(.*?)(@[^/]*)?", re.DOTALL)
-"""An option that may name a file or folder: what stands before it, it, and what stands after it."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +92,14 @@ def read_study(path: str | Path) -> StudyFile:
     output = _output(text_of(told, "output", path, path.with_suffix("").name), path)
     models = list(_models(list_of(told, "models", path), path, home))
     models += list(dosed(tables_of(told, "dose", path), models, path, home))
-    models += debiased(tables_of(told, "debias", path), models, path)
+    models += debiased(tables_of(told, "debias", path), models, path, home)
     _unique([model.name for model in models], path, "models", "Give one of them another name: {name = …, from = …}.")
     storage = text_of(told, "storage", path, "")
     return StudyFile(
         path=path,
         title=text_of(told, "title", path, path.stem),
         output=output,
-        storage=storage if "://" in storage else str(home / storage) if storage else str(output / "state"),
+        storage=storage if "://" in storage else beside(home, storage) if storage else str(output / "state"),
         shared=bool(storage),
         models=tuple(models),
         asks=tuple(_asks(told, models, path, home)),
@@ -125,13 +121,13 @@ def _output(name: str, path: Path) -> Path:
 def _models(given: Iterable[Any], path: Path, home: Path) -> Iterable[StudyModel]:
     for entry in given:
         if isinstance(entry, str):
-            source = _place(entry, home)
+            source = named_or_beside(entry, home)
             yield StudyModel(_called(source), source)
             continue
         if not isinstance(entry, dict) or not isinstance(entry.get("from"), str):
             raise TiltmeterError(f'{path}: a model is a name or folder, or {{name = "…", from = "…"}}, not {entry!r}.')
         refuse_unknown(entry, MODEL, f"{path}, models")
-        source = _place(entry["from"], home)
+        source = named_or_beside(entry["from"], home)
         kind = text_of(entry, "kind", path, "")
         yield StudyModel(text_of(entry, "name", path, _called(source)), source, kind or None)
 
@@ -143,7 +139,7 @@ def _called(source: str) -> str:
 
 def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: Path) -> Iterable[Asked]:
     everywhere = table_of(told, "options", path)
-    plain = [Asked(_place(str(name), home)) for name in list_of(told, "benchmarks", path, [])]
+    plain = [Asked(named_or_beside(str(name), home)) for name in list_of(told, "benchmarks", path, [])]
     tables = []
     for table in tables_of(told, "ask", path):
         refuse_unknown(table, ASK, f"{path}, ask")
@@ -154,13 +150,14 @@ def _asks(told: Mapping[str, Any], models: list[StudyModel], path: Path, home: P
         options = table_of(table, "options", path)
         called = text_of(table, "name", path, "") or None
         tables += [
-            Asked(_place(str(name), home), called, tuple(chosen) or None, options, **_selection(table, path))
+            Asked(named_or_beside(str(name), home), called, tuple(chosen) or None, options, **_selection(table, path))
             for name in benchmarks
         ]
     if not plain and not tables:
         raise TiltmeterError(f"{path} names no benchmarks: benchmarks = [ … ], or [[ask]] tables.")
+    hints = FamilyOptions.hints()
     for ask in (*plain, *tables):
-        options = {name: _paths(value, home) for name, value in {**everywhere, **ask.options}.items()}
+        options = options_beside({**everywhere, **ask.options}, hints, home)
         FamilyOptions.read(options)  # refuses what no family has
         yield replace(ask, options=options)
 
@@ -180,7 +177,7 @@ def _run_options(told: Mapping[str, Any], path: Path, home: Path) -> dict[str, A
     refuse_unknown(given, RUN, f"{path}, run")
     check_types(Options, given, f"{path}, run")
     if "data_dir" in given:
-        given["data_dir"] = str(home / str(given["data_dir"]))
+        given["data_dir"] = beside(home, str(given["data_dir"]))
     return given
 
 
@@ -197,24 +194,3 @@ def _unique(names: list[str], path: Path, what: str, help_: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise TiltmeterError(f"{path}: {names.count(name)} {what} are called '{name}'. {help_}")
-
-
-def _place(name: str, home: Path) -> str:
-    """A folder or file beside the study file, or the name as it is. What looks like a path is one."""
-    if name in EMBEDDED or Path(name).is_absolute():
-        return name
-    there = home / at_home(name)
-    return str(there.resolve()) if there.exists() or name.startswith((".", "~")) else name
-
-
-def _paths(value: Any, home: Path) -> Any:
-    """An option that names a file or folder beside the study file, as that: FILE, or NOTION=FOLDER@LABELS of a judge."""
-    if isinstance(value, list):
-        return [_paths(one, home) for one in value]
-    if not isinstance(value, str):
-        return value
-    parts = PLACE.fullmatch(value)
-    assert parts is not None
-    before, place, after = parts.groups(default="")
-    is_path = ("/" in place or Path(place).suffix) and (home / place).exists()
-    return f"{before}{(home / place).resolve()}{after}" if is_path else value

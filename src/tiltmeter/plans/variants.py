@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS, check_dose
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.plans.beside import beside, options_beside
 from tiltmeter.plans.toml import list_of, refuse_unknown, table_of, text_of
 from tiltmeter.storage.typed import check_types, fits
 
@@ -70,13 +71,14 @@ class StudyModel:
     variant: Variant | None = None
 
 
-def debiased(given: Iterable[dict[str, Any]], models: Sequence[StudyModel], path: Path) -> list[StudyModel]:
+def debiased(given: Iterable[dict[str, Any]], models: Sequence[StudyModel], path: Path, home: Path) -> list[StudyModel]:
     """A model for every method, parent and seed of the [[debias]] tables; without `models`, of those that are not made."""
     made = []
     for table in given:
         refuse_unknown(table, DEBIAS, f"{path}, debias")
-        method = catalog.find("debias", text_of(table, "method", path)).name
-        name = text_of(table, "name", path, catalog.public_name(method))
+        entry = catalog.find("debias", text_of(table, "method", path))
+        options = options_beside(table_of(table, "options", path), get_type_hints(entry.function), home)
+        name = text_of(table, "name", path, catalog.public_name(entry.name))
         if not name.strip() or not name.isprintable() or "/" in name:
             raise TiltmeterError(f"{path}, debias: a name is a word for the names of models, not {name!r}.")
         if name in ARMS:  # a calibration tells treated models from dosed ones by it
@@ -86,7 +88,7 @@ def debiased(given: Iterable[dict[str, Any]], models: Sequence[StudyModel], path
             for seed in list_of(table, "seeds", path, [0]):
                 if not fits(int, seed):
                     raise TiltmeterError(f"{path}, debias: seeds are whole numbers, not {seed!r}.")
-                variant = Variant(method, seed, table_of(table, "options", path), parent.name, called=name)
+                variant = Variant(entry.name, seed, options, parent.name, called=name)
                 made.append(_of(parent, f"{name}-{seed}", variant))
     return made
 
@@ -116,7 +118,7 @@ def _dose(table: Mapping[str, Any], path: Path, home: Path) -> Dose:
         raise TiltmeterError(f"{path}, dose: 'dose' is a number from −1 to 1, not {dose!r}.")
     if arm not in ARMS:
         raise TiltmeterError(f"{path}, dose: an arm is {' or '.join(ARMS)}, not '{arm}'.")
-    return Dose(str(home / text_of(table, "text", path)), domain, check_dose(dose), arm)
+    return Dose(beside(home, text_of(table, "text", path)), domain, check_dose(dose), arm)
 
 
 def called(domain: str, dose: float, arm: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import all_families
@@ -66,6 +66,12 @@ class FamilyOptions:
             refuse_unknown(given, kinds)
         told = {name: _plain(value) for name, value in given.items() if value is not None}
         return cls(told, {name: options_from(kind, told) for name, kind in kinds.items()})
+
+    @staticmethod
+    def hints() -> dict[str, Any]:
+        """The type of every option."""
+        kinds = [family.Options for family in all_families(lambda _: None).values()]
+        return {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
 
     def __getitem__(self, family: str) -> Any:
         return self.of[family]
