@@ -14,14 +14,16 @@ import pandas as pd
 import pytest
 
 import tiltmeter
+from test_cli import tiltmeter as command
 from tests.conftest import GOLDEN
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.plans import make_cells, plan, read_study, run_study, status
 from tiltmeter.plans.cells import cell_name
 from tiltmeter.plans.forecast import forecast
-from tiltmeter.plans.progress import Ledger
-from tiltmeter.plans.run import _prepare
+from tiltmeter.plans.progress import Ledger, read_status
+from tiltmeter.plans.run import _gathered, _prepare
 from tiltmeter.plans.work import work
+from tiltmeter.runs import gathered
 from tiltmeter.storage.depot import Depot
 
 MODELS = GOLDEN / "models"
@@ -311,3 +313,45 @@ def test_every_path_is_beside_the_study_file(tmp_path: Path, monkeypatch: pytest
     assert [ask.benchmark for ask in read.asks] == [f"{study}/items.csv", f"{study}/words/only.csv", "crows-pairs"]
     assert read.asks[0].options == {"terms": f"{study}/gone.jsonl"}
     assert [model.source for model in read.models][:2] == ["plumb-mlm", "somebody/elses"]
+
+
+@pytest.mark.parametrize("when", ["_write_items", "_write_estimates", "join_frames"])
+def test_answers_that_vanish_while_they_are_gathered(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says which and what to do, leaves nothing half-written, and the same command then makes them."""
+    file = write(tmp_path, ONE)
+    assert make(file) == ["done"]
+    act = getattr(gathered, when)
+
+    def vanishing(*given: object) -> object:
+        shutil.rmtree(tmp_path / "cache" / "cells", ignore_errors=True)
+        return act(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gathered, when, vanishing)
+        assert command("study", "run", file) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "answers of tiny-bert-cased to plumb-pairs vanished" in said and "same command" in said
+    assert "Cannot" not in said and "Traceback" not in said
+    assert sorted(path.name for path in (tmp_path / "study").iterdir()) == ["state"]
+    assert make_again(file) == ["done"] and len(run_study(file)[0].estimates)
+
+
+def make_again(file: Path) -> list[str]:
+    """What the same command does first: it notices what is gone, and makes it."""
+    study = read_study(file)
+    planned, ledger = plan(study), Ledger(Depot(study.storage))
+    _gathered(planned, read_status(planned, ledger), ledger)
+    return make(file)
+
+
+def test_answers_that_vanish_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are made a second time, and then it is said; a run without them is not written."""
+    file = write(tmp_path, ONE)
+    assert make(file) == ["done"]
+    monkeypatch.setattr("tiltmeter.plans.run.find_kept", lambda *_: None)
+    monkeypatch.setattr("tiltmeter.plans.run._work", lambda *_: make(file))
+    with pytest.raises(TiltmeterError, match="of tiny-bert-cased to plumb-pairs vanished"):
+        run_study(file)
+    assert not (tmp_path / "study" / "run").exists()

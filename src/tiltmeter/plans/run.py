@@ -20,6 +20,7 @@ from tiltmeter.plans.cells import Plan, PlannedCell, plan
 from tiltmeter.plans.engine import Engine
 from tiltmeter.plans.file import StudyFile, read_study
 from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, Board, Ledger, Status, read_status
+from tiltmeter.plans.vanished import noticing_vanished, refuse_vanished, title_of
 from tiltmeter.runs.cells import find_kept, store_of
 from tiltmeter.runs.folder import output_folder, reserved
 from tiltmeter.runs.gathered import tables_of, write_gathered
@@ -60,6 +61,7 @@ def run_study(
         found, lost = _gathered(planned, read_status(planned, ledger), ledger)
         if not lost:
             break
+    refuse_vanished(lost, study.path)
     return _written(planned, ledger, folder, found, started)
 
 
@@ -145,9 +147,9 @@ def made_of(planned: Plan, now: Status) -> str:
     return digest.hexdigest()
 
 
-def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Kept], bool]:
-    """Where the answers of all finished cells are, and whether some are no longer where they were (they wait again)."""
-    store, cells, lost = store_of(planned.study.run_options().cache), [], False
+def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Kept], list[str]]:
+    """Where the answers of all finished cells are, and which are no longer where they were (they wait again)."""
+    store, cells, lost = store_of(planned.study.run_options().cache), [], []
     for cell, state in zip(planned.cells, now.states, strict=True):
         if state.status != DONE or not state.key:
             continue
@@ -156,7 +158,7 @@ def _gathered(planned: Plan, now: Status, ledger: Ledger) -> tuple[list[Kept], b
             known = find_kept(store, state.key)
         if known is None:
             ledger.reset(cell)
-            lost = True
+            lost.append(title_of(cell.model, cell.benchmark))
             continue
         cells.append(known)
     return cells, lost
@@ -168,7 +170,7 @@ def _written(planned: Plan, ledger: Ledger, folder: Path, cells: list[Kept], sta
         errors = [state.error for state in now.states if state.error]
         raise TiltmeterError(f"No cell of {study.path} could be made. The first error: {errors[0] if errors else 'none'}")
     manifest = _manifest(planned, now, cells, started)
-    with reserved(folder, manifest | {"status": "unfinished"}) as making:
+    with reserved(folder, manifest | {"status": "unfinished"}) as making, noticing_vanished(cells, study.path):
         manifest = write_gathered(making, cells, manifest, list(study.measures) or None, study.by, study.settings)
     return RunOnDisk(folder, manifest), now
 
