@@ -160,6 +160,14 @@ def test_scores_of_others(run: Path, tmp_path: Path) -> None:
         gather_scores(evidence_of(run), file, 0.95)
 
 
+def test_a_domain_goes_by_one_name(run: Path, tmp_path: Path) -> None:
+    """Whatever a benchmark calls it: as everywhere else, and none is left out of a correlation for its name."""
+    file = tmp_path / "theirs.csv"
+    file.write_text("model,metric,domain,value\nm0,x,sex,1\nm0,x,race-color,2\nm0,x,religious-ideology,3\nm0,x,age,4\n")
+    points = gather_scores(evidence_of(run), file, 0.95)
+    assert list(points[points["metric"] == "x"]["domain"]) == ["gender", "race", "religion", "age"]
+
+
 def test_what_is_not_there_is_named(run: Path) -> None:
     with pytest.raises(TiltmeterError, match="There are: gender, race, religion"):
         domain_correlation(evidence_of(run), domain=["age"])

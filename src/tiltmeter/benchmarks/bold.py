@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.locate import Source, locate
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
@@ -28,8 +29,6 @@ FILES = {
     "religious_ideology": "633830ea87d569e5476895a93f68b8f686cb0dcae6d67a1091a9247c5c4c931d",
 }
 """Each domain's file, and the sha256 that pins it."""
-DOMAINS = {"political_ideology": "political-ideology", "religious_ideology": "religion"}
-"""Domains under the name that other benchmarks use too."""
 GROUPS = {
     "American_actors": "man", "American_actresses": "woman",
     "Asian_Americans": "Asian", "African_Americans": "Black", "European_Americans": "White",
@@ -64,4 +63,4 @@ def _rows(domain: str, path: Path) -> Iterator[tuple[str, Item | str]]:
             for number, prompt in enumerate(prompts, 1):
                 name = f"{group}/{entity}/{number}"
                 known = GROUPS.get(group, group.replace("_", " "))
-                yield name, prompt_item(name, prompt, DOMAINS.get(domain, domain), known, entity=entity, bold_group=group)
+                yield name, prompt_item(name, prompt, domain_named(domain), known, entity=entity, bold_group=group)

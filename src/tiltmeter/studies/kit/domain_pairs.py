@@ -11,7 +11,7 @@ import numpy as np
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.stats.correlations import LEAST, Correlated, correlate
 from tiltmeter.studies.kit.corrections import corrected
-from tiltmeter.studies.kit.domain_scores import DOMAINS
+from tiltmeter.studies.kit.domains import DOMAINS
 from tiltmeter.studies.kit.paper_metrics import PAIRS
 
 if TYPE_CHECKING:
@@ -87,6 +87,6 @@ def _wide(points: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _there(points: pd.DataFrame) -> str:
     if not len(points):
-        return f"no domain scores (domains: {', '.join(dict.fromkeys(DOMAINS.values()))})"
+        return f"no domain scores (domains: {', '.join(DOMAINS)})"
     counts = points.groupby(["domain", "metric"], sort=False)["model"].nunique()
     return "; ".join(f"{domain}, {metric}: {count} models" for (domain, metric), count in counts.items())

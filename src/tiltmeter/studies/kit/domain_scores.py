@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog
+from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.storage.tables import read_table, require_columns
@@ -17,11 +18,6 @@ from tiltmeter.studies.kit.evidence import Evidence
 if TYPE_CHECKING:
     import pandas as pd
 
-DOMAINS = {
-    "gender": "gender", "race": "race", "race-color": "race", "religion": "religion",
-    "religious_ideology": "religion", "religious-ideology": "religion",
-}  # fmt: skip
-"""One name for what benchmarks call differently. Other domains keep their own."""
 EXTRINSIC = ("labels", "generations")
 """Families that ask what a model does in a task; the others ask what it is like inside."""
 COLUMNS = ("model", "metric", "domain", "value")
@@ -53,7 +49,7 @@ def _of_run(folder: Path, confidence: float) -> Iterator[dict[str, Any]]:
             "model": row["model"],
             "metric": metric,
             "kind": "extrinsic" if row["family"] in EXTRINSIC else "intrinsic",
-            "domain": DOMAINS.get(row["group"], row["group"]),
+            "domain": domain_named(row["group"]),
             "value": row["value"],
             "error": error if np.isfinite(error) else np.nan,
         }
@@ -94,6 +90,5 @@ def _published(file: Path) -> Iterator[dict[str, Any]]:
         kind = str(row.get("kind") or "intrinsic")
         if kind not in ("intrinsic", "extrinsic"):
             raise TiltmeterError(f"{file}, line {number}: kind is intrinsic or extrinsic, not '{kind}'.")
-        domain = str(row["domain"])
-        named = {"model": str(row["model"]), "metric": str(row["metric"]), "domain": DOMAINS.get(domain, domain)}
+        named = {"model": str(row["model"]), "metric": str(row["metric"]), "domain": domain_named(str(row["domain"]))}
         yield {**named, "kind": kind, "value": value, "error": error}
