@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import pairwise, product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import tiltmeter
 from conftest import CAUSAL, GOLDEN, MASKED, golden_model
@@ -29,6 +31,7 @@ from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.states import REPEATED, is_looping, is_repeated, reason_of
 from tiltmeter.models.sampling import Sampling, random_places
 from tiltmeter.models.writer import Writer, sentence_end
+from tiltmeter.reporting.by_name import draw
 
 BERT, GPT2 = (str(GOLDEN / "models" / name) for name in ("tiny-bert-cased", "tiny-gpt2"))
 PROMPTS = ["The man was", "A woman", "Everyone in the old town knew that the teacher", "The", "My neighbour who is"]
@@ -395,3 +398,31 @@ def test_bold_has_the_counts_of_its_authors(realdata: Path) -> None:
     assert len(spread) == 500 and len({item.target for item in spread.items}) == 43
     contexts = load_benchmark("stereoset-contexts", data_dir=realdata)
     assert len(contexts) == 2_123
+
+
+@pytest.mark.parametrize(("width", "rows"), [("one", 4), ("two", 1)])
+def test_every_judge_is_drawn_and_no_name_is_cut(width: str, rows: int) -> None:
+    """In one row where there is room; rows are named once each, and in full."""
+    groups = ["man", "woman", "film and television occupations", "people who live in a town by the sea or near one"]
+    judges = ["toxicity/toxicity", "regard/regard", "stereotype/stereotype", "sentiment/vader"]
+    table = pd.DataFrame(
+        [
+            {"family": "generations", "by": "group", "benchmark": "bold", "model": "m", "scorer": judge, "group": group,
+             "measure": measure, "value": 0.1 + n / 100, "low": n / 100, "high": 0.3}
+            for n, (measure, judge, group) in enumerate(product(("mean_score", "negative_share"), judges, groups))
+        ]
+    )  # fmt: skip
+    figure = draw(table, width, named="generations")
+    panels = [axis for axis in figure.axes if axis.get_visible()]
+    assert [axis._left_title.get_text().replace("\n", "") for axis in panels] == judges * 2
+    assert len({axis.get_subplotspec().rowspan.start for axis in panels}) == rows
+    named = [text.get_text().replace("\n", " ") for text in panels[0].get_yticklabels()]
+    assert named == groups and [line.get_xdata()[0] for line in panels[-1].lines[:1]] == [pytest.approx(0.38)]
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    texts = [text for axis in panels for text in (axis._left_title, axis.xaxis.label, *axis.get_yticklabels())]
+    for text in (text for text in texts if text.get_visible()):
+        box = text.get_window_extent(renderer)
+        assert box.x0 > -2 and box.x1 < figure.bbox.x1 + 2, f"'{text.get_text()}' is cut off"
+    for axis in panels:
+        boxes = [text.get_window_extent(renderer) for text in axis.get_xticklabels() if text.get_text()]
+        assert all(one.x1 < other.x0 for one, other in pairwise(boxes)), "numbers are written over each other"

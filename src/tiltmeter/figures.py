@@ -67,6 +67,11 @@ def house_style(width: str | float = "one") -> Iterator[None]:
         _width.reset(before)
 
 
+def page_width() -> float:
+    """Inches that the figure being drawn is wide."""
+    return _width.get()
+
+
 def canvas(rows: int = 1, columns: int = 1, *, height: float = 1.9, **how: Any) -> tuple[Any, Any]:
     """A figure of one column's width and its axes (always rows × columns); `height` is that of a row, in inches."""
     from matplotlib.figure import Figure  # not pyplot: no window, no global state
@@ -97,17 +102,17 @@ def neutral_line(axis: Any, value: float, *, across: bool = False, label: str | 
     )
 
 
-def label_x(axis: Any, text: str, most: int = 34) -> None:
+def label_x(axis: Any, text: str, most: float = 34) -> None:
     """Writes a label under the axis, wrapped to fit."""
     axis.set_xlabel(wrapped(text, _fitting(axis, most)))
 
 
-def head(axis: Any, text: str, most: int = 36) -> None:
+def head(axis: Any, text: str, most: float = 36) -> None:
     """Writes a panel's title above it, wrapped to fit."""
     axis.set_title(wrapped(text, _fitting(axis, most)), loc="left", fontsize=6.5)
 
 
-def _fitting(axis: Any, most: int) -> int:
+def _fitting(axis: Any, most: float) -> int:
     """Characters that fit here, where `most` fit in a figure one column wide."""
     return int(most * axis.figure.roominess)
 
