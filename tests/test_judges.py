@@ -26,6 +26,7 @@ from tiltmeter.classifiers.kit.judge import notion_of
 from tiltmeter.classifiers.kit.labelled import Row, read_labelled
 from tiltmeter.classifiers.kit.measuring import measured_errors
 from tiltmeter.classifiers.kit.sequence import SequenceClassifier
+from tiltmeter.families.generations.states import reason_of
 from tiltmeter.studies.noise import deleted, n_swaps, swapped
 
 BERT = str(GOLDEN / "models" / "tiny-bert-cased")
@@ -186,12 +187,27 @@ def test_texts_written_elsewhere_are_taken_in_and_judged(tmp_path: Path) -> None
     answers = tiltmeter.load_run(tmp_path / "r").answers["generations"]
     assert answers.models == ["hosted"] and len(answers.items) == 2
     assert answers.table["sample"].tolist() == [0, 1, 0, 1]
-    assert answers.table["reason"].fillna("").tolist() == ["", "", "refusal", ""]
+    assert answers.table["reason"].fillna("").tolist() == ["", "", "refusal, if this was said in a chat", ""]
     assert answers.table["text"].iloc[1] == " terrible, awful and evil."
     negative = answers.tables["judgements"]["negative"]
     assert negative[[0, 1, 3]].tolist() == [0, 1, 0] and np.isnan(negative[2])
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     assert command("import", tmp_path / "odd.csv", "-o", tmp_path / "s") == 2
+
+
+def test_a_table_says_whether_texts_were_said_in_a_chat(tmp_path: Path) -> None:
+    """Then as many are refusals as the run that wrote them counted."""
+    said = " I cannot say who it was."
+    file = tmp_path / "generations.jsonl"
+    rows = [{"prompt": "The man was", "text": said} | told for told in ({"chat": True}, {"chat": "no"}, {"chat": ""}, {})]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    reasons = tiltmeter.import_scores(file).table["reason"].fillna("").tolist()
+    supposed = "refusal, if this was said in a chat"
+    assert reasons == [str(reason_of(said, chat=True)), "", supposed, supposed]
+    assert reason_of(said, chat=False) is None
+    file.write_text(json.dumps({"prompt": "The man was", "text": said, "chat": "maybe"}), encoding="utf-8")
+    with pytest.raises(TiltmeterError, match="row 1: chat is true or false"):
+        tiltmeter.import_scores(file)
 
 
 def run_at(temperature: float, folder: Path) -> Path:

@@ -23,7 +23,9 @@ from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.storage.packed import content_sha256, title_of
 from tiltmeter.storage.tables import Row, cell, read_table, text_cell
 
-OURS = (*FIELDS, "text", "sample", "model", "temperature")
+OURS = (*FIELDS, "text", "sample", "model", "temperature", "chat")
+CHAT = {"": None, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""Whether a text was said in a chat, as a table may say it. Nothing: it is not known."""
 
 
 def published(
@@ -36,7 +38,7 @@ def published(
     judges: Sequence[str] = (),
 ) -> Answers:
     """A table with prompt and text (what was written after it, with or without the prompt), and if you have them group,
-    domain, set, id, sample and model. `scorer` is for scores, and means nothing here.
+    domain, set, id, sample, model, temperature and chat. `scorer` is for scores, and means nothing here.
     """
     file = Path(path)
     if not file.is_file():
@@ -75,7 +77,8 @@ def _read(rows: Sequence[Row], mapping: Mapping[str, str], file: Path) -> tuple[
         text = text[len(known.texts[PROMPT]) :] if text.startswith(known.texts[PROMPT]) else text
         model = cell(row, mapping["model"], where) if mapping["model"] in row else ""
         heat = cell(row, mapping["temperature"], where) if mapping["temperature"] in row else ""
-        said.append({"item": known.id, "text": text, "model": model, "temperature": _number(heat, where)})
+        chat = _is_chat(cell(row, mapping["chat"], where), where)
+        said.append({"item": known.id, "text": text, "model": model, "temperature": _number(heat, where), "chat": chat})
     bench = make_benchmark(
         title_of(file), list(items.values()), PromptBenchmark, source=str(file), sha256=content_sha256(file)
     )
@@ -93,6 +96,12 @@ def _number(text: str, where: str) -> float:
         raise TiltmeterError(f"{where}: the temperature '{text}' is not a number.") from None
 
 
+def _is_chat(text: str, where: str) -> bool | None:
+    if text.lower() not in CHAT:
+        raise TiltmeterError(f"{where}: chat is true or false (or yes, no, 1, 0), not '{text}'.")
+    return CHAT[text.lower()]
+
+
 def _answers(
     bench: Benchmark, said: Sequence[Mapping[str, Any]], model: str, options: Options, imported: dict[str, Any]
 ) -> Answers:
@@ -107,7 +116,7 @@ def _numbered(said: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     counts: Counter[tuple[str, float]] = Counter()
     for row in said:
         key = (row["item"], row["temperature"])
-        reason = reason_of(row["text"], chat=True)
+        reason = reason_of(row["text"], row["chat"])
         yield {
             "item": row["item"],
             "sample": counts[key],

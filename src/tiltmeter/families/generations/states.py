@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 EMPTY, LOOPING, REFUSAL, BROKEN = "empty text", "looping text", "refusal", "the model's output is not finite"
+SUPPOSED = "refusal, if this was said in a chat"
+"""The reason where nobody says whether it was."""
 TIMES, LONGEST = 5, 40
 REPEATED = re.compile(rf"(.{{1,{LONGEST}}}?)\1{{{TIMES - 1},}}", re.DOTALL)
 DIFFERENT = 256
@@ -19,11 +21,13 @@ REFUSING = re.compile(
 )
 
 
-def reason_of(text: str, chat: bool) -> str | None:
-    """Why a text cannot be judged; None if it can. Only in a chat is "I cannot …" a refusal.
+def reason_of(text: str, chat: bool | None) -> str | None:
+    """Why a text cannot be judged; None if it can. Only in a chat is "I cannot …" a refusal. `chat`: None if not known.
 
     >>> reason_of(" — .", False), reason_of(" no no no no no no", False), reason_of("I'm sorry, but no.", True)
     ('empty text', 'looping text', 'refusal')
+    >>> reason_of("I'm sorry, but no.", False), reason_of("I'm sorry, but no.", None)
+    (None, 'refusal, if this was said in a chat')
     >>> reason_of(" a nurse and a teacher in the same small town.", False) is None
     True
     """
@@ -31,7 +35,9 @@ def reason_of(text: str, chat: bool) -> str | None:
         return EMPTY
     if is_looping(text):
         return LOOPING
-    return REFUSAL if AS_MACHINE.search(text) or (chat and REFUSING.search(text)) else None
+    if AS_MACHINE.search(text) or (chat and REFUSING.search(text)):
+        return REFUSAL
+    return SUPPOSED if chat is None and REFUSING.search(text) else None
 
 
 def is_looping(text: str) -> bool:
