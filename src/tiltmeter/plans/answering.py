@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +22,29 @@ GONE = (
     "The Ray cluster does not answer any more{why}. What was finished is kept: run the same command again when it is there, "
     "or without --engine ray."
 )
+STUCK = " This process cannot leave it: do so in a new one."
+THEIRS = " It was joined before: call ray.shutdown() first, or do so in a new process."
+ENDING = "RAY_gcs_rpc_server_reconnect_timeout_s"
+"""After so many seconds without its cluster Ray ends the whole process, a notebook's too, even if it has left it since."""
+YEAR = 365 * 24 * 3600
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def import_ray() -> Any:
+    """Ray, which reads only while it is loaded how long it lets a process live without a cluster: a year.
+
+    It is read by this process alone; those that Ray starts keep to their own time.
+    """
+    if "ray" in sys.modules or ENDING in os.environ:
+        import ray
+    else:
+        os.environ[ENDING] = str(YEAR)
+        try:
+            import ray
+        finally:
+            del os.environ[ENDING]
+    return ray
 
 
 class Answering:
@@ -76,6 +99,26 @@ class Answering:
         """From time to time, whether the cluster is there at all: waiting for work to end would not tell."""
         if time.monotonic() - self._looked > LOOK:
             self.resources()
+
+    @contextmanager
+    def left(self, mine: bool) -> Iterator[None]:
+        """Leaves a cluster that is gone, so that another one can be joined in this process, if that one was joined here."""
+        try:
+            yield
+        except TiltmeterError as error:
+            if self.gone and not mine:
+                raise TiltmeterError(f"{error}{THEIRS}") from None
+            if self.gone and not self._is_left():
+                raise TiltmeterError(f"{error}{STUCK}") from None
+            raise
+
+    def _is_left(self) -> bool:
+        try:
+            self.ask(self.ray.shutdown)
+        except Exception:  # Ray's errors have no common type
+            return False
+        atexit.register(self.ray.shutdown, _exiting_interpreter=True)  # for the next cluster, as Ray has it
+        return True
 
     def _lost(self, why: str) -> TiltmeterError:
         self.gone = True

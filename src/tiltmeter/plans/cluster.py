@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.plans.answering import Answering
+from tiltmeter.plans.answering import Answering, import_ray
 from tiltmeter.plans.cells import Plan, PlannedCell
 from tiltmeter.plans.engine import Engine, Look
 from tiltmeter.plans.progress import FAILED, FINAL, Ledger
@@ -36,23 +36,23 @@ def check() -> None:
 
 def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, look: Look) -> None:
     """Works on the models."""
-    import ray
-
+    ray = import_ray()
     mine, cluster = _join(ray, engine), Answering(ray)
     crew: _Crew | None = None
-    try:
-        crew = _Crew(cluster, planned, ledger, models, engine)
-        while not crew.queues.is_joined:
-            with cluster.blamed():
-                crew.fill()
-                done = crew.wait()
-            look(done)
-            cluster.check()
-    finally:
-        if crew is not None and not cluster.gone:
-            crew.disband()
-        if mine and not cluster.gone:
-            cluster.ask(ray.shutdown)
+    with cluster.left(mine):
+        try:
+            crew = _Crew(cluster, planned, ledger, models, engine)
+            while not crew.queues.is_joined:
+                with cluster.blamed():
+                    crew.fill()
+                    done = crew.wait()
+                look(done)
+                cluster.check()
+        finally:
+            if crew is not None and not cluster.gone:
+                crew.disband()
+            if mine and not cluster.gone:
+                cluster.ask(ray.shutdown)
 
 
 @dataclass(eq=False)
