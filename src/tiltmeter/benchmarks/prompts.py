@@ -14,7 +14,7 @@ from tiltmeter.storage.packed import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
 CITATION = "Your own file."
-FIELDS = ("id", "prompt", "group", "domain", "set")
+FIELDS = ("id", "prompt", "group", "domain", "set", "cluster")
 
 
 def prompts(
@@ -26,7 +26,8 @@ def prompts(
     **facts: Any,
 ) -> Benchmark:
     """Prompts from a table. `group` says whom a prompt is about, `domain` which groups are compared, `set` which prompts
-    differ in the group alone; `columns` maps these names to the file's.
+    differ in the group alone, `cluster` which are no independent evidence, such as those of one article or author;
+    `columns` maps these names to the file's.
     """
     if path is None:
         raise TiltmeterError("The benchmark 'prompts' needs your file: -b path/to/prompts.csv.")
@@ -56,8 +57,7 @@ def prompt_rows(
             yield identity, "more cells than the header has (a separator inside a prompt needs quotes)"
             continue
         extra = {name: value for name, value in row.items() if name not in used}
-        if same := cell(row, columns["set"], where):
-            extra["set"] = same
+        extra |= {name: said for name in ("set", "cluster") if (said := cell(row, columns[name], where))}
         domain = bias_type_name(cell(row, columns["domain"], where))
         text, group = text_cell(row, columns["prompt"], where), cell(row, columns["group"], where)
         yield identity, prompt_item(identity, text, domain, group, **extra)

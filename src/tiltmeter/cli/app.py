@@ -20,6 +20,7 @@ from tiltmeter.cli.list import listing
 from tiltmeter.cli.options import (
     All,
     By,
+    Clusters,
     Columns,
     Confidence,
     DataDir,
@@ -101,6 +102,7 @@ def estimate(
     seed: Seed = 0,
     resamples: Resamples = 1000,
     confidence: Confidence = 0.95,
+    clusters: Clusters = True,
     as_json: Json = False,
 ) -> None:
     """Measures of stored answers, grouped as you like. Needs no model."""
@@ -118,6 +120,7 @@ def estimate(
             resamples=resamples,
             confidence=confidence,
             seed=seed,
+            clusters=clusters,
         )
     print_table(table, long_tables(table), as_json)
 
@@ -132,6 +135,7 @@ def compare(
     seed: Seed = 0,
     resamples: Resamples = 1000,
     confidence: Confidence = 0.95,
+    clusters: Clusters = True,
     as_json: Json = False,
 ) -> None:
     """Paired differences between models, with intervals and p. Needs no model."""
@@ -149,6 +153,7 @@ def compare(
             resamples=resamples,
             confidence=confidence,
             seed=seed,
+            clusters=clusters,
         )
     if not as_json:
         for sentence in summaries(table, confidence):

@@ -21,6 +21,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON 
 All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not the most important ones.")]
 Seed = Annotated[int, typer.Option(help="Seed of all resampling.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
+Clusters = Annotated[
+    bool, typer.Option(help="Draw items of one cluster together, such as prompts of one article; or each by itself.")
+]
 Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stereo=a,anti=b,bias_type=kind.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]

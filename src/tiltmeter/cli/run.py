@@ -13,6 +13,7 @@ from tiltmeter.cli.options import (
     All,
     Benchmarks,
     By,
+    Clusters,
     Columns,
     Confidence,
     DataDir,
@@ -44,6 +45,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "seed": (Seed, 0),
     "resamples": (Resamples, 1000),
     "confidence": (Confidence, 0.95),
+    "clusters": (Clusters, True),
     "device": (Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")], "auto"),
     "precision": (Annotated[Precision, typer.Option(help="auto is fp32 on a CPU.")], Precision.auto),
     "batch_tokens": (Annotated[str, typer.Option(help="Tokens per batch, or auto.")], "auto"),
@@ -65,7 +67,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
 PANEL = {
     name: panel
     for panel, names in (
-        ("Estimates", ("measure", "by", "seed", "resamples", "confidence")),
+        ("Estimates", ("measure", "by", "seed", "resamples", "confidence", "clusters")),
         ("Files of yours", ("data_dir", "columns", "encoding")),
         ("Computing", ("device", "precision", "batch_tokens", "kind", "cache", "trust_remote_code")),
     )
@@ -101,7 +103,7 @@ def run(
 
     common = {name: words.pop(name) for name in COMMON if name in words}
     by, whole = common.pop("by") or (), common.pop("whole")
-    settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed")))
+    settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed", "clusters")))
     kind, precision = common.pop("kind"), common.pop("precision")
     options = Options(
         by=by or DEFAULT_BY,

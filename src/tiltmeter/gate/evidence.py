@@ -18,7 +18,7 @@ from tiltmeter.runs.alike import refuse_unlike
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.reading import refuse_namesakes
-from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.settings import Settings, stored_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
     parts = list(ours.answers.values())
     models = list(dict.fromkeys(model for part in parts for model in part.models))
     asked = ours.manifest.get("asked", {})
-    settings = Settings(**{name: asked[name] for name in ("resamples", "confidence", "seed") if name in asked})
+    settings = stored_settings(asked)
     name = ""
     if baseline is not None:
         theirs = baseline if isinstance(baseline, Run) else load_run(baseline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
@@ -56,7 +56,7 @@ def numbers_of(evidence: Evidence, rules: Sequence[Rule], together: int = 1) -> 
 
 def _settings(base: Settings, confidence: float, tails: float) -> Settings:
     draws = min(MOST_DRAWS, math.ceil(2 * TAIL_DRAWS * tails))
-    return Settings(max(base.resamples, draws), confidence, base.seed)
+    return replace(base, resamples=max(base.resamples, draws), confidence=confidence)
 
 
 class _Tables:

@@ -28,13 +28,14 @@ def compare(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
+    clusters: bool = True,
 ) -> pd.DataFrame:
     """Every other model minus the baseline (the first model unless named), over the items that both have answers for.
 
     The same items are drawn for both, so what the models share cancels. How p is made is the family's to say; it is
-    Holm-corrected over groups.
+    Holm-corrected over groups. `clusters` is as in `estimate`.
     """
-    settings = Settings(resamples, confidence, seed)
+    settings = Settings(resamples, confidence, seed, clusters)
     settings.check()
     names = [measures] if isinstance(measures, str) else list(measures) if measures else None
     columns = [by] if isinstance(by, str) else list(by)

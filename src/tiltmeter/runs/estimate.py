@@ -31,12 +31,14 @@ def estimate(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
+    clusters: bool = True,
 ) -> pd.DataFrame:
     """Every measure of what models answered, overall and per group of the columns in `by`: the rows of estimates.csv.
 
     Needs no model. Which measures there are, and how their intervals and p-values are made, is the family's to say.
+    With `clusters=False` items are drawn one by one, also where a benchmark says which are no independent evidence.
     """
-    return estimate_all(by_family(answers), measures, by, Settings(resamples, confidence, seed))
+    return estimate_all(by_family(answers), measures, by, Settings(resamples, confidence, seed, clusters))
 
 
 def by_family(answers: Several) -> dict[str, Answers]:

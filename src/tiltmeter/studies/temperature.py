@@ -10,8 +10,9 @@ import numpy as np
 
 from tiltmeter import catalog, figures
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.generations.clusters import PROMPTS, Units
 from tiltmeter.families.generations.compare import aligned
-from tiltmeter.families.generations.draws import drawn, interval, measured
+from tiltmeter.families.generations.draws import drawn_together, interval, measured
 from tiltmeter.families.generations.judged import Judged, judged_of
 from tiltmeter.families.generations.judging import temperature_of
 from tiltmeter.families.kit.answers import Answers
@@ -31,7 +32,7 @@ PUBLISHED = "Cao et al. report 4.6 % negative sentiment at 0.5 and 15.6 % at 1.0
 
 def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -> Finding:
     """Runs of the same models and prompts at different temperatures: the share of negative texts at each, and the difference
-    between the lowest and the highest, over the same prompts, with an interval that draws prompts.
+    between the lowest and the highest, over the same prompts, with an interval that draws prompts, or clusters of them.
     """
     import pandas as pd
 
@@ -81,24 +82,25 @@ def _place(one: Judged) -> tuple[str, str, str]:
 def _share(one: Judged, settings: Settings) -> dict[str, Any]:
     measure = catalog.find("measures", MEASURE)
     value = float(measured(measure, one.sums.sum(0)))
-    prompts = int((one.sums[:, 0] > 0).sum())
-    low, high, _ = interval(measure, prompts, value, measured(measure, drawn(one.sums, settings, one.benchmark)), settings)
+    units = one.units(np.arange(len(one.sums)))
+    low, high, _ = interval(measure, units, value, measured(measure, drawn_together(one, one.sums, settings)), settings)
     judge, heat = temperature_of(one.scorer)
     return {
         "model": one.model, "benchmark": one.benchmark, "judge": judge, "temperature": heat, "negative": value, "low": low,
-        "high": high, "texts": int(one.sums[:, 0].sum()), "prompts": prompts, "not_judged": len(one.why),
-    }  # fmt: skip
+        "high": high, "texts": int(one.sums[:, 0].sum()), "prompts": units.prompts, "not_judged": len(one.why),
+    } | _clusters(units)  # fmt: skip
 
 
 def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
     measure = catalog.find("measures", MEASURE)
     pair = aligned(hot, cold)
     values = [float(measured(measure, one.sums.sum(0))) for one in pair]
-    both = drawn(np.concatenate([one.sums for one in pair], axis=1), settings, hot.benchmark, "pair")
+    both = drawn_together(pair[0], np.concatenate([one.sums for one in pair], axis=1), settings, "pair")
     width = pair[0].sums.shape[1]
     draws = measured(measure, both[:, :width]) - measured(measure, both[:, width:])
     gap = catalog.find("measures", "negative_gap")
-    low, high, _ = interval(gap, len(pair[0].sums), values[0] - values[1], draws, settings)
+    units = pair[0].units(np.arange(len(pair[0].sums)))
+    low, high, _ = interval(gap, units, values[0] - values[1], draws, settings)
     if np.isnan(low):  # no draw differs: as far apart as the two intervals allow
         (hot_low, hot_high), (cold_low, cold_high) = (
             (one["low"], one["high"]) for one in (_share(o, settings) for o in pair)
@@ -108,8 +110,13 @@ def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
     return {
         "model": hot.model, "benchmark": hot.benchmark, "judge": judge, "from": temperature_of(cold.scorer)[1], "to": heat,
         "negative_from": values[1], "negative_to": values[0], "difference": values[0] - values[1], "low": low, "high": high,
-        "p": bootstrap_p(draws), "prompts": len(pair[0].sums),
-    }  # fmt: skip
+        "p": bootstrap_p(draws), "prompts": units.prompts,
+    } | _clusters(units)  # fmt: skip
+
+
+def _clusters(units: Units) -> dict[str, int]:
+    """How many clusters were drawn, where prompts are no independent evidence."""
+    return {} if units.called == PROMPTS else {"clusters": units.n}
 
 
 def _sentences(changes: pd.DataFrame) -> Iterator[str]:

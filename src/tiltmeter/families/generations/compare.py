@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tiltmeter.catalog import Entry
+from tiltmeter.families.generations.clusters import PROMPTS, Units
 from tiltmeter.families.generations.described import FAMILY
-from tiltmeter.families.generations.draws import measured
+from tiltmeter.families.generations.draws import Floats, measured, widening
 from tiltmeter.families.generations.estimate import Part, applies, parts_of
 from tiltmeter.families.generations.judged import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
@@ -22,10 +24,10 @@ def compare(
 ) -> Iterator[Difference]:
     """The first model minus the second, by the same judge, over the prompts that both have a judged text for.
 
-    The same prompts are drawn for both, with all their samples, so what the prompts share cancels. p is from the bootstrap
-    of the difference; Holm-corrected over the groups of a measure.
+    The same prompts (or clusters of prompts that are no independent evidence) are drawn for both, with all their samples, so
+    what the prompts share cancels. p is from the bootstrap of the difference; Holm-corrected over the groups of a measure.
     """
-    everything = list(judged_of(answers, by))
+    everything = list(judged_of(answers, by, settings.clusters))
     reference = {(one.benchmark, one.scorer): one for one in everything if one.model == second}
     for ours in (one for one in everything if one.model == first and (one.benchmark, one.scorer) in reference):
         pair = aligned(ours, reference[ours.benchmark, ours.scorer])
@@ -56,7 +58,22 @@ def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: 
     known = Difference(*place, n=len(part.rows), n_missing=missing)
     values = [float(measured(measure, one.sums)) for one in parts]
     draws = [measured(measure, one.draws) for one in parts]
-    return paired_difference(known, values, draws, measure, settings)
+    if part.units.called == PROMPTS:
+        return paired_difference(known, values, draws, measure, settings)
+    return _of_clusters(known, values, draws, part.units, measure, settings)
+
+
+def _of_clusters(
+    known: Difference, values: Sequence[float], draws: Sequence[Floats], units: Units, measure: Entry, settings: Settings
+) -> Difference:
+    """Clusters are often few and of unequal size, so the draws are widened as those of estimates are."""
+    if units.n < 2:
+        known = replace(known, value=values[0], baseline_value=values[1], difference=values[0] - values[1])
+        return replace(known, note=f"no interval: {units.lone}")
+    wider = widening(units, settings.confidence)
+    draws = [value + (drawn - value) * wider for value, drawn in zip(values, draws, strict=True)]
+    done = paired_difference(known, values, draws, measure, settings)
+    return replace(done, note="; ".join(filter(None, (done.note, units.text))))
 
 
 def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:

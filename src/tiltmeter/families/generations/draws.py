@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.judged import SUMS
+from tiltmeter.families.generations.clusters import Units, by_cluster
+from tiltmeter.families.generations.judged import SUMS, Judged
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
@@ -26,30 +27,40 @@ def drawn(sums: Floats, settings: Settings, *labels: str) -> Floats:
     n = len(sums)
     rng = generator(settings.seed, "generations", *labels, str(n))
     parts = []
-    for count in _portions(settings.resamples, n):
+    for count in portions(settings.resamples, n):
         index = rng.integers(n, size=(count, n)) + n * np.arange(count)[:, None]
         parts.append(np.bincount(index.ravel(), minlength=count * n).reshape(count, n) @ sums)
     return np.concatenate(parts)
 
 
-def dealt(sums: Floats, sizes: Ints, settings: Settings, *labels: str) -> Floats:
-    """Draws × groups × columns: sums of groups of these sizes when prompts are dealt to them at random."""
-    rng = generator(settings.seed, "dealing", *labels)
-    starts = np.cumsum(sizes) - sizes
-    order = np.arange(len(sums))
-    found = np.empty((settings.resamples, len(sizes), sums.shape[1]))
-    for draw in range(settings.resamples):
-        rng.shuffle(order)
-        found[draw] = np.add.reduceat(sums[order], starts)
+def drawn_group(judged: Judged, rows: Ints, settings: Settings, *labels: str) -> Floats:
+    """The draws of some prompts, or of their clusters.
+
+    Clusters of one group are drawn within it, those that several groups share among themselves, and the same for all groups,
+    so that what groups share cancels in a gap. Of a group that has a single cluster prompts are drawn, for want of more:
+    that is less than its error (and it has no interval of its own).
+    """
+    if judged.clusters is None:
+        return drawn(judged.sums[rows], settings, judged.benchmark, *labels)
+    codes, shared = judged.clusters.codes, judged.clusters.shared
+    pool = np.unique(codes[shared[codes]])
+    common = shared[codes[rows]] & (len(pool) > 1)
+    own = rows[~common]
+    alone = len(np.unique(codes[own])) < 2
+    found = np.zeros((settings.resamples, len(SUMS)))
+    if len(own):
+        found += drawn(by_cluster(judged.sums[own], None if alone else codes[own]), settings, judged.benchmark, *labels)
+    if common.any():
+        sums = np.zeros((len(pool), len(SUMS)))
+        np.add.at(sums, np.searchsorted(pool, codes[rows[common]]), judged.sums[rows[common]])
+        found += drawn(sums, settings, judged.benchmark, "shared clusters")
     return found
 
 
-def exchanged(first: Floats, second: Floats, settings: Settings, *labels: str) -> tuple[Floats, Floats]:
-    """Draws × columns of two sides, after exchanging them in random sets."""
-    rng = generator(settings.seed, "exchanging", *labels)
-    flip = (rng.random((settings.resamples, len(first))) < 0.5).astype(np.float64)
-    moved = flip @ (second - first)
-    return first.sum(0) + moved, second.sum(0) - moved
+def drawn_together(judged: Judged, sums: Floats, settings: Settings, *labels: str) -> Floats:
+    """Draws of sums that have a row for each prompt, all groups in one: of prompts, or of their clusters."""
+    codes = judged.clusters.codes if judged.clusters else None
+    return drawn(by_cluster(sums, codes), settings, judged.benchmark, *labels)
 
 
 def column_of(sums: Floats, name: str) -> Floats:
@@ -69,54 +80,58 @@ def gap_of(measure: Entry, sums: Floats, other: Floats) -> Floats:
     return measured(measure, sums, **{name: column_of(other, name.removeprefix("other_")) for name in read})
 
 
-def interval(measure: Entry, n: int, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
+def interval(measure: Entry, units: Units, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
     """The percentile interval, widened as Student's t is for few prompts (Hesterberg, 2015), inside the possible range.
 
     Of a share Wilson's interval, for as many independent texts as would vary like the draws: percentiles of few prompts with
     rare texts miss the truth too often (docs/generations.md).
     """
-    if n < 2:
-        return np.nan, np.nan, "no interval: one prompt"
+    if units.n < 2:
+        return np.nan, np.nan, f"no interval: {units.lone}"
     if measure.constant("BOUNDED", False):
-        return interval_of(measure, n, value, draws, settings)
-    widened = value + (draws - value) * _widening(n, settings.confidence)
-    low, high, note = interval_of(measure, n, value, widened, settings)
+        return interval_of(measure, units.n, value, draws, settings)
+    widened = value + (draws - value) * widening(units, settings.confidence)
+    low, high, note = interval_of(measure, units.n, value, widened, settings)
     if measure.constant("PROPORTION") and 0 < value < 1 and np.isfinite(low):
-        return *_wilson(value, float(np.nanstd(draws, ddof=1)), n, settings.confidence), note
+        return *_wilson(value, float(np.nanstd(draws, ddof=1)), units, settings.confidence), note
     least, most = measure.constant("RANGE") or (-np.inf, np.inf)
     return float(max(low, least)), float(min(high, most)), note
 
 
-def _wilson(share: float, error: float, n: int, confidence: float) -> tuple[float, float]:
-    """Wilson's interval of a share with this standard error over n prompts, with Student's quantile.
+def _wilson(share: float, error: float, units: Units, confidence: float) -> tuple[float, float]:
+    """Wilson's interval of a share with this standard error over some prompts, with Student's quantile.
 
-    >>> low, high = _wilson(0.5, 0.05, 1000, 0.95)  # as of 100 texts
+    >>> low, high = _wilson(0.5, 0.05, Units(1000, 1000, 1000.0), 0.95)  # as of 100 texts
     >>> round(low, 3), round(high, 3)
     (0.404, 0.596)
     """
     from scipy.stats import t
 
-    q = float(t.ppf(0.5 + confidence / 2, n - 1))
+    n, q = units.effective, float(t.ppf(0.5 + confidence / 2, units.n - 1))
     spread = share * (1 - share)
-    texts = spread / (error**2 * n / (n - 1)) if error > 0 else float(n)  # prompts that are all alike say nothing of others
+    texts = spread / (error**2 * n / (n - 1)) if error > 0 else n  # prompts that are all alike say nothing of others
     centre = (share + q * q / (2 * texts)) / (1 + q * q / texts)
     reach = q * np.sqrt(spread / texts + q * q / (4 * texts**2)) / (1 + q * q / texts)
     return float(centre - reach), float(centre + reach)
 
 
-def _widening(n: int, confidence: float) -> float:
-    """How much wider an interval is that knows it has but n prompts.
+def widening(units: Units, confidence: float) -> float:
+    """How much wider an interval is that knows it has but few prompts, or few clusters of unequal size.
 
-    >>> round(_widening(5, 0.95), 3), round(_widening(1000, 0.95), 3)
+    √(m/(m−1)) takes out the bias of a variance, with m clusters of equal size that count as much (exactly so where prompts
+    are independent); Student's quantile is that of the number of clusters.
+
+    >>> round(widening(Units(5, 5, 5.0), 0.95), 3), round(widening(Units(1000, 1000, 1000.0), 0.95), 3)
     (1.584, 1.002)
     """
     from scipy.stats import norm, t
 
-    tail = 0.5 + confidence / 2
-    return float(np.sqrt(n / (n - 1)) * t.ppf(tail, n - 1) / norm.ppf(tail))
+    tail, n = 0.5 + confidence / 2, units.effective
+    return float(np.sqrt(n / (n - 1)) * t.ppf(tail, units.n - 1) / norm.ppf(tail))
 
 
-def _portions(total: int, n: int) -> Iterator[int]:
+def portions(total: int, n: int) -> Iterator[int]:
+    """How many draws of n numbers are made at a time."""
     step = max(1, CELLS_AT_ONCE // max(1, n))
     for first in range(0, total, step):
         yield min(step, total - first)

@@ -10,8 +10,9 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.classifiers.kit.errors_of import errors_text
+from tiltmeter.families.generations.clusters import Units, units_of
 from tiltmeter.families.generations.described import FAMILY, described
-from tiltmeter.families.generations.draws import Floats, Ints, drawn, interval, measured
+from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, interval, measured
 from tiltmeter.families.generations.gaps import gap_estimates
 from tiltmeter.families.generations.judged import AGREEMENT, Judged, agreement, judged_of
 from tiltmeter.families.generations.judging import temperature_of, with_temperature
@@ -25,11 +26,12 @@ from tiltmeter.stats.settings import Settings
 
 @dataclass(frozen=True)
 class Part:
-    """Some prompts: what they are called, and their sums as they are and as drawn."""
+    """Some prompts: what they are called, what was drawn of them, and their sums as they are and as drawn."""
 
     by: str
     group: str
     rows: Ints
+    units: Units
     sums: Floats
     draws: Floats
 
@@ -40,13 +42,14 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
     Intervals are bootstraps that draw prompts with all their samples within groups: percentiles, widened for few prompts as
     Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts dealt to
-    the groups at random; where prompts are minimal sets, by exchanging two groups in random sets. Holm-corrected over the
-    gaps of a domain. Texts that were empty, looping or refusals are missing, never clean. A corrected share draws the
-    judge's measured errors too.
+    the groups at random; where prompts are minimal sets, by exchanging two groups in random sets. Where a benchmark says
+    which prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, dealt and exchanged.
+    Holm-corrected over the gaps of a domain. Texts that were empty, looping or refusals are missing, never clean. A
+    corrected share draws the judge's measured errors too.
     """
     agreements = [one for one in measures if set(one.parameters) == set(AGREEMENT)]
     cells: dict[tuple[str, str], list[Judged]] = {}
-    for judged in judged_of(answers, by):
+    for judged in judged_of(answers, by, settings.clusters):
         cells.setdefault((judged.model, judged.benchmark), []).append(judged)
     for cell, of_cell in cells.items():
         for judged in of_cell:
@@ -55,7 +58,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
             yield from gap_estimates(judged, [one for one in measures if is_gap(one)], settings)
             yield from spread_estimates(judged, [one for one in measures if is_spread(one)], settings)
         for measure in agreements:
-            yield from _agreements(answers, cell, [judged.scorer for judged in of_cell], measure, settings)
+            yield from _agreements(answers, cell, of_cell, measure, settings)
 
 
 def is_gap(measure: Entry) -> bool:
@@ -83,38 +86,46 @@ def applies(measure: Entry, judged: Judged) -> bool:
 def parts_of(judged: Judged, by: Sequence[str], settings: Settings) -> Iterator[Part]:
     """Everything, the domains, the groups, and the values of further columns. What is larger is drawn group by group."""
     groups = [
-        Part("group", group, rows, judged.sums[rows].sum(0), drawn(judged.sums[rows], settings, judged.benchmark, group))
+        Part("group", group, rows, judged.units(rows), judged.sums[rows].sum(0), drawn_group(judged, rows, settings, group))
         for of_domain in judged.groups().values()
         for group, rows in of_domain.items()
     ]
-    yield _together("all", "all", groups)
+    yield _together(judged, "all", "all", groups)
     homes = judged.groups()
     for domain, of_domain in homes.items() if len(homes) > 1 else ():
-        yield _together("bias_type", domain, [part for part in groups if part.group in of_domain])
+        yield _together(judged, "bias_type", domain, [part for part in groups if part.group in of_domain])
     yield from groups
     for column in by:
         if column in judged.prompts and column not in ("bias_type", "group", "item", "set"):
-            for value, rows in judged.prompts.groupby(column, sort=True).indices.items():
-                sums, name = judged.sums[rows], str(value)
-                yield Part(column, name, rows, sums.sum(0), drawn(sums, settings, judged.benchmark, column, name))
+            yield from _of_column(judged, column, settings)
 
 
-def _together(by: str, name: str, parts: Sequence[Part]) -> Part:
+def _of_column(judged: Judged, column: str, settings: Settings) -> Iterator[Part]:
+    """The values of a column. If each lies in one cluster, such as an article, it is about that: prompts are drawn."""
+    values = judged.prompts.groupby(column, sort=True).indices
+    if judged.clusters and all(len(np.unique(judged.clusters.codes[rows])) == 1 for rows in values.values()):
+        judged = replace(judged, clusters=None)
+    for value, rows in values.items():
+        sums, part = judged.sums[rows], judged.take(rows)
+        draws = drawn_together(part, sums, settings, column, str(value))
+        yield Part(column, str(value), rows, judged.units(rows), sums.sum(0), draws)
+
+
+def _together(judged: Judged, by: str, name: str, parts: Sequence[Part]) -> Part:
     rows = np.concatenate([part.rows for part in parts])
     sums = np.sum([part.sums for part in parts], axis=0)
-    return Part(by, name, rows, sums, np.sum([part.draws for part in parts], axis=0))
+    return Part(by, name, rows, judged.units(rows), sums, np.sum([part.draws for part in parts], axis=0))
 
 
 def _one(judged: Judged, part: Part, measure: Entry, settings: Settings) -> Estimate:
     known = described(judged, measure, part.by, part.group, part.rows)
     if not known.n:
         return replace(known, note="not computed: no text could be judged")
-    prompts = int((judged.sums[part.rows, 0] > 0).sum())
     now, drawn_errors = _judge_errors(measure, judged, settings)
     value = float(measured(measure, part.sums, **now))
     draws = measured(measure, part.draws, **drawn_errors)
-    low, high, note = interval(measure, prompts, value, draws, settings)
-    notes = [note, f"{prompts:,} prompt{'' if prompts == 1 else 's'}", errors_text(judged.errors)]
+    low, high, note = interval(measure, part.units, value, draws, settings)
+    notes = [note, part.units.text, errors_text(judged.errors)]
     return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, notes)))
 
 
@@ -132,21 +143,23 @@ def _judge_errors(measure: Entry, judged: Judged, settings: Settings) -> tuple[d
 
 
 def _agreements(
-    answers: Answers, cell: tuple[str, str], scorers: Sequence[str], measure: Entry, settings: Settings
+    answers: Answers, cell: tuple[str, str], judges: Sequence[Judged], measure: Entry, settings: Settings
 ) -> Iterator[Estimate]:
     """κ of every two judges of one notion."""
-    for first, second in combinations(scorers, 2):
-        (one, heat), (other, same) = temperature_of(first), temperature_of(second)
+    for first, second in combinations(judges, 2):
+        (one, heat), (other, same) = temperature_of(first.scorer), temperature_of(second.scorer)
         notion = one.partition("/")[0]
         if other.partition("/")[0] != notion or heat != same:
             continue
-        _, counts = agreement(answers, *cell, (first, second))
+        sums, counts = agreement(answers, *cell, (first.scorer, second.scorer))
+        place_of = {item: n for n, item in enumerate(first.prompts["item"])}
+        both = first.take(np.array([place_of[item] for item in sums.index], dtype=np.int64))
         pair = f"{one.partition('/')[2]} & {other.partition('/')[2]}"
         place = (*cell, FAMILY, with_temperature(notion, heat), measure.name, "judges", pair)
-        yield _agreement(Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure)), counts, measure, settings)
+        yield _agreement(Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure)), both, counts, measure, settings)
 
 
-def _agreement(known: Estimate, counts: Floats, measure: Entry, settings: Settings) -> Estimate:
+def _agreement(known: Estimate, both: Judged, counts: Floats, measure: Entry, settings: Settings) -> Estimate:
     if not known.n:
         return replace(known, note="not computed: no text was judged by both")
 
@@ -156,6 +169,7 @@ def _agreement(known: Estimate, counts: Floats, measure: Entry, settings: Settin
     value = float(kappa(counts.sum(0)))
     if np.isnan(value):
         return replace(known, note="undefined: both judges call all texts the same")
-    draws = kappa(drawn(counts, settings, known.benchmark, "judges"))
-    low, high, note = interval(measure, len(counts), value, draws, settings)
+    draws = kappa(drawn_together(both, counts, settings, "judges"))
+    units = units_of(counts.sum(1), both.clusters.codes if both.clusters else None, both.called)
+    low, high, note = interval(measure, units, value, draws, settings)
     return replace(known, value=value, low=low, high=high, note=note)

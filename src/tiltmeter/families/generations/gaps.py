@@ -10,18 +10,10 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.classifiers.kit.errors_of import errors_text
+from tiltmeter.families.generations.clusters import Units, by_cluster, units_of
+from tiltmeter.families.generations.dealing import dealt_groups, exchanged
 from tiltmeter.families.generations.described import described
-from tiltmeter.families.generations.draws import (
-    COLUMN,
-    Floats,
-    Ints,
-    dealt,
-    drawn,
-    exchanged,
-    gap_of,
-    interval,
-    measured,
-)
+from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn, drawn_group, gap_of, interval, measured
 from tiltmeter.families.generations.judged import Judged
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
@@ -57,29 +49,24 @@ def _sets(judged: Judged, groups: Rows) -> bool:
 
 
 def _finished(
-    known: Estimate, measure: Entry, value: float, draws: Floats, chance: Floats, prompts: int, settings: Settings
+    known: Estimate, measure: Entry, value: float, draws: Floats, chance: Floats, units: Units, settings: Settings
 ) -> Estimate:
-    low, high, note = interval(measure, prompts, value, draws, settings)
+    low, high, note = interval(measure, units, value, draws, settings)
     return replace(known, value=value, low=low, high=high, p=permutation_p(value, chance, 0.0), note=note)
 
 
-def _answered(judged: Judged, rows: Ints) -> int:
-    return int((judged.sums[rows, 0] > 0).sum())
-
-
 def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
-    """One group minus another, whose prompts have nothing to do with each other."""
+    """One group minus another, whose prompts have nothing to do with each other, unless they share clusters."""
     sides = [judged.sums[groups[name]] for name in pair]
     both = np.concatenate([groups[name] for name in pair])
     known = described(judged, measure, GAP, SIGN.join(pair), both)
     value = float(gap_of(measure, sides[0].sum(0), sides[1].sum(0)))
-    draws = [drawn(side, settings, judged.benchmark, name) for side, name in zip(sides, pair, strict=True)]
-    sizes = np.array([len(side) for side in sides])
-    chance = dealt(judged.sums[both], sizes, settings, judged.benchmark, *pair)
-    prompts = min(_answered(judged, groups[name]) for name in pair)
+    draws = [drawn_group(judged, groups[name], settings, name) for name in pair]
+    chance = dealt_groups(judged, {name: groups[name] for name in pair}, settings, *pair)
+    first, second = (judged.units(groups[name]) for name in pair)
     by_chance = gap_of(measure, chance[:, 0], chance[:, 1])
-    done = _finished(known, measure, value, gap_of(measure, *draws), by_chance, prompts, settings)
-    return replace(done, note="; ".join(filter(None, (done.note, errors_text(judged.errors)))))
+    done = _finished(known, measure, value, gap_of(measure, *draws), by_chance, first.least(second), settings)
+    return _noted(done, judged.units_text(both), judged)
 
 
 def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
@@ -90,16 +77,31 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     known = described(judged, measure, PAIRED, SIGN.join(pair), both)
     if not shared:
         return replace(known, note="not computed: no set has a judged text of both groups")
-    first, second = (np.stack([side[name] for name in shared]) for side in sides)
+    codes = _clusters_of_sets(judged, groups[pair[0]], shared)
+    first, second = (by_cluster(np.stack([side[name] for name in shared]), codes) for side in sides)
+    units = units_of(first[:, 0], None if codes is None else np.arange(len(first)), judged.called)
     value = float(gap_of(measure, first.sum(0), second.sum(0)))
     together = drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED)
     width = first.shape[1]
     chance = exchanged(first, second, settings, judged.benchmark, *pair)
     done = _finished(
         known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), gap_of(measure, *chance),
-        len(shared), settings,
+        units, settings,
     )  # fmt: skip
-    return replace(done, note="; ".join(filter(None, (done.note, f"{len(shared)} sets", errors_text(judged.errors)))))
+    within = f" in {units.n} {units.called}" if codes is not None else ""
+    return _noted(done, f"{len(shared)} sets{within}", judged)
+
+
+def _clusters_of_sets(judged: Judged, rows: Ints, sets: Sequence[str]) -> Ints | None:
+    """The cluster that each set lies in."""
+    if judged.clusters is None:
+        return None
+    of = dict(zip(judged.prompts["set"].iloc[rows], judged.clusters.codes[rows], strict=True))
+    return np.array([of[name] for name in sets], dtype=np.int64)
+
+
+def _noted(done: Estimate, what: str, judged: Judged) -> Estimate:
+    return replace(done, note="; ".join(filter(None, (done.note, what, errors_text(judged.errors)))))
 
 
 def _by_set(judged: Judged, rows: Ints) -> dict[str, Floats]:
@@ -111,17 +113,15 @@ def _by_set(judged: Judged, rows: Ints) -> dict[str, Floats]:
 
 def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings: Settings) -> list[Estimate]:
     """Every group minus the mean of the groups of its domain, each of which counts once."""
-    rows = np.concatenate(list(groups.values()))
     sums = np.stack([judged.sums[at].sum(0) for at in groups.values()])
-    draws = np.stack([drawn(judged.sums[at], settings, judged.benchmark, name) for name, at in groups.items()], axis=1)
-    sizes = np.array([len(at) for at in groups.values()])
-    chance = dealt(judged.sums[rows], sizes, settings, judged.benchmark, domain)
+    draws = np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1)
+    chance = dealt_groups(judged, groups, settings, domain)
     found = []
     for n, (name, at) in enumerate(groups.items()):
         known = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
         one, drawn_gap, by_chance = (_minus_mean(measure, each, n) for each in (sums, draws, chance))
-        done = _finished(known, measure, float(one), drawn_gap, by_chance, _answered(judged, at), settings)
-        found.append(replace(done, note="; ".join(filter(None, (done.note, errors_text(judged.errors))))))
+        done = _finished(known, measure, float(one), drawn_gap, by_chance, judged.units(at), settings)
+        found.append(_noted(done, judged.units_text(at), judged))
     return found
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.items import group_column
+from tiltmeter.families.generations.clusters import PROMPTS, Clusters, Units, clusters_of, units_of
 from tiltmeter.families.generations.judging import temperature_of
 from tiltmeter.families.kit.answers import Answers
 
@@ -31,6 +32,7 @@ READS = frozenset({*SUMS, *GAPS, *AGREEMENT, "hits", "alarms", "group_means", "g
 class Judged:
     """`sums` has a row per prompt; `prompts` says which prompt, of which domain, group and set. `why` are the reasons of
     texts that were not judged, with the row of their prompt. `polar`: a high score is good, and texts can be positive.
+    `clusters`: which prompts are no independent evidence; None where all are.
     """
 
     model: str
@@ -42,12 +44,27 @@ class Judged:
     polar: bool
     several: bool
     errors: Mapping[str, Any] | None = None
+    clusters: Clusters | None = None
 
     def take(self, rows: Ints) -> Judged:
         """Some prompts, in this order."""
         place = {int(row): n for n, row in enumerate(rows)}
         why = tuple((place[row], reason) for row, reason in self.why if row in place)
-        return replace(self, prompts=self.prompts.iloc[rows].reset_index(drop=True), sums=self.sums[rows], why=why)
+        prompts, clusters = self.prompts.iloc[rows].reset_index(drop=True), self.clusters
+        return replace(self, prompts=prompts, sums=self.sums[rows], why=why, clusters=clusters and clusters.take(rows))
+
+    @property
+    def called(self) -> str:
+        """What is drawn, in the plural."""
+        return self.clusters.called if self.clusters else PROMPTS
+
+    def units(self, rows: Ints) -> Units:
+        """What an interval of these prompts rests on: those with a judged text, and their clusters."""
+        return units_of(self.sums[rows, 0], self.clusters.codes[rows] if self.clusters else None, self.called)
+
+    def units_text(self, rows: Ints) -> str:
+        """For notes, where there are clusters."""
+        return self.units(rows).text if self.clusters else ""
 
     def reasons(self, rows: Ints) -> Counter[str]:
         """How many texts of these prompts were not judged, and why."""
@@ -62,13 +79,19 @@ class Judged:
         return found
 
 
-def judged_of(answers: Answers, by: Sequence[str] = ()) -> Iterator[Judged]:
-    """One for every model, benchmark and judge."""
+def judged_of(answers: Answers, by: Sequence[str] = (), clusters: bool = True) -> Iterator[Judged]:
+    """One for every model, benchmark and judge; without clusters as if all prompts were independent."""
     judgements = answers.tables["judgements"]
     for (model, benchmark, scorer), rows in judgements.groupby(["model", "benchmark", "scorer"], sort=False):
         items = answers.items[answers.items["benchmark"] == benchmark]
         facts = _judge_facts(answers, str(model), str(benchmark), str(scorer))
-        yield _judged((str(model), str(benchmark), str(scorer)), rows, _prompts(items, rows["item"].unique(), by), facts)
+        prompts = _prompts(items, rows["item"].unique(), by)
+        judged = _judged((str(model), str(benchmark), str(scorer)), rows, prompts, facts)
+        yield replace(judged, clusters=_clusters(items, prompts) if clusters else None)
+
+
+def _clusters(items: pd.DataFrame, prompts: pd.DataFrame) -> Clusters | None:
+    return clusters_of(prompts, list(items.set_index("item").loc[prompts["item"], "extra"]))
 
 
 def _prompts(items: pd.DataFrame, ids: Any, by: Sequence[str]) -> pd.DataFrame:

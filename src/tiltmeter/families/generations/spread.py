@@ -9,8 +9,10 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.classifiers.kit.errors_of import errors_text
+from tiltmeter.families.generations.clusters import Units
+from tiltmeter.families.generations.dealing import dealt_groups
 from tiltmeter.families.generations.described import described
-from tiltmeter.families.generations.draws import COLUMN, Floats, dealt, drawn, interval
+from tiltmeter.families.generations.draws import COLUMN, Floats, drawn_group, interval
 from tiltmeter.families.generations.judged import Judged
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
@@ -33,18 +35,29 @@ def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Est
     known = replace(described(judged, measure, "domain", domain, rows), n=len(groups))
     if len(groups) < 2 or len(rows) <= len(groups):
         return replace(known, note="not computed: fewer than 2 groups, or one prompt in each")
+    lone = [name for name, at in groups.items() if judged.clusters and judged.units(at).n < 2]
     value, draws, chance = (
         spread_of(measure, sums)
         for sums in (
             np.stack([judged.sums[at].sum(0) for at in groups.values()]),
-            np.stack([drawn(judged.sums[at], settings, judged.benchmark, name) for name, at in groups.items()], axis=1),
-            dealt(judged.sums[rows], np.array([len(at) for at in groups.values()]), settings, judged.benchmark, domain),
+            np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1),
+            dealt_groups(judged, groups, settings, domain),
         )
     )
-    low, high, note = interval(measure, len(rows), float(value), draws, settings)
+    units = judged.units(rows)
+    told = ("sample variance over groups", judged.units_text(rows), errors_text(judged.errors))
+    if len(lone) == len(groups):
+        none = f"no interval and no p: {units.lone} in each group"
+        return replace(known, value=float(value), note="; ".join(filter(None, (none, *told))))
+    low, high, note = interval(measure, units, float(value), draws, settings)
     p = permutation_p(float(value), chance, 0.0)
-    notes = "; ".join(filter(None, (note, "sample variance over groups", errors_text(judged.errors))))
+    notes = "; ".join(filter(None, (note, _too_narrow(lone, units), *told)))
     return replace(known, value=float(value), low=low, high=high, p=p, note=notes)
+
+
+def _too_narrow(lone: Sequence[str], units: Units) -> str:
+    """A group whose prompts are from one cluster has an error that nobody knows."""
+    return f"the interval is too narrow, because {units.lone}: {', '.join(lone)}" if lone else ""
 
 
 def spread_of(measure: Entry, sums: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ VARIANCE, SCORE, NEGATIVE, POSITIVE, GAP, KAPPA = (
 )  # fmt: skip
 JUDGE = "the judge"
 MOST_NAMED = 3
+CLUSTERED = re.compile(r"(?P<all>[\d,]+ prompts from [\d,]+ (?P<what>\w+s))\b")
+"""What the note of an estimate says where clusters were drawn."""
 
 
 def stories(estimates: pd.DataFrame) -> Iterator[Story]:
@@ -47,6 +50,7 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     for _, row in rows[(rows["by"] == "judges") & rows["value"].notna()].iterrows():
         yield f"{row['group']} agree on {row['scorer']} with κ {value_text(row)}."
     yield from _unjudged(rows)
+    yield from _drawn(rows)
 
 
 def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
@@ -57,7 +61,10 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
     positive = of.get(POSITIVE)
     both = f" and {positive['value']:.1%} positive" if positive is not None and np.isfinite(positive["value"]) else ""
     note = next((part for part in str(of[NEGATIVE]["note"]).split("; ") if part.startswith(JUDGE)), "")
-    yield f"By {scorer}, {of[NEGATIVE]['value']:.1%} of {of[NEGATIVE]['n']:,} texts are negative{both} ({note})."
+    said = CLUSTERED.search(str(of[NEGATIVE]["note"]))
+    after = f" after {said['all']}" if said else ""
+    texts = f"{of[NEGATIVE]['n']:,} texts{after}"
+    yield f"By {scorer}, {of[NEGATIVE]['value']:.1%} of {texts} are negative{both} ({note})."
 
 
 def _domains(rows: pd.DataFrame) -> Iterator[str]:
@@ -86,6 +93,16 @@ def _p(row: Any) -> str:
     from tiltmeter.stats.significance import p_text
 
     return p_text(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])
+
+
+def _drawn(rows: pd.DataFrame) -> Iterator[str]:
+    """What was drawn, where prompts are no independent evidence."""
+    notes = rows.loc[(rows["by"] == "all") & (rows["measure"] == NEGATIVE), "note"].astype(str)
+    said = next((found for note in notes if (found := CLUSTERED.search(note))), None)
+    if said:
+        one = said["what"].removesuffix("s")
+        why = f"because prompts of one {one} are not independent"
+        yield f"The {said['all']} were drawn and dealt by whole {said['what']}, {why}."
 
 
 def _unjudged(rows: pd.DataFrame) -> Iterator[str]:

@@ -32,7 +32,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     levels; notes say which part of the variance is that of the seeds. p of gaps and of domain scores: who is called toxic
     is dealt again at random among texts of the same label; Holm-corrected over the groups, or domains, of a measure.
     """
-    for facts in facts_of(answers, extra_columns(by)):
+    for facts in facts_of(answers, extra_columns(by), settings.clusters):
         counts = list(counts_of(facts, settings))
         asked = questions(facts, measures, by)
         for _, together in groupby(asked, key=lambda one: (one.measure.name, one.scorer, one.by)):

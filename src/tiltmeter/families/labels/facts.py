@@ -65,8 +65,11 @@ class Facts:
         return found
 
 
-def facts_of(answers: Answers, extra: Sequence[str] = ()) -> Iterator[Facts]:
-    """Every model and benchmark. A text without a probability by some seed leaves, and its reason is counted."""
+def facts_of(answers: Answers, extra: Sequence[str] = (), clustered: bool = True) -> Iterator[Facts]:
+    """Every model and benchmark. A text without a probability by some seed leaves, and its reason is counted.
+
+    Unless `clustered`, as if all texts were independent.
+    """
     swaps = answers.get("swaps")
     for (model, benchmark), rows in answers.table.groupby(["model", "benchmark"], sort=False):
         wide = rows.pivot(index="item", columns="seed", values="probability")
@@ -76,7 +79,9 @@ def facts_of(answers: Answers, extra: Sequence[str] = ()) -> Iterator[Facts]:
         items = answers.items[answers.items["benchmark"] == benchmark].set_index("item").loc[wide.index]
         said = [json.loads(text) for text in items["extra"]]
         named = [set(one["groups"]) for one in said]
-        clusters = [str(one.get("cluster", item)) for one, item in zip(said, items.index, strict=True)]
+        clusters = [
+            str(one.get("cluster", item) if clustered else item) for one, item in zip(said, items.index, strict=True)
+        ]
         columns = {name: group_column(items.reset_index(), items.index, name) for name in extra}
         ours = swaps[(swaps["model"] == model) & (swaps["benchmark"] == benchmark)] if swaps is not None else None
         facts = Facts(

@@ -13,7 +13,7 @@ from tiltmeter.runs import Run, load_run
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.options import DEFAULT_BY
 from tiltmeter.runs.reading import data_of
-from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.settings import Settings, stored_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +48,7 @@ class Source:
 
     def settings(self) -> Settings:
         """The resampling settings of this run, with defaults for those that are not known."""
-        asked = self.manifest.get("asked", {})
-        known = {name: asked[name] for name in ("resamples", "confidence", "seed") if name in asked}
-        return Settings(**known)
+        return stored_settings(self.manifest.get("asked", {}))
 
     def renamed(self, models: dict[str, str], benchmarks: dict[str, str]) -> Source:
         """A copy with the names of the page."""

@@ -47,6 +47,7 @@ def _origin(source: Source) -> Origin:
         "seed": settings.seed,
         "resamples": f"{settings.resamples:,}",
         "confidence": f"{settings.confidence:.0%}",
+        "drawn": None if settings.clusters else "every item by itself, also those of one cluster",
         "items": "all" if asked.get("limit") is None else f"the first {asked['limit']:,}",
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "platform": manifest.get("platform"),

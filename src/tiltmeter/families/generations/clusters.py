@@ -1,0 +1,128 @@
+"""Prompts that are no independent evidence, such as those of one Wikipedia article: they are drawn and dealt together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.benchmarks.kit.prompts import CLUSTERS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+PROMPTS = "prompts"
+FEW = 10
+"""Clusters of one size below which a note says how few there are."""
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """`codes`: the cluster of each prompt. `called`: what people call them, in the plural. `shared`: whether prompts of
+    several groups are in it; it has an entry per cluster.
+    """
+
+    codes: Ints
+    called: str
+    shared: NDArray[np.bool_]
+
+    def take(self, rows: Ints) -> Clusters:
+        """Those of some prompts. What was shared remains so: groups that are left out do not change how others are drawn."""
+        return replace(self, codes=self.codes[rows])
+
+
+@dataclass(frozen=True)
+class Units:
+    """What an interval rests on: so many prompts in so many clusters, which count as `effective` ones of equal size."""
+
+    prompts: int
+    n: int
+    effective: float
+    called: str = PROMPTS
+
+    @property
+    def text(self) -> str:
+        """For notes.
+
+        >>> Units(59, 9, 2.31, "articles").text, Units(1, 1, 1.0).text
+        ('59 prompts from 9 articles (as 2.3 of one size)', '1 prompt')
+        """
+        prompts = f"{self.prompts:,} prompt{'' if self.prompts == 1 else 's'}"
+        if self.called == PROMPTS:
+            return prompts
+        unequal = f" (as {self.effective:.1f} of one size)" if 1 < self.effective < min(FEW, self.n - 0.05) else ""
+        return f"{prompts} from {self.n:,} {self.called if self.n != 1 else self.called.removesuffix('s')}{unequal}"
+
+    @property
+    def lone(self) -> str:
+        """Why one of them has no interval."""
+        return "one prompt" if self.called == PROMPTS else f"all prompts from one {self.called.removesuffix('s')}"
+
+    def least(self, other: Units) -> Units:
+        """Of two sides, what the weaker one has."""
+        return replace(self, n=min(self.n, other.n), effective=min(self.effective, other.effective))
+
+
+def units_of(judged: Floats, codes: Ints | None, called: str) -> Units:
+    """Of prompts with so many judged texts each. Clusters of unequal size count as (Σ size)² / Σ size² (Kish, 1965)."""
+    there = judged > 0
+    prompts = int(there.sum())
+    if codes is None:
+        return Units(prompts, prompts, float(prompts))
+    sizes = np.bincount(codes[there], judged[there])
+    sizes = sizes[sizes > 0]
+    effective = float(sizes.sum() ** 2 / np.square(sizes).sum()) if len(sizes) else 0.0
+    return Units(prompts, len(sizes), effective, called)
+
+
+def clusters_of(prompts: pd.DataFrame, extra: Sequence[str]) -> Clusters | None:
+    """The clusters of prompts, by the first column of `CLUSTERS` that some of them have; None where all are alone.
+
+    A prompt without one is alone. Prompts of one minimal set belong together, so clusters that share a set are one.
+    """
+    said = [json.loads(text) if any(f'"{name}"' in text for name in CLUSTERS) else {} for text in extra]
+    column = next((name for name in CLUSTERS if any(one.get(name) is not None for one in said)), None)
+    if column is None:
+        return None
+    names = [
+        f"alone|{item}" if one.get(column) is None else f"in|{one[column]}"
+        for one, item in zip(said, prompts["item"], strict=True)
+    ]
+    codes = _with_sets(np.unique(names, return_inverse=True)[1].astype(np.int64), prompts["set"])
+    if len(np.unique(codes)) == len(codes):
+        return None
+    group = prompts.groupby(["bias_type", "group"], sort=False).ngroup().to_numpy()
+    pieces = np.unique(np.stack([codes, group]), axis=1)
+    shared = np.bincount(pieces[0], minlength=codes.max() + 1) > 1
+    return Clusters(codes, CLUSTERS[column], shared if shared.sum() > 1 else np.zeros_like(shared))
+
+
+def _with_sets(codes: Ints, sets: pd.Series) -> Ints:
+    """One code for clusters that have prompts of the same set."""
+    there = sets.notna().to_numpy()
+    if not there.any():
+        return codes
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    n = int(codes.max()) + 1
+    number = np.unique(sets[there].astype(str), return_inverse=True)[1] + n
+    size = int(number.max()) + 1
+    edges = coo_matrix((np.ones(len(number)), (codes[there], number)), shape=(size, size))
+    return np.asarray(connected_components(edges, directed=False)[1][codes], dtype=np.int64)
+
+
+def by_cluster(sums: Floats, codes: Ints | None) -> Floats:
+    """A row of sums for each cluster, in the order of the codes; the prompts themselves where there are none."""
+    if codes is None:
+        return sums
+    place = np.unique(codes, return_inverse=True)[1]
+    found = np.zeros((int(place.max(initial=-1)) + 1, sums.shape[1]))
+    np.add.at(found, place, sums)
+    return found

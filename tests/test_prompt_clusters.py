@@ -1,0 +1,303 @@
+"""Prompts of one article are no independent evidence: they are drawn, dealt and compared together, and told of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tiltmeter
+from conftest import GOLDEN
+from test_cli import tiltmeter as command
+from test_generations import made_up
+from test_labels import answered
+from tiltmeter import Answers, catalog
+from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.families.generations import stories
+from tiltmeter.families.generations.clusters import clusters_of
+from tiltmeter.families.generations.dealing import dealt_groups
+from tiltmeter.families.generations.draws import drawn_group, interval, measured
+from tiltmeter.families.generations.estimate import parts_of
+from tiltmeter.families.generations.judged import Judged, judged_of
+from tiltmeter.families.generations.published import published
+from tiltmeter.families.generations.spread import spread_estimates
+from tiltmeter.families.labels.facts import facts_of
+from tiltmeter.stats.settings import Settings
+from tiltmeter.studies.temperature import _share
+
+NUMBERS = ["value", "low", "high", "p", "p_holm"]
+MEASURES = ["mean_score", "negative_share", "score_gap", "negative_gap", "score_variance", "negative_variance"]
+Scores = dict[str, list[list[float]]]
+
+
+def clustered(scores: Scores, clusters: dict[str, Sequence[str | None]], column: str = "cluster") -> Answers:
+    """Answers with these scores per group, prompt and sample, and the cluster of each prompt."""
+    answers = made_up(scores)
+    names = [name for group in scores for name in clusters[group]]
+    extra = [json.dumps({} if name is None else {column: name}) for name in names]
+    return Answers(answers.family, answers.tables, answers.items.assign(extra=extra), answers.manifests)
+
+
+def random_scores(rng: np.random.Generator, sizes: dict[str, int], samples: int = 1) -> Scores:
+    return {group: rng.normal(0.3, 0.3, (n, samples)).tolist() for group, n in sizes.items()}
+
+
+def test_prompts_that_are_all_alone_are_drawn_as_ever() -> None:
+    """The numbers are those of the code that knew no clusters."""
+    scores = random_scores(np.random.default_rng(5), {"a": 7, "b": 12}, 2)
+    plain = tiltmeter.estimate(made_up(scores), MEASURES, resamples=200, seed=3)
+    alone = clustered(scores, {"a": [f"a{n}" for n in range(7)], "b": [None] * 12})
+    pd.testing.assert_frame_equal(plain, tiltmeter.estimate(alone, MEASURES, resamples=200, seed=3))
+    rows = plain.set_index(["by", "group", "measure"])
+    assert rows.loc[("group", "a", "mean_score"), ["low", "high"]].tolist() == pytest.approx(MEAN_OF_A, rel=1e-12)
+    gap = rows.loc[("gap", "a − b", "score_gap")]
+    assert [gap["low"], gap["high"], gap["p"]] == pytest.approx(GAP, rel=1e-12)
+    assert "articles" not in " ".join(plain["note"]) and "clusters" not in " ".join(plain["note"])
+
+
+MEAN_OF_A = [0.06819399902690297, 0.48217059605734636]
+GAP = [-0.08610965166651864, 0.35105252224201927, 0.12935323383084577]
+
+
+def test_a_cluster_of_prompts_is_drawn_and_dealt_as_a_prompt_with_several_texts() -> None:
+    """Five prompts of one text in each cluster, and one prompt of five texts: the same intervals and p."""
+    scores = random_scores(np.random.default_rng(1), {"a": 8, "b": 11, "c": 5}, 5)
+    whole = tiltmeter.estimate(made_up(scores), MEASURES, resamples=300)
+    apart = {group: [[score] for prompt in prompts for score in prompt] for group, prompts in scores.items()}
+    names = {group: [f"{group}{n:02}" for n in range(len(prompts)) for _ in range(5)] for group, prompts in scores.items()}
+    divided = tiltmeter.estimate(clustered(apart, names), MEASURES, resamples=300)
+    np.testing.assert_allclose(divided[NUMBERS], whole[NUMBERS], rtol=1e-9)
+    independent = tiltmeter.estimate(clustered(apart, names), MEASURES, resamples=300, clusters=False)
+    pd.testing.assert_frame_equal(independent, tiltmeter.estimate(made_up(apart), MEASURES, resamples=300))
+
+
+def one_judged(answers: Answers) -> Judged:
+    (judged,) = judged_of(answers)
+    return judged
+
+
+def test_clusters_of_one_group_are_dealt_and_the_parts_of_shared_ones_exchanged() -> None:
+    """p of the mean's gap, against all ways in which it could have come out."""
+    rng = np.random.default_rng(2)
+    own = {"a": ["a0", "a0", "a1", "a2"], "b": ["b0", "b1", "b1", "b2"]}
+    names = {"a": [*own["a"], "s0", "s1"], "b": [*own["b"], "s0", "s0", "s1"]}
+    scores = random_scores(rng, {"a": 6, "b": 7})
+    judged = one_judged(clustered(scores, names))
+    groups = judged.groups()["d"]
+    sums = {
+        (group, name): np.sum([[s[0], 1] for s, n in zip(scores[group], names[group], strict=True) if n == name], axis=0)
+        for group in names
+        for name in names[group]
+    }
+    single = [sums[group, name] for group in own for name in dict.fromkeys(own[group])]
+    both = [(sums["a", name], sums["b", name]) for name in ("s0", "s1")]
+    gaps = []
+    for chosen, *turned in product(combinations(range(6), 3), (0, 1), (0, 1)):
+        sides = np.zeros((2, 2))
+        for n, values in enumerate(single):
+            sides[int(n not in chosen)] += values
+        for parts, turn in zip(both, turned, strict=True):
+            sides += np.stack(parts[::-1] if turn else parts)
+        gaps.append(sides[0, 0] / sides[0, 1] - sides[1, 0] / sides[1, 1])
+    dealt = dealt_groups(judged, groups, Settings(4000), "x")
+    found = np.round(dealt[:, 0, 1] / dealt[:, 0, 0] - dealt[:, 1, 1] / dealt[:, 1, 0], 9)
+    values, times = np.unique(found, return_counts=True)
+    expected, weights = np.unique(np.round(gaps, 9), return_counts=True)
+    np.testing.assert_allclose(values, expected)
+    np.testing.assert_allclose(times / 4000, weights / len(gaps), atol=0.015)
+    assert (dealt[:, :, 0].sum(1) == 13).all(), "every text is dealt to some group"
+
+
+def test_what_groups_share_cancels_in_a_gap_and_not_in_the_whole() -> None:
+    """Every cluster has prompts of both groups, and its own level: against draws of clusters by plain numpy."""
+    rng = np.random.default_rng(3)
+    level = rng.normal(0, 1, 20)
+    scores = {group: (level[:, None] + rng.normal(0, 0.1, (20, 1))).tolist() for group in "ab"}
+    names = {group: [f"c{n}" for n in range(20)] for group in "ab"}
+    judged, settings = one_judged(clustered(scores, names)), Settings(4000)
+    draws = {group: drawn_group(judged, rows, settings, group) for group, rows in judged.groups()["d"].items()}
+    means = [draws[group][:, 1] / draws[group][:, 0] for group in "ab"]
+    weights = rng.multinomial(20, np.full(20, 1 / 20), 4000)
+    a, b = (np.array(scores[group])[:, 0] for group in "ab")
+    assert np.std(means[0] - means[1]) == pytest.approx(np.std(weights @ (a - b) / 20), rel=0.07)
+    assert np.std(means[0] + means[1]) == pytest.approx(np.std(weights @ (a + b) / 20), rel=0.07)
+    apart = tiltmeter.estimate(clustered(scores, names), "score_gap", clusters=False, resamples=300).query("by == 'gap'")
+    joint = tiltmeter.estimate(clustered(scores, names), "score_gap", resamples=300).query("by == 'gap'")
+    assert (apart["high"] - apart["low"]).item() > 5 * (joint["high"] - joint["low"]).item()
+
+
+def simulated(rng: np.random.Generator, share: float) -> Judged:
+    """Two groups of 12 articles with 1 to 9 prompts, and this share of the variance between articles; groups are alike."""
+    article = np.repeat(np.arange(24), rng.integers(1, 10, 24))
+    score = np.sqrt(share) * rng.standard_normal(24)[article] + np.sqrt(1 - share) * rng.standard_normal(len(article))
+    sums = np.zeros((len(article), 7))
+    sums[:, 0], sums[:, 1] = 1, score
+    prompts = pd.DataFrame({"item": [str(n) for n in range(len(article))], "bias_type": "d", "set": None})
+    prompts["group"] = np.where(article < 12, "a", "b")
+    clusters = clusters_of(prompts, [json.dumps({"entity": int(n)}) for n in article])
+    return Judged("m", "b", "toxicity/j", prompts, sums, (), False, False, None, clusters)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_with_articles_intervals_cover_and_alike_groups_are_said_to_be_alike(share: float) -> None:
+    """Without effects of articles nothing is lost; with them, prompts alone would miss far too often."""
+    mean, variance = (catalog.find("measures", name) for name in ("mean_score", "score_variance"))
+    runs, seen = 120, {}
+    for way in ("articles", "prompts"):
+        held = wrong = 0
+        width = 0.0
+        for run in range(runs):
+            judged = simulated(np.random.default_rng([run, 4]), share)
+            judged = judged if way == "articles" else replace(judged, clusters=None)
+            settings = Settings(150, seed=run)
+            (part,) = (part for part in parts_of(judged, (), settings) if part.group == "a")
+            low, high = interval_of_mean(part, mean, settings)
+            held += low <= 0 <= high
+            width += (high - low) / runs
+            (row,) = spread_estimates(judged, [variance], settings)
+            wrong += row.p < 0.05
+        seen[way] = (held / runs, wrong / runs, width)
+    cover, false, width = seen["articles"]
+    assert cover > 0.88 and false < 0.11
+    if share:
+        assert seen["prompts"][0] < 0.75 and seen["prompts"][1] > 0.2
+    else:
+        assert width < 1.3 * seen["prompts"][2]
+
+
+def interval_of_mean(part: Any, measure: Any, settings: Settings) -> tuple[float, float]:
+    value = float(measured(measure, part.sums))
+    low, high, _ = interval(measure, part.units, value, measured(measure, part.draws), settings)
+    return low, high
+
+
+def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> None:
+    rng = np.random.default_rng(6)
+    scores = random_scores(rng, {"a": 12, "b": 20, "lone": 6})
+    names = {"a": [f"a{n % 5}" for n in range(12)], "b": ["b0"] * 15 + [f"b{n}" for n in range(1, 6)], "lone": ["one"] * 6}
+    table = tiltmeter.estimate(clustered(scores, names, "entity"), resamples=200)
+    rows = table.set_index(["by", "group", "measure"])
+    lone = rows.loc[("group", "lone", "mean_score")]
+    assert np.isnan(lone["low"]) and lone["note"].startswith("no interval: all prompts from one article; 6 prompts from 1 a")
+    assert "20 prompts from 6 articles (as 1.7 of one size)" in rows.loc[("group", "b", "mean_score"), "note"]
+    gap = rows.loc[("gap", "a − lone", "score_gap")]
+    assert np.isnan(gap["low"]) and gap["p"] >= 1 / 6, "five articles and one can be dealt in six ways"
+    spread = rows.loc[("domain", "d", "score_variance")]
+    assert "too narrow, because all prompts from one article: lone" in spread["note"] and np.isfinite(spread["low"])
+    (story,) = stories(table)
+    said = "The 38 prompts from 12 articles were drawn and dealt by whole articles"
+    assert any(sentence.startswith(said) for sentence in story.sentences)
+    by_itself = tiltmeter.estimate(clustered(scores, names, "entity"), "mean_score", "entity", resamples=100)
+    one = by_itself[(by_itself["by"] == "entity") & (by_itself["group"] == "one")].iloc[0]
+    assert np.isfinite(one["low"]) and "6 prompts" in one["note"], "what is asked about one article draws its prompts"
+
+
+def test_one_article_in_each_group_gives_a_value_and_says_nothing_else() -> None:
+    scores = random_scores(np.random.default_rng(7), {"a": 4, "b": 4})
+    table = tiltmeter.estimate(clustered(scores, {"a": ["x"] * 4, "b": ["y"] * 4}), "score_variance", resamples=100)
+    row = table.iloc[0]
+    assert np.isfinite(row["value"]) and np.isnan([row["low"], row["p"]]).all()
+    assert row["note"].startswith("no interval and no p: all prompts from one cluster in each group")
+
+
+def two_models(scores: Scores, names: dict[str, Sequence[str | None]], shift: float) -> Answers:
+    first = clustered(scores, names)
+    moved = {group: [[score + shift for score in prompt] for prompt in prompts] for group, prompts in scores.items()}
+    noisy = np.random.default_rng(0)
+    level = {name: noisy.normal(0, 0.3) for of in names.values() for name in of}
+    moved = {
+        group: [[score + level[name] for score in prompt] for prompt, name in zip(prompts, names[group], strict=True)]
+        for group, prompts in moved.items()
+    }
+    second = clustered(moved, names)
+    tables = {key: table.assign(model="other") for key, table in second.tables.items()}
+    told = {**second.manifests[0], "model": {"shown_as": "other"}}
+    return Answers.concat([first, Answers(second.family, tables, second.items, (told,))])
+
+
+def test_two_models_are_compared_over_whole_clusters() -> None:
+    scores = random_scores(np.random.default_rng(8), {"a": 60, "b": 6})
+    names: dict[str, Sequence[str | None]] = {"a": [f"c{n % 6}" for n in range(60)], "b": ["one"] * 6}
+    answers = two_models(scores, names, 0.0)
+    by = {"measures": "mean_score", "by": "bias_type", "resamples": 400}
+    rows, apart = (tiltmeter.compare(answers, **by, clusters=way).set_index(["by", "group"]) for way in (True, False))
+    assert rows.loc[("group", "a"), "difference"] == apart.loc[("group", "a"), "difference"]
+    width = {
+        name: table.loc[("group", "a"), "high"] - table.loc[("group", "a"), "low"]
+        for name, table in (("c", rows), ("p", apart))
+    }
+    assert width["c"] > 2 * width["p"]
+    assert "60 prompts from 6 clusters" in rows.loc[("group", "a"), "note"] and not apart.loc[("group", "a"), "note"]
+    assert rows.loc[("group", "b"), "note"] == "no interval: all prompts from one cluster"
+
+
+def test_sets_within_a_cluster_are_exchanged_together() -> None:
+    """Twelve sets of two prompts in four clusters; a set that lies in two clusters makes them one."""
+    scores = random_scores(np.random.default_rng(9), {"a": 12, "b": 12})
+    answers = made_up(scores)
+    extra = [json.dumps({"set": f"s{n % 12}", "cluster": f"c{n % 12 // 3}"}) for n in range(24)]
+    table = tiltmeter.estimate(replace_items(answers, extra), "score_gap", resamples=200)
+    row = table[table["by"] == "counterfactual gap"].iloc[0]
+    assert "12 sets in 4 clusters" in row["note"]
+    assert row["p"] >= 1 / 16, "four clusters can be exchanged in sixteen ways"
+    extra[0] = json.dumps({"set": "s0", "cluster": "c1"})
+    row = tiltmeter.estimate(replace_items(answers, extra), "score_gap", resamples=200).query("by == 'counterfactual gap'")
+    assert "12 sets in 3 clusters" in row.iloc[0]["note"]
+
+
+def replace_items(answers: Answers, extra: Sequence[str]) -> Answers:
+    return Answers(answers.family, answers.tables, answers.items.assign(extra=list(extra)), answers.manifests)
+
+
+def test_the_study_of_temperatures_draws_clusters() -> None:
+    scores = random_scores(np.random.default_rng(10), {"a": 30})
+    judged = one_judged(clustered(scores, {"a": [f"c{n % 5}" for n in range(30)]}))
+    assert _share(judged, Settings(200))["clusters"] == 5
+    assert "clusters" not in _share(replace(judged, clusters=None), Settings(200))
+
+
+def lines() -> Iterator[str]:
+    yield "prompt,group,domain,from"
+    for n, start in enumerate(["Today the", "Here the", "Then the", "We saw the", "At home the", "In town the"]):
+        yield from (f"{start} {who},{who},gender,text {n // 2}" for who in ("man", "woman"))
+
+
+def test_a_column_of_your_file_names_the_clusters_and_a_flag_leaves_them_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("\n".join(lines()) + "\n", encoding="utf-8")
+    bench = load_benchmark(file, columns={"prompt": "prompt", "cluster": "from"})
+    assert [item.extra["cluster"] for item in bench.items[:5]] == ["text 0"] * 4 + ["text 1"]
+    model, more = (
+        GOLDEN / "models" / "tiny-gpt2",
+        ("--columns", "prompt=prompt,cluster=from", "--new-tokens", 4, "--resamples", 100),
+    )
+    place = ("--no-report", "-o", tmp_path / "run")
+    assert command("run", "-m", model, "-b", file, *more, *place) == 0
+    assert "of 12 texts after 12 prompts from 3 clusters are negative" in " ".join(capsys.readouterr().out.split())
+    run = tiltmeter.load_run(tmp_path / "run")
+    assert run.manifest["asked"]["clusters"] is True
+    plain = tiltmeter.estimate(run.answers, "mean_score", resamples=100, clusters=False)
+    assert "from 3 clusters" not in " ".join(plain["note"])
+    assert (
+        command("estimate", tmp_path / "run", "--measure", "mean_score", "--no-clusters", "--resamples", 100, "--json") == 0
+    )
+    assert "from 3 clusters" not in capsys.readouterr().out
+    table = tmp_path / "said.csv"
+    said = [f"{line},{'text' if not n else ' good.'}" for n, line in enumerate(lines())]
+    table.write_text("\n".join(said) + "\n", encoding="utf-8")
+    assert one_judged(published(table, columns={"cluster": "from"})).clusters is not None
+
+
+def test_texts_with_labels_can_be_drawn_one_by_one_too() -> None:
+    rng = np.random.default_rng(0)
+    answers = answered(rng.random(12) < 0.5, rng.random((1, 12)), [["man"]] * 12, clusters=[n // 3 for n in range(12)])
+    assert [next(facts_of(answers, (), way)).clustered for way in (True, False)] == [True, False]
