@@ -252,7 +252,7 @@ def test_the_separator_as_excel_writes_it(tmp_path: Path, separator: str, ending
 
 
 def test_a_column_called_sep_is_a_column(tmp_path: Path) -> None:
-    rows = parse_table("sep,stereo\na,b\n", Path("mine.csv"))
+    rows = list(parse_table("sep,stereo\na,b\n", Path("mine.csv")))
     assert rows == [{"sep": "a", "stereo": "b"}]
 
 

@@ -73,7 +73,7 @@ def _folder(path: str | Path | None, data_dir: str | Path | None) -> Path:
     return found
 
 
-def _table(file: Path, columns: Sequence[str]) -> list[Row]:
+def _table(file: Path, columns: Sequence[str]) -> Sequence[Row]:
     if not is_file(file):
         raise TiltmeterError(f"There is no file {file} (from {URL}).")
     rows = read_table(file)

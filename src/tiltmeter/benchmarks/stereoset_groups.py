@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tiltmeter.benchmarks.kit.items import Benchmark
 from tiltmeter.benchmarks.stereoset import stereoset
+from tiltmeter.storage.folded import fold
 
 CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL (CC BY-SA 4.0); groups: Cao et al. (2022), ACL, Table 4."
 DOMAINS = ("gender", "race", "religion")
@@ -27,5 +28,5 @@ def stereoset_groups(
     Masked models are scored by pll, causal ones by causal, unless scorers are named.
     """
     whole = stereoset(path, data_dir=data_dir, encoding=encoding, stand_ins=stand_ins)
-    kept = tuple(item for item in whole.asked_items if item.bias_type in DOMAINS and item.extra.get("group") not in LEFT_OUT)
+    kept = fold(item for item in whole.asked_items if item.bias_type in DOMAINS and item.extra.get("group") not in LEFT_OUT)
     return replace(whole, name="stereoset-groups", items=kept, citation=CITATION, scorers=SCORERS)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
-from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks.kit.items import items_text
 from tiltmeter.benchmarks.kit.selecting import only_domains, some_of_each_group
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import family_of
@@ -104,8 +104,10 @@ def question_of(study: StudyFile, cell: PlannedCell) -> tuple[Benchmark, Any]:
 
 def digest_of(benchmark: Benchmark) -> str:
     """What names the items, whatever the benchmark is called and wherever its file lies."""
-    labels = items_table(benchmark).drop(columns="benchmark").to_csv(index=False)
-    return hashlib.sha256(f"{benchmark.data_hash} {labels}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    digest = hashlib.sha256(f"{benchmark.data_hash} ".encode())
+    for lines in items_text(benchmark, without=["benchmark"]):
+        digest.update(lines.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:32]
 
 
 def cell_name(model: str, benchmark: str) -> str:

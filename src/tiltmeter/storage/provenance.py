@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
@@ -42,7 +43,7 @@ class Data(Protocol):
     @property
     def citation(self) -> str: ...
     @property
-    def items(self) -> tuple[Any, ...]: ...
+    def items(self) -> Sequence[Any]: ...
     @property
     def data_hash(self) -> str: ...
     def note_counts(self) -> dict[str, int]: ...

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.decoding import decode
+from tiltmeter.storage.folded import fold
 from tiltmeter.storage.packed import plain_path, unpacked_bytes
 from tiltmeter.storage.strict_json import parse_json
 
@@ -26,6 +27,9 @@ SEPARATOR_LINE = re.compile(
     r'\A[\r\n]*"?sep=(?P<separator>[^\r\n"])"?(?P=separator)*[^\S\r\n\t]*(?:\r\n|\r|\n)', re.IGNORECASE
 )
 """The first line with which Excel tells the separator."""
+FIRST_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
+LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+"""A line with its end, as csv wants them."""
 TOO_MANY = "\0cells beyond the header"
 """The key of a row's cells that have no column. No column can be called so."""
 TYPES = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
@@ -55,70 +59,95 @@ def layout_of(text: str, path: Path) -> str:
     return "jsonl" if text.strip().split("\n", 1)[0].rstrip().endswith("}") else "json"
 
 
-def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> list[Row]:
+def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> Sequence[Row]:
     """Rows of a JSONL, JSON or delimited file as dictionaries. An unnamed first column is called 'id'."""
     layout = layout_of(text, path)
+    rows: Iterable[Row]
     if layout == "jsonl":  # not splitlines(): a sentence may hold other characters that end a line
-        rows = [_json_row(line, path, n) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        rows = (_json_row(line, path, n) for n, line in enumerate(_split(text, "\n"), 1) if line.strip())
     elif layout == "json":
         rows = _json_rows(text, path)
     else:
         rows = _delimited_rows(text, path, separators)
-    if not rows:
+    folded = fold(_encodable(row, path) for row in rows)
+    if not folded:
         raise TiltmeterError(f"{path} has no data rows.")
+    return folded
+
+
+def _encodable(row: Row, path: Path) -> Row:
     try:
-        json.dumps(rows, ensure_ascii=False).encode()
+        json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise TiltmeterError(f"{path} holds half a character (a lone surrogate), which no tokenizer can read.") from None
-    return rows
+    return row
 
 
-def _delimited_rows(text: str, path: Path, separators: str) -> list[Row]:
+def _split(text: str, end: str) -> Iterator[str]:
+    """As `str.split`, one at a time: the lines of a long file are never held together."""
+    start = 0
+    while (at := text.find(end, start)) >= 0:
+        yield text[start:at]
+        start = at + 1
+    yield text[start:]
+
+
+def _delimited_rows(text: str, path: Path, separators: str) -> Iterator[Row]:
     if told := SEPARATOR_LINE.match(text):
         text, separators = text[told.end() :], told["separator"]
-    lines = text.lstrip("\r\n").splitlines()
-    separator = max(separators, key=lines[0].count) if lines else ","
-    cells = [row for row in _cells(text, path, separator) if any(cell.strip() for cell in row)]
-    if not cells:
+    first = FIRST_LINE.match(text.lstrip("\r\n"))
+    separator = max(separators, key=first[0].count) if first else ","
+    dialect = _dialect(text, path, separator)
+    cells = _cells(text, separator, dialect)
+    header = next(cells, None)
+    if header is None:
         raise TiltmeterError(f"{path} is empty.")
-    columns = _columns(cells, path)
-    width = len(cells[0])
-    rows: list[Row] = []
-    for row in cells[1:]:
-        beyond = [cell for cell in row[width:] if cell.strip()]
+    columns = _columns(header, path, lambda: islice(_cells(text, separator, dialect), 1, None))
+    for row in cells:
+        beyond = [cell for cell in row[len(header) :] if cell.strip()]
         named = {name: row[n] for n, name in columns.items() if n < len(row)}
-        rows.append(named | ({TOO_MANY: beyond} if beyond else {}))
-    return rows
+        yield named | ({TOO_MANY: beyond} if beyond else {})
 
 
-def _columns(cells: Sequence[Sequence[str]], path: Path) -> dict[int, str]:
+def _columns(header: Sequence[str], path: Path, rows: Callable[[], Iterator[list[str]]]) -> dict[int, str]:
     """The name of each column by its place. One without name and content is none: spreadsheets add such."""
-    names = [name.strip() for name in cells[0]]
+    names = [name.strip() for name in header]
     repeated = [name for name, n in Counter(filter(None, names)).items() if n > 1]
     if repeated:
         raise TiltmeterError(
             f"{path}: two columns are called '{_short(repeated[0])}'. Rename one; which is meant is unclear."
         )
+    unnamed = [n for n, name in enumerate(names) if not name]
+    filled = {n for row in rows() for n in unnamed if n < len(row) and row[n].strip()} if unnamed else set()
     columns = {}
     for n, name in enumerate(names):
         if name:
             columns[n] = name
-        elif any(n < len(row) and row[n].strip() for row in cells[1:]):
+        elif n in filled:
             columns[n] = "id" if n == 0 and "id" not in names else f"column {n + 1}"
     return columns
 
 
-def _cells(text: str, path: Path, separator: str) -> list[list[str]]:
-    """The cells of a table. Where its quotation marks make no sense as quotes, they are text, if the table then fits."""
+def _cells(text: str, separator: str, dialect: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The cells of every row that has any."""
+    lines = (line[0] for line in LINE.finditer(text))
+    return (row for row in csv.reader(lines, delimiter=separator, **dialect) if any(cell.strip() for cell in row))
+
+
+def _dialect(text: str, path: Path, separator: str) -> dict[str, Any]:
+    """How quotation marks are read. Where they make no sense as quotes, they are text, if the table then fits."""
+    strict: dict[str, Any] = {"strict": True}
     try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+        for _ in _cells(text, separator, strict):
+            pass
     except csv.Error:
-        plain = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE))
-        if len({len(row) for row in plain if row}) == 1:
+        plain = {"quoting": csv.QUOTE_NONE}
+        if len({len(row) for row in _cells(text, separator, plain)}) == 1:
             return plain
         raise TiltmeterError(
             f"{path}: its quotation marks do not match (a quote never closed, or text behind a closing one)."
         ) from None
+    return strict
 
 
 def _json_row(line: str, path: Path, number: int) -> Row:
@@ -135,7 +164,7 @@ def _json_rows(text: str, path: Path) -> list[Row]:
     return rows
 
 
-def read_table(path: Path, encoding: str | None = None, *, guess: bool = True) -> list[Row]:
+def read_table(path: Path, encoding: str | None = None, *, guess: bool = True) -> Sequence[Row]:
     """Rows of a table file; the separator is the one its header uses most. `guess`: as for `decode`."""
     return parse_table(decode(read_bytes(path), path, encoding, guess=guess), path)
 

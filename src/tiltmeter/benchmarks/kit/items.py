@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.decoding import guessed_encoding
+from tiltmeter.storage.folded import fold
 from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.tables import read_bytes
 
@@ -32,6 +33,8 @@ ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES
 """Columns of every items table. A benchmark with texts of other roles has a column for each of them too."""
 SPECIAL = re.compile(r"\[(?:MASK|PAD|CLS|SEP|UNK|BOS|EOS)\]|</?s>|<(?:mask|pad|unk|bos|eos|cls|sep)>|<\|\w+\|>")
 """What tokenizers of many models take for a token of their own, and not for text."""
+PIECE = 256
+"""Items that a table is made of at a time."""
 LOST = "\ufffd"
 """What stands for a character that an earlier conversion lost."""
 
@@ -66,7 +69,7 @@ class Benchmark:
     """
 
     name: str
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     source: str = ""
     sha256: str = ""
     citation: str = ""
@@ -76,17 +79,19 @@ class Benchmark:
     """Kind of model → the scorers that the benchmark is meant for; used where none are named."""
 
     def __post_init__(self) -> None:
-        repeated = [name for name, n in Counter(item.id for item in self.items).items() if n > 1]
-        if repeated:
-            raise TiltmeterError(f"{self.name}: ids must be unique, and '{repeated[0]}' is not.")
+        taken: set[str] = set()
+        for item in self.items:
+            if item.id in taken:
+                raise TiltmeterError(f"{self.name}: ids must be unique, and '{item.id}' is not.")
+            taken.add(item.id)
 
     def __len__(self) -> int:
         return len(self.items)
 
     @cached_property
-    def asked_items(self) -> tuple[Item, ...]:
+    def asked_items(self) -> Sequence[Item]:
         """The items that a model is asked about (StereoSet's intersentence part is loaded, and not asked)."""
-        return tuple(item for item in self.items if item.scored)
+        return self.items if all(item.scored for item in self.items) else fold(item for item in self.items if item.scored)
 
     @property
     def size(self) -> int:
@@ -116,7 +121,7 @@ class Benchmark:
         return self._keep(frozenset(self._known_group(name) for name in names)) if names else self
 
     def _keep(self, groups: frozenset[str]) -> Benchmark:
-        return replace(self, items=tuple(item for item in self.items if self._group_of(item) in groups))
+        return replace(self, items=fold(item for item in self.items if self._group_of(item) in groups))
 
     def _known_group(self, name: str) -> str:
         found = next((group for group in self.group_names if group.casefold() == name.strip().casefold()), None)
@@ -167,8 +172,16 @@ def make_benchmark(
 
     A repeated id is renamed, not dropped; identical sentences stay (they tie). Both are noted.
     """
-    items: list[Item] = []
     notes: list[Note] = list(facts.pop("notes", ()))
+    items = fold(_with_own_ids(rows, notes))
+    if not items:
+        reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
+        raise TiltmeterError(f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}")
+    return make(name=name, items=items, notes=tuple(notes), **facts)
+
+
+def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> Iterator[Item]:
+    """The items, one at a time; what there is to say of them is added to the notes."""
     taken: set[str] = set()
     numbers: dict[str, count[int]] = {}
     for label, row in rows:
@@ -185,11 +198,7 @@ def make_benchmark(
         if "stereo" in item.texts and item.texts["stereo"] == item.texts.get("anti"):
             notes.append(Note(label, "kept: both sentences are identical, so they tie"))
         notes += [Note(label, what) for what in odd_text(item)]
-        items.append(item)
-    if not items:
-        reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
-        raise TiltmeterError(f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}")
-    return make(name=name, items=tuple(items), notes=tuple(notes), **facts)
+        yield item
 
 
 def odd_text(item: Item) -> Iterator[str]:
@@ -210,10 +219,30 @@ def encoding_notes(path: str | Path | None, encoding: str | None = None) -> tupl
 
 def items_table(benchmark: Benchmark) -> pd.DataFrame:
     """Every item with its texts, group columns and annotations (`extra`, as JSON): the rows of items.parquet."""
+    return _items_frame(benchmark, benchmark.items, _roles(benchmark))
+
+
+def items_tables(benchmark: Benchmark) -> Iterator[pd.DataFrame]:
+    """The same in pieces, each with all columns: a long benchmark is never held as a whole. One at least."""
+    roles, rest = _roles(benchmark), iter(benchmark.items)
+    yield _items_frame(benchmark, list(islice(rest, PIECE)), roles)
+    while some := list(islice(rest, PIECE)):
+        yield _items_frame(benchmark, some, roles)
+
+
+def items_text(benchmark: Benchmark, *, without: Sequence[str] = ()) -> Iterator[str]:
+    """The same as text, for a digest: the lines of a CSV file, a piece at a time."""
+    for number, frame in enumerate(items_tables(benchmark)):
+        yield frame.drop(columns=list(without)).to_csv(index=False, header=number == 0)
+
+
+def _roles(benchmark: Benchmark) -> list[str]:
+    return list(dict.fromkeys([*ROLES, *(role for item in benchmark.items for role in item.texts)]))
+
+
+def _items_frame(benchmark: Benchmark, items: Sequence[Item], roles: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    items = benchmark.items
-    roles = dict.fromkeys([*ROLES, *(role for item in items for role in item.texts)])
     columns: dict[str, Any] = {
         "benchmark": benchmark.name,
         "item": [item.id for item in items],

@@ -14,6 +14,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.groups import domain_of
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.folded import fold
 from tiltmeter.storage.keys import unmistakable
 
 TEXT = "text"
@@ -62,7 +63,7 @@ class LabelledBenchmark(Benchmark):
             return self
         if n < 1:
             raise TiltmeterError(f"--limit must be at least 1, not {n}.")
-        return replace(self, items=tuple(spread(self.asked_items, n)), training=tuple(spread(self.training, n)))
+        return replace(self, items=fold(spread(self.asked_items, n)), training=tuple(spread(self.training, n)))
 
     @cached_property
     def group_names(self) -> tuple[str, ...]:

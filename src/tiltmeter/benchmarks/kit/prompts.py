@@ -10,6 +10,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.folded import fold
 
 PROMPT = "prompt"
 """The role of a text that a model goes on from."""
@@ -44,7 +45,7 @@ class PromptBenchmark(Benchmark):
             groups[item.bias_type, item.target].append(item)
         turns = zip_longest(*(sorted(items, key=_order) for items in groups.values()))
         chosen = {item.id for item in [item for item in chain.from_iterable(turns) if item is not None][:n]}
-        return replace(self, items=tuple(item for item in self.asked_items if item.id in chosen))
+        return replace(self, items=fold(item for item in self.asked_items if item.id in chosen))
 
 
 def _order(item: Item) -> tuple[int, str]:

@@ -6,8 +6,9 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tiltmeter.benchmarks.kit.items import Benchmark, Item
+from tiltmeter.benchmarks.kit.items import Benchmark
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.folded import fold
 
 
 def only_domains(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:
@@ -16,19 +17,19 @@ def only_domains(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:
     for name in names:
         if name not in known:
             raise TiltmeterError(f"{benchmark.name} has no domain '{name}'. Domains: {', '.join(known) or 'none'}.")
-    return replace(benchmark, items=tuple(item for item in benchmark.items if item.bias_type in names))
+    return replace(benchmark, items=fold(item for item in benchmark.items if item.bias_type in names))
 
 
 def some_of_each_group(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
     """At most so many items of each group, chosen by checksums of their ids and the seed."""
-    groups: dict[tuple[str, str | None], list[Item]] = {}
+    groups: dict[tuple[str, str | None], list[str]] = {}
     for item in benchmark.asked_items:
-        groups.setdefault((item.bias_type, item.target), []).append(item)
+        groups.setdefault((item.bias_type, item.target), []).append(item.id)
     if not groups:
         raise TiltmeterError(f"{benchmark.name} has no items of which some of each group could be taken.")
-    chosen = {item.id for some in groups.values() for item in sorted(some, key=lambda one: _lot(one, seed))[:most]}
-    return replace(benchmark, items=tuple(item for item in benchmark.asked_items if item.id in chosen))
+    chosen = {item for some in groups.values() for item in sorted(some, key=lambda one: _lot(one, seed))[:most]}
+    return replace(benchmark, items=fold(item for item in benchmark.asked_items if item.id in chosen))
 
 
-def _lot(item: Item, seed: int) -> tuple[int, str]:
-    return zlib.crc32(f"{seed} {item.id}".encode("utf-8", "surrogatepass")), item.id
+def _lot(item: str, seed: int) -> tuple[int, str]:
+    return zlib.crc32(f"{seed} {item}".encode("utf-8", "surrogatepass")), item
