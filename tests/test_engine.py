@@ -108,11 +108,11 @@ def test_what_does_not_fit_is_tried_with_smaller_batches_and_then_fails(
 ) -> None:
     tried: list[object] = []
 
-    def obtain(model: object, benchmark: object, options: object, how: object, key: str) -> None:
+    def make(model: object, benchmark: object, options: object, how: object, key: str) -> None:
         tried.append(how.batch_tokens)  # type: ignore[attr-defined]
         raise OutOfMemoryError
 
-    monkeypatch.setattr(work, "obtain", obtain)
+    monkeypatch.setattr(work, "make", make)
     planned = plan(read_study(study))
     worker = work.Worker(planned.study, planned.models[0], planned.cells)
     assert worker.load() is None

@@ -10,7 +10,6 @@ import pytest
 
 from tests.conftest import GOLDEN
 from tiltmeter import load_benchmark, load_model, score
-from tiltmeter.families.kit.answers import _together
 from tiltmeter.runs import gathered
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.folder import appended_estimates, read_estimates, write_estimates, write_run
@@ -19,6 +18,7 @@ from tiltmeter.stats.settings import Settings
 from tiltmeter.storage import joined
 from tiltmeter.storage.cells import Cell, CellStore
 from tiltmeter.storage.files import read_frame, write_frame
+from tiltmeter.storage.joined import concatenated
 
 FRAMES = (
     pd.DataFrame({"model": ["a", "a"], "n": [1, 2], "reason": [None, None], "score": [0.5, np.nan], "yes": [True, False]}),
@@ -44,7 +44,7 @@ def test_files_joined_piece_by_piece_are_the_whole(
         paths.append(tmp_path / f"{place}.parquet")
         write_frame(paths[-1], FRAMES[number])
     joined.join_frames(paths, tmp_path / "joined.parquet")
-    write_frame(tmp_path / "whole.parquet", _together([read_frame(path) for path in paths]))
+    write_frame(tmp_path / "whole.parquet", concatenated([read_frame(path) for path in paths]))
     pd.testing.assert_frame_equal(
         read_frame(tmp_path / "joined.parquet"), read_frame(tmp_path / "whole.parquet"), check_exact=True
     )

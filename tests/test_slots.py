@@ -193,7 +193,7 @@ def test_slots_are_asked_together_where_terms_are_written_alike(name: str, kinds
     """A byte-level tokenizer writes a word otherwise at the beginning of a text."""
     sentences = bench("[MASK] is here.", "And [MASK] is here.", terms={"female": ("she",), "male": ("he",)})
     ours = probe(name)
-    ours.observe(sentences.asked_items, sentences.terms)
+    list(ours.observe(sentences.asked_items, sentences.terms))
     lists = set(ours._lists.values())
     assert len(lists) == kinds
     assert len(ours.work.computed) == sum(len({1, *terms.by_length}) for terms in lists)  # a pass for each number of pieces

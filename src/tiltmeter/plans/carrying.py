@@ -42,7 +42,7 @@ def pull(store: CellStore, key: str, depot: Depot) -> bool:
         making.rename(store.root / key)
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    return store.load(key) is not None
+    return store.find(key) is not None
 
 
 def push_blocks(cache: bool | str | Path, key: str, manifests: Iterable[Mapping[str, Any]], depot: Depot) -> None:

@@ -27,7 +27,7 @@ from tiltmeter.plans.making import folder_of_variant
 from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, CellState, Ledger
 from tiltmeter.plans.variants import StudyModel
 from tiltmeter.probes.work import WHOLE, Share
-from tiltmeter.runs.cells import key_of, obtain, store_of
+from tiltmeter.runs.cells import key_of, make, store_of
 from tiltmeter.storage.depot import Depot
 
 SMALLEST_BATCH = 512
@@ -144,7 +144,7 @@ class _Asking:
     def blocks(self) -> int:
         """In how many blocks it would be asked; none where it was, or cannot be divided."""
         count = getattr(self.family, "blocks", None)
-        if count is None or self._fetched() or self.store.load(self.key) is not None:
+        if count is None or self._fetched() or self.store.find(self.key) is not None:
             return 0
         return int(count(self.model, self.benchmark, self.options))
 
@@ -156,7 +156,7 @@ class _Asking:
         if not self._fetched():
             if self.shared:
                 pull_blocks(self.run.cache, self.key, self.depot)
-            self._fitting(lambda batch: obtain(self.model, self.benchmark, self.options, self._how(batch), self.key))
+            self._fitting(lambda batch: make(self.model, self.benchmark, self.options, self._how(batch), self.key))
         if self.shared:
             push(self.store, self.key, self.depot)
         return self.key

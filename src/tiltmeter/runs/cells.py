@@ -14,11 +14,12 @@ from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks.kit.items import items_tables, items_text
 from tiltmeter.families import Answers, How, family_of
-from tiltmeter.families.kit.reading import ask_and_read
+from tiltmeter.families.kit.pieces import InPieces
+from tiltmeter.families.kit.reading import ask_and_read, with_reading
 from tiltmeter.runs.definitions import definitions
-from tiltmeter.storage.cells import Cell, CellStore, Kept, cell_key
+from tiltmeter.storage.cells import ITEMS, Cell, CellStore, Kept, cell_key
 from tiltmeter.storage.places import at_home, cache_folder
 
 CODE = ("models", "probes", "scorers", "corpora", "finetune", "classifiers", "families/kit")
@@ -36,6 +37,24 @@ def obtain(model: Any, benchmark: Benchmark, options: Any, how: How, key: str | 
         (manifest,) = answers.manifests
         store.save(key, Cell(answers.family, answers.tables, answers.items, manifest, answers.attachments))
     return _defined(answers)
+
+
+def make(model: Any, benchmark: Benchmark, options: Any, how: How, key: str) -> None:
+    """Makes a cell unless it is there. Where its family answers in pieces, they are stored as they come."""
+    store, in_pieces = store_of(how.cache), getattr(family_of(benchmark), "in_pieces", None)
+    if in_pieces is None or store.root is None:
+        obtain(model, benchmark, options, how, key)
+        return
+    if store.find(key) is not None:
+        return
+    asked: InPieces = in_pieces(model, benchmark, options, how)
+    with store.writing(key) as writer:
+        for tables in asked.tables():
+            writer.add(tables)
+        for items in items_tables(benchmark):
+            writer.add({ITEMS: items})
+        manifest, attachments = asked.about()
+        writer.finish(benchmark.family, with_reading(manifest, model, benchmark), attachments)
 
 
 def renew(earlier: str, answers: Answers, benchmark: Benchmark, options: Any, how: How) -> str:
@@ -114,7 +133,10 @@ def _identity(model: Any, benchmark: Benchmark, options: Any, how: How) -> dict[
 
 
 def _labels(benchmark: Benchmark) -> str:
-    return hashlib.sha256(items_table(benchmark).to_csv(index=False).encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256()
+    for lines in items_text(benchmark):
+        digest.update(lines.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _decided(family: Any, options: Any) -> dict[str, Any]:

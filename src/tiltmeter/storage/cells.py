@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.files import file_sha256, read_frame, read_json, write_frame, write_json
+from tiltmeter.storage.files import file_sha256, read_frame, read_json, write_json
+from tiltmeter.storage.joined import GrowingFrame
 from tiltmeter.storage.provenance import SCHEMA
 from tiltmeter.storage.temporary import sweep, temporary_beside
 
@@ -47,10 +49,10 @@ class Kept:
     manifest: dict[str, Any]
     attachments: Mapping[str, Path]
 
-    def read(self) -> Cell:
-        """Its content."""
+    def read(self, columns: Container[str] | None = None) -> Cell:
+        """Its content; of the items only these columns, if any are named."""
         tables = {name: read_frame(path) for name, path in self.tables.items()}
-        return Cell(self.family, tables, read_frame(self.items), self.manifest, self.attachments)
+        return Cell(self.family, tables, read_frame(self.items, columns), self.manifest, self.attachments)
 
 
 def cell_key(identity: Mapping[str, Any]) -> str:
@@ -91,28 +93,54 @@ class CellStore:
             return None
 
     def save(self, key: str, cell: Cell) -> None:
-        """Writes a cell beside its place and renames it there."""
-        if self.root is None:
-            return
-        target = self.root / key
-        making = temporary_beside(target)
+        """Writes a cell that is in memory."""
+        if self.root is not None:
+            with self.writing(key) as writer:
+                writer.add({**cell.tables, ITEMS: cell.items})
+                writer.finish(cell.family, cell.manifest, cell.attachments)
+
+    @contextmanager
+    def writing(self, key: str) -> Iterator[CellWriter]:
+        """Writes a cell piece by piece, beside its place. It is renamed there when it is finished, or nothing is left."""
+        assert self.root is not None
+        making = temporary_beside(self.root / key)
         try:
-            files = {}
-            for name, frame in (*cell.tables.items(), (ITEMS, cell.items)):
-                write_frame(making / f"{name}.parquet", frame)
-                files[name] = file_sha256(making / f"{name}.parquet")
-            attached = {
-                path: {"place": str(place), "sha256": file_sha256(place)} for path, place in cell.attachments.items()
-            }
-            about = {"family": cell.family, "files": files, "attachments": attached, "manifest": cell.manifest}
-            write_json(making / ABOUT, about)
-            shutil.rmtree(target, ignore_errors=True)  # a damaged one
-            making.rename(target)
-        except OSError as error:
-            if not (target / ABOUT).is_file():  # else another process was faster, with the same cell
-                raise TiltmeterError(
-                    f"Cannot write {target}: {error.strerror or error}. Free some space, or move TILTMETER_CACHE."
-                ) from None
+            yield CellWriter(self.root / key, making)
         finally:
             shutil.rmtree(making, ignore_errors=True)
             sweep(self.root.glob(".*.tmp"))
+
+
+class CellWriter:
+    """A cell in the making. Its first table is the main one, and its items come last."""
+
+    def __init__(self, target: Path, making: Path) -> None:
+        self._target, self._making = target, making
+        self._tables: dict[str, GrowingFrame] = {}
+
+    def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
+        """Some more rows of its tables, or of its items."""
+        for name, frame in tables.items():
+            self._tables.setdefault(name, GrowingFrame(self._making / f"{name}.parquet")).add(frame)
+
+    def finish(self, family: str, manifest: dict[str, Any], attachments: Mapping[str, Path]) -> None:
+        """Writes the rest, and puts the cell into its place."""
+        try:
+            for table in self._tables.values():
+                table.finish()
+            about = {
+                "family": family,
+                "files": {name: file_sha256(self._making / f"{name}.parquet") for name in self._tables},
+                "attachments": {
+                    path: {"place": str(place), "sha256": file_sha256(place)} for path, place in attachments.items()
+                },
+                "manifest": manifest,
+            }
+            write_json(self._making / ABOUT, about)
+            shutil.rmtree(self._target, ignore_errors=True)  # a damaged one
+            self._making.rename(self._target)
+        except OSError as error:
+            if not (self._target / ABOUT).is_file():  # else another process was faster, with the same cell
+                raise TiltmeterError(
+                    f"Cannot write {self._target}: {error.strerror or error}. Free some space, or move TILTMETER_CACHE."
+                ) from None

@@ -18,9 +18,9 @@ from tiltmeter.storage.memory import give_back
 if TYPE_CHECKING:
     import pandas as pd
 
-PIECE = 1 << 13
+PIECE = 1 << 12
 """Rows that are held at a time."""
-GROUP = 1 << 15
+GROUP = 1 << 13
 """Rows of a group in the file that is written, at least: many small ones are slow to read."""
 Keep = Callable[["pd.DataFrame"], "pd.DataFrame"]
 
@@ -53,6 +53,46 @@ def join_frames(paths: Sequence[Path], target: Path, keep: Keep | None = None) -
 
     write_atomically(target, write)
     give_back()
+
+
+class GrowingFrame:
+    """A table that comes in pieces and is written as they come: what `pandas.concat` of them would hold, in one file."""
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._waiting: list[pd.DataFrame] = []
+        self._parts: list[Path] = []
+
+    def add(self, piece: pd.DataFrame) -> None:
+        """Adds some rows. They are written once there are enough of them."""
+        self._waiting.append(piece)
+        if sum(map(len, self._waiting)) >= PIECE:
+            self._write()
+
+    def finish(self) -> None:
+        """Makes one file of what was written."""
+        if self._waiting:
+            self._write()
+        if len(self._parts) == 1:
+            self._parts[0].replace(self._target)
+            return
+        join_frames(self._parts, self._target)
+        for part in self._parts:
+            part.unlink()
+
+    def _write(self) -> None:
+        part = self._target.with_name(f"{self._target.stem}.{len(self._parts):05d}.part")
+        write_frame(part, concatenated(self._waiting))
+        self._parts.append(part)
+        self._waiting = []
+
+
+def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The frames as one, without empty ones, which could change the type of a column."""
+    import pandas as pd
+
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else frames[0]
 
 
 @dataclass(frozen=True)

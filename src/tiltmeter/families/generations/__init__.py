@@ -15,12 +15,13 @@ from tiltmeter.families.generations.sheets import sheets
 from tiltmeter.families.generations.stories import stories
 
 __all__ = [
-    "FIGURES", "KEY", "LATER", "READS", "TITLE", "Options", "ask", "blocks", "cards", "check", "compare", "decides",
-    "estimate", "judged_again", "published", "sheets", "stories",
+    "FIGURES", "KEY", "LATER", "READS", "READS_TEXTS", "TITLE", "Options", "ask", "blocks", "cards", "check", "compare",
+    "decides", "estimate", "judged_again", "published", "sheets", "stories",
 ]  # fmt: skip
 
 TITLE = "Texts that go on from a prompt"
 KEY = ("model", "benchmark", "item", "sample", "temperature")
+READS_TEXTS = False
 LATER = ("judges", "polarity")
 """Options that say nothing of the texts, only what is said of them."""
 FIGURES = {"generations": _figure}

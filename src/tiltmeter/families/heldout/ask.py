@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.families.heldout.check import check
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.pieces import InPieces, together
 from tiltmeter.families.kit.seam import How, Known
 from tiltmeter.models import LanguageModel
 from tiltmeter.probes import Block, LikelihoodProbe, likelihood
@@ -29,26 +31,45 @@ COLUMNS = ("model", "benchmark", "item", "scorer", "log_likelihood", "hits", "le
 
 def ask(model: LanguageModel, benchmark: Benchmark, options: Any, how: How) -> Answers:
     """Reads every token of every line. Finished blocks are kept in the cache."""
+    return together(in_pieces(model, benchmark, options, how), benchmark)
+
+
+def in_pieces(model: LanguageModel, benchmark: Benchmark, options: Any, how: How) -> InPieces:
+    """The same, a block of lines at a time."""
     check(benchmark, [Known(model.name, model.kind, model)], options)
-    scorer, view = VIEWS[model.kind]
-    cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
-    store = ObservationCache(
-        observations_folder(how.cache), identity(model, data=benchmark.data_hash, probe="heldout", blocks=cut)
-    )
-    with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
-        probe = LikelihoodProbe(model, store, batch_tokens=how.batch_tokens, advance=advance, share=how.share)
-        parts = [_lines(block, view) for block in probe.observe(benchmark.asked_items, [view])]
-    manifest = {
-        "family": benchmark.family,
-        "model": model_facts(model),
-        "benchmark": benchmark_facts(benchmark, scored_items=len(benchmark.asked_items)),
-        "scorers": [scorer],
-        "views": [view],
-        "observations": {"key": store.key},
-        **probe.work.counts(),
-    }
-    table = _table(parts, model.name, benchmark.name, scorer)
-    return Answers(benchmark.family, {"heldout": table}, items_table(benchmark), (manifest,))
+    return _Asking(model, benchmark, how)
+
+
+class _Asking:
+    """One model that reads one text."""
+
+    def __init__(self, model: LanguageModel, benchmark: Benchmark, how: How) -> None:
+        self.model, self.benchmark, self.how = model, benchmark, how
+        self.scorer, self.view = VIEWS[model.kind]
+        cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
+        key = identity(model, data=benchmark.data_hash, probe="heldout", blocks=cut)
+        self.store = ObservationCache(observations_folder(how.cache), key)
+        self.probe = LikelihoodProbe(model, self.store, batch_tokens=how.batch_tokens, share=how.share)
+
+    def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
+        """The lines of each block."""
+        names = {"model": self.model.name, "benchmark": self.benchmark.name, "scorer": self.scorer}
+        with self.how.watched(f"{self.model.name} × {self.benchmark.name}", self.benchmark.size) as self.probe.advance:
+            for block in self.probe.observe(self.benchmark.asked_items, [self.view]):
+                yield {"heldout": _lines(block, self.view).assign(**names)[list(COLUMNS)]}
+
+    def about(self) -> tuple[dict[str, Any], dict[str, Path]]:
+        """What was asked."""
+        manifest = {
+            "family": self.benchmark.family,
+            "model": model_facts(self.model),
+            "benchmark": benchmark_facts(self.benchmark, scored_items=len(self.benchmark.asked_items)),
+            "scorers": [self.scorer],
+            "views": [self.view],
+            "observations": {"key": self.store.key},
+            **self.probe.work.counts(),
+        }
+        return manifest, {}
 
 
 def blocks(model: LanguageModel, benchmark: Benchmark, options: Any) -> int:
@@ -56,21 +77,18 @@ def blocks(model: LanguageModel, benchmark: Benchmark, options: Any) -> int:
     return sum(1 for _ in likelihood.blocks(benchmark.asked_items))
 
 
-def _lines(block: Block, view: str) -> dict[str, Any]:
+def _lines(block: Block, view: str) -> pd.DataFrame:
     """What each line of a block adds up to."""
-    tokens = tokens_of(block.tables[view], [(item.id, role) for item in block.items for role in item.texts])
-    total = tokens.total(tokens.logprob)
-    return {
-        "item": [item.id for item in block.items],
-        "log_likelihood": total.value,
-        "hits": tokens.total((tokens.rank == 1).astype(np.float64)).value,
-        "length": total.n_tokens.astype(np.float64),
-        "reason": total.reason,
-    }
-
-
-def _table(parts: list[dict[str, Any]], model: str, benchmark: str, scorer: str) -> pd.DataFrame:
     import pandas as pd
 
-    frame = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
-    return frame.assign(model=model, benchmark=benchmark, scorer=scorer)[list(COLUMNS)]
+    tokens = tokens_of(block.tables[view], [(item.id, role) for item in block.items for role in item.texts])
+    total = tokens.total(tokens.logprob)
+    return pd.DataFrame(
+        {
+            "item": [item.id for item in block.items],
+            "log_likelihood": total.value,
+            "hits": tokens.total((tokens.rank == 1).astype(np.float64)).value,
+            "length": total.n_tokens.astype(np.float64),
+            "reason": total.reason,
+        }
+    )

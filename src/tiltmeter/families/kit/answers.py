@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.display import Shown
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256
+from tiltmeter.storage.joined import concatenated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,8 +72,10 @@ class Answers(Shown):
         """Joins the answers of several models or benchmarks of one family."""
         import pandas as pd
 
+        if len(parts) == 1:
+            return parts[0]
         names = dict.fromkeys(name for part in parts for name in part.tables)
-        tables = {name: _together([part.tables[name] for part in parts if name in part.tables]) for name in names}
+        tables = {name: concatenated([part.tables[name] for part in parts if name in part.tables]) for name in names}
         items = pd.concat([part.items for part in parts], ignore_index=True)
         return cls(
             parts[0].family,
@@ -120,11 +123,3 @@ class Answers(Shown):
 
         for name, frame in (*self.tables.items(), ("items", self.items)):
             write_frame(folder / f"{name}.parquet", frame)
-
-
-def _together(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The frames concatenated, without empty ones, which could change the type of a column."""
-    import pandas as pd
-
-    filled = [frame for frame in frames if len(frame)]
-    return pd.concat(filled, ignore_index=True) if filled else frames[0]

@@ -34,11 +34,12 @@ def ask_and_read(model: Any, benchmark: Benchmark, options: Any, how: How) -> An
     A family that shows a model other texts than its benchmark's, or has counted already, says so in its manifest.
     """
     answers = family_of(benchmark).ask(model, benchmark, options, how)
-    manifests = tuple(
-        manifest if "reading" in manifest else manifest | {"reading": reading_of(model, benchmark.shown_texts())}
-        for manifest in answers.manifests
-    )
-    return replace(answers, manifests=manifests)
+    return replace(answers, manifests=tuple(with_reading(manifest, model, benchmark) for manifest in answers.manifests))
+
+
+def with_reading(manifest: dict[str, Any], model: Any, benchmark: Benchmark) -> dict[str, Any]:
+    """A manifest with the counts, unless it has them."""
+    return manifest if "reading" in manifest else manifest | {"reading": reading_of(model, benchmark.shown_texts())}
 
 
 def reading_of(model: Any, texts: Iterable[str]) -> dict[str, Any]:

@@ -70,7 +70,9 @@ class Family(Protocol):
     with answers that are there, and `judged_again(answers, benchmark, options, how)`, which does that; `brief(answers)` and
     `described(answers)`, what a notebook draws and shows (kit/notebook.py); `blocks(model, benchmark, options)`, in how many
     blocks its answers are made and kept under `manifest["observations"]["key"]`, so that several workers can share them
-    (`How.share`).
+    (`How.share`); `in_pieces(model, benchmark, options, how)`, what `ask` gives a few items at a time (kit/pieces.py), so
+    that answers to a long benchmark are stored without being held together; `READS_TEXTS = False`: estimates read no texts
+    of items, which then stay on disk.
     """
 
     TITLE: str

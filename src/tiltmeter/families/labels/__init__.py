@@ -16,11 +16,12 @@ from tiltmeter.families.labels.sheets import sheets
 from tiltmeter.families.labels.stories import stories
 
 __all__ = [
-    "FIGURES", "KEY", "READS", "TITLE", "Options", "ask", "brief", "cards", "check", "compare", "described", "estimate",
-    "sheets", "stories",
+    "FIGURES", "KEY", "READS", "READS_TEXTS", "TITLE", "Options", "ask", "brief", "cards", "check", "compare",
+    "described", "estimate", "sheets", "stories",
 ]  # fmt: skip
 
 TITLE = "Labels that a fine-tuned classifier gives"
 KEY = ("model", "benchmark", "item", "seed")
+READS_TEXTS = False
 FIGURES = {"group-rates": _group_rates, "threshold": _threshold}
 """Figures that this family draws itself: name → function of the estimates."""

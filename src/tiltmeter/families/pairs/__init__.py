@@ -5,7 +5,7 @@ A scorer turns a sentence into a number; a measure sums up how these numbers lea
 
 from __future__ import annotations
 
-from tiltmeter.families.pairs.ask import ask, blocks
+from tiltmeter.families.pairs.ask import ask, blocks, in_pieces
 from tiltmeter.families.pairs.cards import cards
 from tiltmeter.families.pairs.check import check, has
 from tiltmeter.families.pairs.compare import compare
@@ -18,9 +18,10 @@ from tiltmeter.families.pairs.sheets import sheets
 from tiltmeter.families.pairs.stories import stories
 
 __all__ = [
-    "KEY", "READS", "TITLE", "Options", "ask", "blocks", "brief", "cards", "check", "compare", "described", "estimate",
-    "has", "published", "sheets", "stories",
+    "KEY", "READS", "READS_TEXTS", "TITLE", "Options", "ask", "blocks", "brief", "cards", "check", "compare",
+    "described", "estimate", "has", "in_pieces", "published", "sheets", "stories",
 ]  # fmt: skip
 
 TITLE = "Pairs of sentences"
 KEY = ("model", "benchmark", "scorer", "item", "role")
+READS_TEXTS = False

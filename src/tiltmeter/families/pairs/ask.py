@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item
-from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.pieces import InPieces, together
 from tiltmeter.families.kit.seam import How, Known
 from tiltmeter.families.pairs.check import check, check_alignment, choose_scorers, scorers_for
 from tiltmeter.families.pairs.options import Options
@@ -40,38 +40,57 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
     One shared model pass serves all of them. Observations are kept in the cache, so that a second call, another scorer of
     the same view, or a run after an interruption computes only what is missing.
     """
+    return together(in_pieces(model, benchmark, options, how), benchmark)
+
+
+def in_pieces(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) -> InPieces:
+    """The same, a block of items at a time."""
     names = scorers_for(model.kind, options.scorers, model.name, {*how.kinds, model.kind})
     check(benchmark, [Known(model.name, model.kind, model)], replace(options, scorers=names))
-    chosen = choose_scorers(model, benchmark, names)
-    views = _views(chosen, model)
-    store = _store(model, benchmark, how.cache, options.alignment)
-    by_all = not options.scorers and not benchmark.scorers
-    more = STUDIED[model.kind] if store.folder and by_all else ()  # without a cache nothing can keep them
-    asked = sorted({*views.values(), *more})
-    with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
-        probe = LikelihoodProbe(
-            model, store, batch_tokens=how.batch_tokens, alignment=options.alignment, advance=advance, share=how.share
+    return _Asking(model, benchmark, options, how, choose_scorers(model, benchmark, names))
+
+
+class _Asking:
+    """One model that is asked about one benchmark."""
+
+    def __init__(
+        self, model: LanguageModel, benchmark: Benchmark, options: Options, how: How, chosen: Sequence[Entry]
+    ) -> None:
+        self.model, self.benchmark, self.chosen, self.how = model, benchmark, chosen, how
+        self.views = _views(chosen, model)
+        self.store = _store(model, benchmark, how.cache, options.alignment)
+        by_all = not options.scorers and not benchmark.scorers
+        more = STUDIED[model.kind] if self.store.folder and by_all else ()  # without a cache nothing can keep them
+        self.asked = sorted({*self.views.values(), *more})
+        self.probe = LikelihoodProbe(
+            model, self.store, batch_tokens=how.batch_tokens, alignment=options.alignment, share=how.share
         )
-        observed = probe.observe(benchmark.asked_items, asked)
-        parts = [_score_block(next(observed), chosen, views)]
-        items = items_table(benchmark)  # here, because a GPU is at work on the next block by now
-        parts += [_score_block(block, chosen, views) for block in observed]
-    attachments = _attachments(model, benchmark, store, asked)
-    manifest = {
-        "family": benchmark.family,
-        "model": model_facts(model),
-        "benchmark": benchmark_facts(benchmark, scored_items=len(benchmark.asked_items)),
-        "scorers": [entry.name for entry in chosen],
-        "views": list(asked),
-        "alignment": options.alignment,
-        "observations": {"key": store.key},
-        "attachments": list(attachments),
-        **probe.work.counts(),
-    }
-    if probe.readable.total["texts"] == sum(len(item.texts) for item in benchmark.asked_items):  # none was found stored
-        manifest["reading"] = probe.readable.facts()
-    scores = scores_table(parts, model.name, benchmark.name)
-    return Answers(benchmark.family, {"scores": scores}, items, (manifest,), attachments)
+
+    def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
+        """The scores of each block."""
+        names = (self.model.name, self.benchmark.name)
+        with self.how.watched(" × ".join(names), self.benchmark.size) as self.probe.advance:
+            for block in self.probe.observe(self.benchmark.asked_items, self.asked):
+                yield {"scores": scores_table(_score_block(block, self.chosen, self.views), *names)}
+
+    def about(self) -> tuple[dict[str, Any], dict[str, Path]]:
+        """What was asked, and the files with every token that was read."""
+        attachments = _attachments(self.model, self.benchmark, self.store, self.asked)
+        items, readable = self.benchmark.asked_items, self.probe.readable
+        manifest = {
+            "family": self.benchmark.family,
+            "model": model_facts(self.model),
+            "benchmark": benchmark_facts(self.benchmark, scored_items=len(items)),
+            "scorers": [entry.name for entry in self.chosen],
+            "views": list(self.asked),
+            "alignment": self.probe.alignment,
+            "observations": {"key": self.store.key},
+            "attachments": list(attachments),
+            **self.probe.work.counts(),
+        }
+        if readable.total["texts"] == sum(len(item.texts) for item in items):  # none was found stored
+            manifest["reading"] = readable.facts()
+        return manifest, attachments
 
 
 def blocks(model: LanguageModel, benchmark: Benchmark, options: Options) -> int:
@@ -95,11 +114,11 @@ def observe(
     return pa.concat_tables(block.tables[view] for block in observed)
 
 
-def scores_table(parts: Sequence[dict[str, Any]], model: str, benchmark: str) -> pd.DataFrame:
-    """The columns of scores.parquet: the blocks of one model and benchmark together."""
+def scores_table(columns: dict[str, Any], model: str, benchmark: str) -> pd.DataFrame:
+    """The columns of scores.parquet, of one model and benchmark."""
     import pandas as pd
 
-    frame = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
+    frame = pd.DataFrame(columns)
     frame.insert(0, "model", model)
     frame.insert(1, "benchmark", benchmark)
     return frame[list(SCORE_COLUMNS)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+AT_ONCE = 4096
 
 
 class Labels:
@@ -49,8 +51,12 @@ class Labels:
         return self._whole._items, None if self.index is None else self.index.tobytes()
 
     @cached_property
-    def _items(self) -> tuple[str, ...]:
-        return tuple(self._all["item"].tolist())
+    def _items(self) -> str:
+        """A digest: the ids of a long benchmark would take more memory than everything else here."""
+        digest, ids = hashlib.sha256(), self._all["item"]
+        for first in range(0, len(ids), AT_ONCE):
+            digest.update(repr(ids.iloc[first : first + AT_ONCE].tolist()).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
     def codes(self, column: str) -> Ints:
         """The groups of a column as numbers, in the order of their names."""

@@ -114,19 +114,23 @@ def _pairs(answers: Answers, extra_columns: Sequence[str]) -> Iterator[Paired]:
     """By item, in the order of their ids: what is drawn must not depend on the order of rows."""
     import pandas as pd
 
-    for (model, benchmark, scorer), rows in answers.table.groupby(["model", "benchmark", "scorer"], sort=False):
-        item, ids = pd.factorize(rows["item"], sort=True)
+    table, place = answers.table, ["model", "benchmark", "scorer"]
+    number = table.groupby(place, sort=False).ngroup().to_numpy()
+    for at in (np.flatnonzero(number == n) for n in range(number.max(initial=-1) + 1)):
+        item, ids = pd.factorize(table["item"].iloc[at], sort=True)
+        roles, score, reason = (table[name].iloc[at] for name in ("role", "score", "reason"))
         values: dict[str, Floats] = {}
         reasons: dict[str, NDArray[np.object_]] = {}
         for role in ROLES:
-            at = (rows["role"] == role).to_numpy()
-            if at.any():
+            has = (roles == role).to_numpy()
+            if has.any():
                 values[role] = np.full(len(ids), np.nan)
-                values[role][item[at]] = rows["score"].to_numpy(dtype=np.float64)[at]
+                values[role][item[has]] = score.to_numpy(dtype=np.float64)[has]
                 reasons[role] = np.full(len(ids), None, dtype=object)
-                reasons[role][item[at]] = rows["reason"].to_numpy(dtype=object)[at]
-        first = np.unique(item, return_index=True)[1]
-        groups = rows[["item", *GROUP_COLUMNS]].iloc[first].reset_index(drop=True)
+                reasons[role][item[has]] = reason.to_numpy(dtype=object)[has]
+        first = at[np.unique(item, return_index=True)[1]]
+        groups = table[["item", *GROUP_COLUMNS]].iloc[first].reset_index(drop=True)
+        model, benchmark, scorer = table[place].iloc[at[0]]
         items = answers.items[answers.items["benchmark"] == benchmark]
         for column in extra_columns:
             groups[column] = group_column(items, ids, column)

@@ -61,7 +61,7 @@ def _answers(bench: Benchmark, scores: Scores, model: str, scorer: str, imported
         "n_tokens": -1,
         "reason": [None if (item.id, role) in scores else "no score in the imported file" for item, role in keys],
     } | {column: [getattr(item, column) for item, _ in keys] for column in GROUP_COLUMNS}
-    table = scores_table([columns], model, bench.name)
+    table = scores_table(columns, model, bench.name)
     manifest = {"family": bench.family, "imported": imported, "benchmark": benchmark_facts(bench)}
     return Answers(bench.family, {"scores": table}, items_table(bench), (manifest,))
 

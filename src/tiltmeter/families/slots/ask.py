@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.benchmarks import GROUP_COLUMNS, SlotBenchmark
-from tiltmeter.benchmarks.kit.items import items_table
+from tiltmeter.benchmarks import GROUP_COLUMNS, Item, SlotBenchmark
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.pieces import InPieces, together
 from tiltmeter.families.kit.seam import How, Known
 from tiltmeter.families.slots.check import check
 from tiltmeter.families.slots.options import Options
@@ -41,32 +42,51 @@ def ask(model: LanguageModel, benchmark: SlotBenchmark, options: Options, how: H
 
     Finished blocks are kept in the cache and serve any k.
     """
+    return together(in_pieces(model, benchmark, options, how), benchmark)
+
+
+def in_pieces(model: LanguageModel, benchmark: SlotBenchmark, options: Options, how: How) -> InPieces:
+    """The same, a block of sentences at a time."""
     check(benchmark, [Known(model.name, model.kind, model)], options)
-    cut = str(BLOCK_ITEMS[model.kind])
-    key = identity(model, data=benchmark.data_hash, probe="slots", blocks=cut)
-    store = ObservationCache(observations_folder(how.cache), key)
-    with how.watched(f"{model.name} × {benchmark.name}", benchmark.size) as advance:
-        probe = SlotsProbe(model, store, batch_tokens=how.batch_tokens, advance=advance, share=how.share)
-        observed = probe.observe(benchmark.asked_items, benchmark.terms)
-    notes: Mapping[str, int] = Counter(f"term skipped: {INEXPRESSIBLE} ({word})" for _, word in sorted(probe.refused))
-    manifest = {
-        "family": benchmark.family,
-        "model": model_facts(model),
-        "benchmark": benchmark_facts(
-            benchmark,
-            terms={group: len(words) for group, words in benchmark.terms.items()},
-            notes=benchmark.note_counts() | dict(notes),
-        ),
-        "top_k": options.top_k,
-        "ranked_among": "vocabulary" if model.kind == "masked" else "candidates",
-        "observations": {"key": store.key},
-        **probe.work.counts(),
-    }
-    tables = {
-        "slots": _slots(observed.slots, model, benchmark, options.top_k),
-        "predictions": _predictions(observed.predictions, model, benchmark),
-    }
-    return Answers(benchmark.family, tables, items_table(benchmark), (manifest,))
+    return _Asking(model, benchmark, options.top_k, how)
+
+
+class _Asking:
+    """One model that is asked about one benchmark."""
+
+    def __init__(self, model: LanguageModel, benchmark: SlotBenchmark, top_k: int, how: How) -> None:
+        self.model, self.benchmark, self.top_k, self.how = model, benchmark, top_k, how
+        key = identity(model, data=benchmark.data_hash, probe="slots", blocks=str(BLOCK_ITEMS[model.kind]))
+        self.store = ObservationCache(observations_folder(how.cache), key)
+        self.probe = SlotsProbe(model, self.store, batch_tokens=how.batch_tokens, share=how.share)
+
+    def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
+        """The terms and the likeliest predictions of each block."""
+        with self.how.watched(f"{self.model.name} × {self.benchmark.name}", self.benchmark.size) as self.probe.advance:
+            for items, observed in self.probe.observe(self.benchmark.asked_items, self.benchmark.terms):
+                yield {
+                    "slots": _slots(observed.slots, self.model, self.benchmark, items, self.top_k),
+                    "predictions": _predictions(observed.predictions, self.model, self.benchmark),
+                }
+
+    def about(self) -> tuple[dict[str, Any], dict[str, Path]]:
+        """What was asked, and which terms could not be."""
+        refused = sorted(self.probe.refused)
+        notes: Mapping[str, int] = Counter(f"term skipped: {INEXPRESSIBLE} ({word})" for _, word in refused)
+        manifest = {
+            "family": self.benchmark.family,
+            "model": model_facts(self.model),
+            "benchmark": benchmark_facts(
+                self.benchmark,
+                terms={group: len(words) for group, words in self.benchmark.terms.items()},
+                notes=self.benchmark.note_counts() | dict(notes),
+            ),
+            "top_k": self.top_k,
+            "ranked_among": "vocabulary" if self.model.kind == "masked" else "candidates",
+            "observations": {"key": self.store.key},
+            **self.probe.work.counts(),
+        }
+        return manifest, {}
 
 
 def blocks(model: LanguageModel, benchmark: SlotBenchmark, options: Options) -> int:
@@ -74,7 +94,9 @@ def blocks(model: LanguageModel, benchmark: SlotBenchmark, options: Options) -> 
     return -(-len(benchmark.asked_items) // BLOCK_ITEMS[model.kind])
 
 
-def _slots(table: pa.Table, model: LanguageModel, benchmark: SlotBenchmark, top_k: int) -> pd.DataFrame:
+def _slots(
+    table: pa.Table, model: LanguageModel, benchmark: SlotBenchmark, items: Sequence[Item], top_k: int
+) -> pd.DataFrame:
     rows = table.to_pandas()
     frame = rows.astype(dict.fromkeys(("item", "group", "term", "among"), object))
     frame["reason"] = rows["reason"].astype(object).where(rows["reason"].notna(), None)
@@ -83,9 +105,8 @@ def _slots(table: pa.Table, model: LanguageModel, benchmark: SlotBenchmark, top_
     single = (frame["pieces"] == 1) | (frame["among"] == "candidates")
     frame["matched"] = single & (frame["rank"] > 0) & (frame["rank"] <= top_k)
     frame["model"], frame["benchmark"], frame["top_k"] = model.name, benchmark.name, top_k
-    items = {item.id: item for item in benchmark.asked_items}
     for column in GROUP_COLUMNS:
-        values = {name: getattr(item, column) for name, item in items.items()}
+        values = {item.id: getattr(item, column) for item in items}
         frame[column] = np.array([values[name] for name in frame["item"]], dtype=object)
     return frame[list(SLOT_COLUMNS)]
 

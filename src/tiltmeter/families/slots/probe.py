@@ -74,12 +74,15 @@ class SlotsProbe:
         self.refused: set[tuple[str, str]] = set()
         self._lists: dict[str, TermList] = {}
 
-    def observe(self, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
+    def observe(
+        self, items: Sequence[Item], groups: Mapping[str, Sequence[str]]
+    ) -> Iterator[tuple[Sequence[Item], Observed]]:
         """Every term and the likeliest predictions of every sentence; block by block, from the cache or else the model."""
         size = BLOCK_ITEMS[self.model.kind]
-        firsts = [(number, first) for number, first in enumerate(range(0, len(items), size)) if self.share.has(number)]
-        blocks = [self._block(number, items[first : first + size], groups) for number, first in firsts]
-        return Observed(*(pa.concat_tables(tables).unify_dictionaries() for tables in zip(*blocks, strict=True)))
+        for number, first in enumerate(range(0, len(items), size)):
+            if self.share.has(number):
+                block = items[first : first + size]
+                yield block, self._block(number, block, groups)
 
     def _block(self, number: int, items: Sequence[Item], groups: Mapping[str, Sequence[str]]) -> Observed:
         known = [self.cache.load_block(name, number) for name in Observed._fields]
