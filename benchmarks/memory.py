@@ -32,7 +32,7 @@ PLACES = ("at the station", "in the small town", "on Sunday mornings", "near the
 
 
 def write_pairs(path: Path, n: int) -> None:
-    """A CSV of n made-up pairs, hardly any of them alike."""
+    """A CSV of n made-up pairs, hardly any of them alike, and as long among many as among few."""
     rng = random.Random(0)
     with path.open("w", newline="", encoding="utf-8") as stream:
         rows = csv.writer(stream)
@@ -40,7 +40,7 @@ def write_pairs(path: Path, n: int) -> None:
         for number in range(n):
             kind = rng.choice(list(GROUPS))
             one, other = rng.sample(GROUPS[kind], 2)
-            rest = f"{rng.choice(PEOPLE)} number {number} {rng.choice(DOINGS)} {rng.choice(PLACES)}."
+            rest = f"{rng.choice(PEOPLE)} number {number:06d} {rng.choice(DOINGS)} {rng.choice(PLACES)}."
             rows.writerow([number, f"The {one} {rest}", f"The {other} {rest}", kind])
 
 

@@ -17,6 +17,10 @@ def command() -> NoReturn:
         from tiltmeter.models import lean
 
         lean.switch_on()
+    if sys.argv[1:2] == ["study"]:  # its workers inherit it
+        from tiltmeter.storage.memory import use_one_allocator
+
+        use_one_allocator()
     try:
         main()
         code = 0

@@ -21,6 +21,7 @@ from tiltmeter.plans.engine import Engine, Look
 from tiltmeter.plans.progress import FAILED, FINAL, Ledger
 from tiltmeter.plans.queues import Queues, Task
 from tiltmeter.plans.work import Worker
+from tiltmeter.storage.memory import of_new_processes
 from tiltmeter.storage.places import user_cache
 
 PAUSE = 0.5
@@ -125,7 +126,7 @@ class _Crew:
 
     def _actor(self, model: str) -> Any:
         threads = self.engine.threads or 1
-        env = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        env = of_new_processes() | {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
         env |= {name: os.environ[name] for name in ("TILTMETER_DATA",) if name in os.environ}
         study = self.planned.study
         if not study.shared:  # then all have one disk, and one cache on it

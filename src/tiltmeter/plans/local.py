@@ -15,6 +15,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.plans.cells import Plan
 from tiltmeter.plans.engine import Engine, Look, cores, default_workers
 from tiltmeter.plans.progress import FAILED, FINAL, RUNNING, Ledger
+from tiltmeter.storage.memory import of_new_processes
 
 PAUSE = 0.1
 
@@ -45,7 +46,7 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, loo
 
 def _start(planned: Plan, model: str, threads: int) -> subprocess.Popen[bytes]:
     log = log_of(planned, model)
-    env = os.environ | {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+    env = os.environ | of_new_processes() | {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
     command = [sys.executable, "-m", "tiltmeter.plans.work", model, str(os.getpid())]
     try:
         log.parent.mkdir(parents=True, exist_ok=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS
-from tiltmeter.families import Answers
+from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.estimate import refuse_lacking, rows_of, wanted_of
 from tiltmeter.runs.folder import appended_estimates, write_errors
 from tiltmeter.stats.estimates import estimates_table
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.cells import Kept
-from tiltmeter.storage.files import file_sha256, read_table
+from tiltmeter.storage.files import file_sha256, read_frame
 from tiltmeter.storage.joined import count_rows, join_frames
 from tiltmeter.storage.memory import give_back
 from tiltmeter.storage.sealed import seal
@@ -96,7 +96,7 @@ def _write_estimates(
     there: set[str] = set()
     with appended_estimates(folder) as append:
         for some in (some for family in outline for some in _some(_of(filled, family))):
-            rows = rows_of(Answers.concat([_answers(cell) for cell in some]), wanted, settings)
+            rows = rows_of(Answers.concat([_answers(cell, by) for cell in some]), wanted, settings)
             there |= {row.measure for row in rows}
             append(estimates_table(rows))
             give_back()
@@ -121,8 +121,10 @@ def _main(cell: Kept) -> Path:
     return next(iter(cell.tables.values()))
 
 
-def _answers(cell: Kept) -> Answers:
-    read = cell.read()
+def _answers(cell: Kept, by: Sequence[str]) -> Answers:
+    """The answers; texts of items stay on disk where estimates of the family read none."""
+    reads_texts = getattr(find_family(cell.family), "READS_TEXTS", True)
+    read = cell.read(None if reads_texts else ("benchmark", "item", "scored", *GROUP_COLUMNS, "extra", *by))
     return Answers(read.family, read.tables, read.items, (read.manifest,), read.attachments)
 
 
@@ -143,6 +145,4 @@ def _outline(cells: Sequence[Kept], columns: Sequence[str]) -> dict[str, Answers
 
 
 def _told(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    table = read_table(path)
-    there = [name for name in ("benchmark", "item", "extra", *columns) if name in table.column_names]
-    return table.select(there).to_pandas()
+    return read_frame(path, ("benchmark", "item", "extra", *columns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,10 +64,11 @@ def read_json(path: Path) -> Any:
         raise TiltmeterError(f"Cannot read {path}: {error}.") from None
 
 
-def read_table(path: Path) -> pa.Table:
-    """Parquet, or a message that names the file."""
+def read_table(path: Path, columns: Container[str] | None = None) -> pa.Table:
+    """Parquet, or a message that names the file. `columns`: only those of these that it has."""
     try:
-        return pq.read_table(path.absolute(), page_checksum_verification=True)
+        there = None if columns is None else [name for name in pq.read_schema(path.absolute()).names if name in columns]
+        return pq.read_table(path.absolute(), columns=there, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise TiltmeterError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}") from None
 
@@ -122,9 +123,9 @@ def write_frame(path: Path, frame: pd.DataFrame) -> None:
     write_table(path, pa.Table.from_pandas(frame, preserve_index=False))
 
 
-def read_frame(path: Path) -> pd.DataFrame:
-    """A data frame from Parquet, or a message that names the file."""
-    return read_table(path).to_pandas()
+def read_frame(path: Path, columns: Container[str] | None = None) -> pd.DataFrame:
+    """A data frame from Parquet, or a message that names the file. `columns`: only those of these that it has."""
+    return read_table(path, columns).to_pandas()
 
 
 def file_sha256(path: Path) -> str:
