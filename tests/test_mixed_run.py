@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
+import shutil
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -452,21 +453,27 @@ DAMAGE = {
 }
 
 
+@cache
+def undamaged() -> tuple[Path, bytes]:
+    """A folder with a cache that has all cells of a run, and the estimates of that run."""
+    folder = Path(mkdtemp(prefix="tiltmeter-undamaged-"))
+    corpus(folder)
+    return folder, (cached_run(folder, folder / "cache").folder / "estimates.csv").read_bytes()
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_cell_is_asked_again(
-    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
-    corpus(tmp_path)
-    first = (cached_run(tmp_path, own_cache).folder / "estimates.csv").read_bytes()
+def test_a_damaged_cell_is_asked_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    folder, first = undamaged()
+    shutil.copytree(folder / "cache", own_cache)
     name, harm = DAMAGE[damage]
     damaged = sorted(own_cache.glob(f"cells/*/{name}"))
     assert damaged
     harm(damaged[0])
     asked = asking(monkeypatch)
-    assert (cached_run(tmp_path, own_cache).folder / "estimates.csv").read_bytes() == first
+    assert (cached_run(folder, own_cache).folder / "estimates.csv").read_bytes() == first
     assert len(asked) == 1
     asked.clear()
-    cached_run(tmp_path, own_cache)
+    cached_run(folder, own_cache)
     assert not asked  # and what was damaged is whole again
     assert not [path.name for path in (own_cache / "cells").iterdir() if path.name.startswith(".")]
 

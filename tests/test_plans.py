@@ -194,6 +194,7 @@ def test_a_depot_shows_whole_folders_only(tmp_path: Path) -> None:
 def test_workers_that_share_a_storage_and_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one machine made is fetched by another, attached files included; nothing is asked again."""
     file = write(tmp_path, 'storage = "shared"\n' + ONE)
+    assert make(file) == ["done"]
     made, _ = run_study(file, workers=1)
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-machine"))
     before = (made.folder / "estimates.csv").read_bytes()

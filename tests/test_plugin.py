@@ -133,20 +133,25 @@ def broken(tmp_path: Path, text: str, name: str = "broken") -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "text, reason",
-    [
-        ("raise RuntimeError('no luck')", "cannot be loaded: RuntimeError: no luck"),
-        ("TITLE = 'A title'", "lacks KEY, READS, Options, check, ask"),
-    ],
-)
-def test_a_broken_family_is_named_and_breaks_nothing_else(tmp_path: Path, text: str, reason: str) -> None:
-    site = broken(tmp_path / "site", text)
-    listed = tiltmeter(site, "list", "families", fails=True)
-    assert listed.returncode == 2 and "tiltmeter-broken" in listed.stderr and reason in " ".join(listed.stderr.split())
+FAULTS = {
+    "unlucky": ("raise RuntimeError('no luck')", "cannot be loaded: RuntimeError: no luck"),
+    "lacking": ("TITLE = 'A title'", "lacks KEY, READS, Options, check, ask"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_broken_family_is_named(tmp_path: Path, name: str) -> None:
+    text, reason = FAULTS[name]
+    listed = tiltmeter(broken(tmp_path / "site", text, name), "list", "families", fails=True)
+    assert listed.returncode == 2 and f"tiltmeter-{name}" in listed.stderr and reason in " ".join(listed.stderr.split())
+
+
+def test_broken_families_break_nothing_else(tmp_path: Path) -> None:
+    for name, (text, _) in FAULTS.items():
+        site = broken(tmp_path / "site", text, name)
     done = tiltmeter(site, "run", "-m", MODELS[0], "-b", "starter-pairs", "--limit", "3", "-s", "aul", "--resamples", "100",
                      "-o", str(tmp_path / "run"), "--no-report")  # fmt: skip
-    assert "tiltmeter-broken" in done.stderr and (tmp_path / "run" / "estimates.csv").is_file()
+    assert all(f"tiltmeter-{name}" in done.stderr for name in FAULTS) and (tmp_path / "run" / "estimates.csv").is_file()
 
 
 def test_a_family_that_takes_our_name_is_refused_and_named(tmp_path: Path) -> None:

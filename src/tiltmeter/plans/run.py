@@ -125,7 +125,10 @@ def _prepare(planned: Plan, ledger: Ledger, models: Sequence[str] = ()) -> list[
             continue
         if state.status != "waiting" or state.attempts:
             ledger.reset(cell, earlier=state.answer)
-        todo.append(cell.model)
+        if cell.error:  # no worker is needed to say so
+            ledger.end(ledger.begin(cell), FAILED, error=cell.error)
+        else:
+            todo.append(cell.model)
     return list(dict.fromkeys(todo))
 
 
