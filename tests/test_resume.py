@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -35,15 +36,22 @@ def begin(self, batch):
     return real(self, batch)
 
 LanguageModel.begin = begin
-run(sys.argv[3], "starter-pairs", output=sys.argv[1], options=Options(batch_tokens=400, settings=Settings(resamples=100)))
+options = Options(batch_tokens=400, limit=LIMIT, settings=Settings(resamples=100))
+run(sys.argv[3], "starter-pairs", output=sys.argv[1], options=options)
 """
+LIMIT = 32
+"""Pairs: enough for more batches than are made before the kills."""
 MODEL = str(GOLDEN / "models" / "tiny-bert-cased")
 NEVER = 10**9
 
 
 def start(folder: Path, kill_after: int, cache: Path) -> int:
     environment = os.environ | {"TILTMETER_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", RUN, str(folder), str(kill_after), MODEL], env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN.replace("LIMIT", str(LIMIT)), str(folder), str(kill_after), MODEL],
+        env=environment,
+        check=False,
+    )
     return done.returncode
 
 
@@ -54,7 +62,8 @@ def manifest(folder: Path) -> dict[str, int]:
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
-    assert start(whole, NEVER, tmp_path / "cache-1") == 0
+    options = Options(batch_tokens=400, limit=LIMIT, settings=Settings(resamples=100))
+    run(MODEL, "starter-pairs", output=whole, options=replace(options, cache=tmp_path / "cache-1"))
     total = manifest(whole)["batches_computed"]
     assert total > 50 and manifest(whole)["batches_reused"] == 0
 
@@ -64,7 +73,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         done += kill_after
         assert manifest(resumed)["status"] == "unfinished"
         assert not (resumed / "scores.parquet").exists()
-    assert start(resumed, NEVER, tmp_path / "cache-2") == 0
+    run(MODEL, "starter-pairs", output=resumed, options=replace(options, cache=tmp_path / "cache-2"))
     assert manifest(resumed)["batches_reused"] == done
     assert manifest(resumed)["batches_computed"] == total - done
 
