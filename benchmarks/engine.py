@@ -190,9 +190,9 @@ def _median_ratio(alone: list[float], together: list[float]) -> float:
 
 
 def memory(bench: Bench, repeat: int) -> dict[str, Any]:
-    """Peak memory of driver and worker at 1×, 4×, 16× items of one cell, and cells of one model."""
+    """Peak memory of driver and worker at 1×, 4×, 16×, 64× items of one cell, and 1×, 4×, 16× cells of one model."""
     found: dict[str, Any] = {"items": {}, "cells": {}}
-    for times in (1, 4, 16):
+    for times in (1, 4, 16, 64):
         n = bench.many(1000) * times
         found["items"][n] = _peaks(bench.study(study_text([("m", str(TINY))], [("large", bench.pairs(n))])))
     for times in (1, 4, 16):
