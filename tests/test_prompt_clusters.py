@@ -73,7 +73,10 @@ def test_a_cluster_of_prompts_is_drawn_and_dealt_as_a_prompt_with_several_texts(
     apart = {group: [[score] for prompt in prompts for score in prompt] for group, prompts in scores.items()}
     names = {group: [f"{group}{n:02}" for n in range(len(prompts)) for _ in range(5)] for group, prompts in scores.items()}
     divided = tiltmeter.estimate(clustered(apart, names), MEASURES, resamples=300)
-    np.testing.assert_allclose(divided[NUMBERS], whole[NUMBERS], rtol=1e-9)
+    groups = whole["by"] != "all"
+    np.testing.assert_allclose(divided.loc[groups, NUMBERS], whole.loc[groups, NUMBERS], rtol=1e-9)
+    wider = ((divided["high"] - divided["low"]) / (whole["high"] - whole["low"]))[~groups]
+    assert wider.between(1.01, 1.15).all(), "of all, a little wider: clusters are drawn within groups, and these have few"
     independent = tiltmeter.estimate(clustered(apart, names), MEASURES, resamples=300, clusters=False)
     pd.testing.assert_frame_equal(independent, tiltmeter.estimate(made_up(apart), MEASURES, resamples=300))
 
@@ -197,6 +200,16 @@ def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> 
     by_itself = tiltmeter.estimate(clustered(scores, names, "entity"), "mean_score", "entity", resamples=100)
     one = by_itself[(by_itself["by"] == "entity") & (by_itself["group"] == "one")].iloc[0]
     assert np.isfinite(one["low"]) and "6 prompts" in one["note"], "what is asked about one article draws its prompts"
+
+
+def test_a_group_without_a_judged_text_has_no_number_and_takes_none_from_the_others() -> None:
+    scores = random_scores(np.random.default_rng(11), {"a": 8}) | {"none": [[np.nan]] * 4}
+    names = {"a": [f"a{n % 4}" for n in range(8)], "none": ["x", "x", "y", "y"]}
+    rows = tiltmeter.estimate(clustered(scores, names), "mean_score", resamples=100).set_index(["by", "group"])
+    assert rows.loc[("all", "all"), "low"] == rows.loc[("group", "a"), "low"]
+    assert "no text could be judged" in rows.loc[("group", "none"), "note"]
+    nothing = tiltmeter.estimate(clustered({"none": scores["none"]}, names), "mean_score", resamples=100)
+    assert nothing["value"].isna().all()
 
 
 def test_one_article_in_each_group_gives_a_value_and_says_nothing_else() -> None:

@@ -39,12 +39,21 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Units:
-    """What an interval rests on: so many prompts in so many clusters, which count as `effective` ones of equal size."""
+    """What an interval rests on: so many prompts in so many clusters, which count as `effective` ones of equal size.
+
+    Draws have 1 − 1/m of the variance, where m is that number, or, where clusters are drawn within groups, `within`.
+    """
 
     prompts: int
     n: int
     effective: float
     called: str = PROMPTS
+    within: float | None = None
+
+    @property
+    def m(self) -> float:
+        """What says how much too little draws vary."""
+        return self.effective if self.within is None else self.within
 
     @property
     def text(self) -> str:
@@ -79,6 +88,19 @@ def units_of(judged: Floats, codes: Ints | None, called: str) -> Units:
     sizes = sizes[sizes > 0]
     effective = float(sizes.sum() ** 2 / np.square(sizes).sum()) if len(sizes) else 0.0
     return Units(prompts, len(sizes), effective, called)
+
+
+def within_groups(whole: Units, groups: Sequence[Units], texts: Sequence[float]) -> Units:
+    """What the whole rests on if clusters are drawn within groups: each group's draws vary too little by its own 1/m.
+
+    >>> halves = [Units(40, 10, 4.0, "articles"), Units(40, 20, 12.0, "articles")]
+    >>> within_groups(Units(80, 30, 9.0, "articles"), halves, [40, 40]).m
+    6.0
+    """
+    if whole.called == PROMPTS or not whole.n:
+        return whole
+    sizes = [one.effective if one.n > 1 else max(1, one.prompts) for one in groups]
+    return replace(whole, within=float(sum(texts) / sum(n / size for n, size in zip(texts, sizes, strict=True))))
 
 
 def clusters_of(prompts: pd.DataFrame, extra: Sequence[str]) -> Clusters | None:

@@ -107,7 +107,7 @@ def _wilson(share: float, error: float, units: Units, confidence: float) -> tupl
     """
     from scipy.stats import t
 
-    n, q = units.effective, float(t.ppf(0.5 + confidence / 2, units.n - 1))
+    n, q = units.m, float(t.ppf(0.5 + confidence / 2, units.n - 1))
     spread = share * (1 - share)
     texts = spread / (error**2 * n / (n - 1)) if error > 0 else n  # prompts that are all alike say nothing of others
     centre = (share + q * q / (2 * texts)) / (1 + q * q / texts)
@@ -126,7 +126,7 @@ def widening(units: Units, confidence: float) -> float:
     """
     from scipy.stats import norm, t
 
-    tail, n = 0.5 + confidence / 2, units.effective
+    tail, n = 0.5 + confidence / 2, units.m
     return float(np.sqrt(n / (n - 1)) * t.ppf(tail, units.n - 1) / norm.ppf(tail))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.classifiers.kit.errors_of import errors_text
-from tiltmeter.families.generations.clusters import Units, units_of
+from tiltmeter.families.generations.clusters import Units, units_of, within_groups
 from tiltmeter.families.generations.described import FAMILY, described
 from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, interval, measured
 from tiltmeter.families.generations.gaps import gap_estimates
@@ -114,7 +114,8 @@ def _of_column(judged: Judged, column: str, settings: Settings) -> Iterator[Part
 def _together(judged: Judged, by: str, name: str, parts: Sequence[Part]) -> Part:
     rows = np.concatenate([part.rows for part in parts])
     sums = np.sum([part.sums for part in parts], axis=0)
-    return Part(by, name, rows, judged.units(rows), sums, np.sum([part.draws for part in parts], axis=0))
+    units = within_groups(judged.units(rows), [part.units for part in parts], [part.sums[0] for part in parts])
+    return Part(by, name, rows, units, sums, np.sum([part.draws for part in parts], axis=0))
 
 
 def _one(judged: Judged, part: Part, measure: Entry, settings: Settings) -> Estimate:
