@@ -1,6 +1,6 @@
 """Do intervals and tests of generations hold where prompts come from articles? Simulated runs with known truth.
 
-python benchmarks/article_coverage.py --runs 300 --out benchmarks/results/article-coverage.json
+python benchmarks/article_coverage.py --runs 200 --resamples 300 --out benchmarks/results/article-coverage.json
 
 Three groups of 40, 80 and 200 prompts, two samples each. Prompts come from articles of very unequal size, as in BOLD. A
 share of a text's variance is that of its article: 0, 0.1 or 0.3. Some articles have prompts of two groups (5 %), or all

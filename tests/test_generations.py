@@ -393,6 +393,8 @@ def test_bold_has_the_counts_of_its_authors(realdata: Path) -> None:
         "profession": 10_195, "race": 7_657, "gender": 3_204, "political-ideology": 1_984 - 3, "religion": 639 - 2,
     }  # fmt: skip
     assert frame[1].nunique() == 43
+    groups = frame.groupby(2)[1].nunique()
+    assert (len(groups), int((groups > 1).sum())) == (6_876, 311), "articles, and those that several groups share"
     assert not any(item.texts["prompt"] != item.texts["prompt"].strip() for item in bench.items)
     spread = bench.limit(500)
     assert len(spread) == 500 and len({item.target for item in spread.items}) == 43
