@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tiltmeter
 from conftest import GOLDEN
 from test_debiasing import changed
 from test_studies import check_figure
-from tiltmeter import Finding, TiltmeterError
+from tiltmeter import Finding, TiltmeterError, figures
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.runs import Options
 from tiltmeter.runs.run import run
@@ -90,10 +92,21 @@ def test_figures_show_every_measure_and_the_price() -> None:
 
 def test_many_models_fit_into_a_figure() -> None:
     table = finding().tables["before_and_after"]
-    import pandas as pd
-
     many = pd.concat([table.assign(model=f"a-method-of-some-length-seed{n}") for n in range(20)])
     check_figure(draw_dumbbells(many[(many["kind"] != "other") & many["difference"].notna()]))
+
+
+def test_long_titles_leave_room_for_few_models() -> None:
+    """Titles of four lines over two rows: nothing is drawn over anything, and the panels do not vanish."""
+    table = finding().tables["before_and_after"]
+    known = table[(table["kind"] != "other") & table["difference"].notna()]
+    row = known[known["kind"] == "bias"].iloc[0].to_dict()
+    measures = [f"measure_of_{what}" for what in ("gaps", "ranks", "scores", "words", "groups", "tests", "pairs", "texts")]
+    rows = [row | {"measure": name, "benchmark": "some-pairs", "model": model} for name in measures for model in ("a", "b")]
+    figure = draw_dumbbells(pd.DataFrame(rows))
+    check_figure(figure)
+    boxes = [axis.get_tightbbox() for axis in figures.leftmost([axis for axis in figure.axes if axis.get_visible()])]
+    assert all(upper.y0 > lower.y1 - 2 for upper, lower in pairwise(boxes)) and len(boxes) == 4
 
 
 def test_what_is_near_enough_to_the_mirror_image_is_not_called_closer() -> None:

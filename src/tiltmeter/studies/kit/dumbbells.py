@@ -13,6 +13,8 @@ from tiltmeter.studies.kit.finding import Draw
 
 PANELS = 12
 """Most panels of one figure."""
+LINE = 12
+"""Characters of a line of a panel's title."""
 FAR = 30.0
 """Values that lie so many times apart are drawn by their logarithms."""
 TONES = {CLOSER: figures.COLOURS[2], FURTHER: figures.COLOURS[1]}
@@ -48,7 +50,10 @@ def draw_dumbbells(known: Any) -> Any:
     """The base is an open ring, the model a dot with its paired interval, the target a dashed line."""
     models = list(dict.fromkeys(known["model"]))
     parts = panels_of(known)
-    figure, axes = figures.grid(len(parts), height=0.62 + 0.13 * len(models), sharey=True)
+    lines = max(figures.wrapped(title, LINE).count("\n") + 1 for title, _ in parts)
+    rows = -(-len(parts) // figures.side_by_side(2))
+    height = 0.36 + 0.1 * lines + 0.13 * len(models) + 0.5 / rows  # at last the part of the legend
+    figure, axes = figures.grid(len(parts), height=height, sharey=True)
     for axis, (title, part) in zip(axes, parts, strict=True):
         for row in part.to_dict("records"):
             _dumbbell(axis, models.index(row["model"]), row)
@@ -60,7 +65,7 @@ def draw_dumbbells(known: Any) -> Any:
             axis.set_xscale("log")
             axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axis.xaxis.set_minor_formatter(lambda *_: "")
-        figures.head(axis, title, 12)
+        figures.head(axis, title, LINE)
     for axis in figures.leftmost(axes):
         figures.name_rows(axis, [figures.short(model, 21) for model in models])
     for verdict, name in NAMES.items():
