@@ -27,7 +27,7 @@ from tiltmeter.plans.making import folder_of_variant
 from tiltmeter.plans.progress import DONE, FAILED, FINAL, REFUSED, CellState, Ledger
 from tiltmeter.plans.variants import StudyModel
 from tiltmeter.probes.work import WHOLE, Share
-from tiltmeter.runs.cells import key_of, make, store_of
+from tiltmeter.runs.cells import key_of, make, make_blocks, store_of
 from tiltmeter.storage.depot import Depot
 
 SMALLEST_BATCH = 512
@@ -163,10 +163,9 @@ class _Asking:
 
     def share(self, share: Share) -> None:
         """Some blocks, kept where the others are."""
-        ask = self.family.ask
-        answers = self._fitting(lambda batch: ask(self.model, self.benchmark, self.options, self._how(batch, share)))
+        made = self._fitting(lambda batch: make_blocks(self.model, self.benchmark, self.options, self._how(batch, share)))
         if self.shared:
-            push_blocks(self.run.cache, self.key, answers.manifests, self.depot)
+            push_blocks(self.run.cache, self.key, made, self.depot)
 
     def _fitting(self, act: Callable[[int | str], T]) -> T:
         """Does it with smaller batches where memory does not suffice."""

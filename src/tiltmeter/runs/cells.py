@@ -57,6 +57,17 @@ def make(model: Any, benchmark: Benchmark, options: Any, how: How, key: str) -> 
         writer.finish(benchmark.family, with_reading(manifest, model, benchmark), attachments)
 
 
+def make_blocks(model: Any, benchmark: Benchmark, options: Any, how: How) -> tuple[dict[str, Any], ...]:
+    """Makes the blocks of `how.share`, which the cache keeps for whoever joins them; the manifests of their answers."""
+    family = family_of(benchmark)
+    if not hasattr(family, "in_pieces"):
+        return family.ask(model, benchmark, options, how).manifests
+    asked: InPieces = family.in_pieces(model, benchmark, options, how)
+    for _ in asked.tables():
+        pass  # nobody reads them here
+    return (asked.about()[0],)
+
+
 def renew(earlier: str, answers: Answers, benchmark: Benchmark, options: Any, how: How) -> str:
     """The key of answers that were given before (under the key `earlier`), judged as the options say now; stored."""
     family: Any = family_of(benchmark)

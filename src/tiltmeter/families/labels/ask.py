@@ -23,6 +23,7 @@ from tiltmeter.families.labels.predict import NO_TOKENS, encode, probabilities
 from tiltmeter.families.labels.swapping import Swapped, swapped, swaps_of
 from tiltmeter.families.labels.training import classifiers_of
 from tiltmeter.models import Classifier, LanguageModel
+from tiltmeter.storage.joined import concatenated
 from tiltmeter.storage.provenance import benchmark_facts, model_facts
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def ask(model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options
             for name, frame in _one(classifier, benchmark, counterfactual, wanted, asked, how).items():
                 parts[name].append(frame.assign(model=model.name, benchmark=benchmark.name, seed=seed))
             trained.append(facts)
-    tables = {name: _together(frames) for name, frames in parts.items()}
+    tables = {name: concatenated(frames) for name, frames in parts.items()}
     columns = {"labels": COLUMNS, "swaps": SWAP_COLUMNS, "drivers": words.COLUMNS}
     labelled = tables["labels"]
     manifest = {
@@ -119,10 +120,3 @@ def _one(
         "swaps": pd.DataFrame(facts | {"probability": found[n:]}),
         "drivers": words.drivers([items[at] for at in shown], found[shown], asked),
     }
-
-
-def _together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    import pandas as pd
-
-    filled = [frame for frame in frames if len(frame)]
-    return pd.concat(filled, ignore_index=True) if filled else frames[0]
