@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import shutil
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -656,3 +658,18 @@ def test_values_of_the_wrong_type_are_named(bert: Path, file: str, key: str, val
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {key: value}))
     with pytest.raises(TiltmeterError, match=said):
         tiltmeter.load_model(bert)
+
+
+def test_a_folder_that_is_not_there_costs_no_import(tmp_path: Path) -> None:
+    """Nor does one without weights: a mistake is told at once, and not after seconds of importing torch."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "config.json").write_text("{}")
+    code = (
+        "import sys\nfrom tiltmeter.errors import TiltmeterError\nfrom tiltmeter.models import load_any\n"
+        "for name in sys.argv[1:]:\n    try:\n        load_any(name)\n    except TiltmeterError as error:\n"
+        "        print(error)\nassert not {'torch', 'transformers'} & set(sys.modules)\n"
+    )
+    names = [str(tmp_path / name) for name in ("none", "empty")]
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "There is no model folder" in done.stdout and "has no weights" in done.stdout

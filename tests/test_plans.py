@@ -90,7 +90,9 @@ def test_a_study_is_the_run_of_its_cells(tmp_path: Path) -> None:
     (tmp_path / "vectors.txt").write_text("he 1 0 2\nshe 0 1 2\nhome 2 1 0\n")
     text = FILE.replace('plumb-slots"]', 'plumb-slots", "nowhere.csv"]')
     text = text.replace("models = [", 'models = ["{models}/none", {{name = "vectors", from = "vectors.txt"}}, ')
-    made, now = run_study(write(tmp_path, text), workers=2)
+    file = write(tmp_path, text)
+    work(read_study(file), "vectors")  # in this process, as another machine might have done
+    made, now = run_study(file, workers=2)
     assert now.counts == {"done": 4, "running": 0, "failed": 6, "refused": 2, "waiting": 0}, now.table().to_string()
     ended = {(row["model"], row["benchmark"]): row["status"] for row in made.manifest["without"]}
     assert ended["vectors", "plumb-pairs"] == "refused"  # vectors score no sentences, which is no failure

@@ -104,7 +104,6 @@ def load_parts(
     if precision not in PRECISIONS:
         raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
     name = str(name_or_folder)
-    import_libraries()
     wrapper = wrapper_of(name)
     folder, gguf = folder_of(str(wrapper.base) if wrapper else name, revision)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
@@ -112,6 +111,7 @@ def load_parts(
         options["gguf_file"] = gguf
     files = [folder / gguf] if gguf else weights_in(folder)
     digests = digest_files(files + (wrapper.files if wrapper else []))
+    import_libraries()  # seconds, in which weights are hashed; a folder that is not there is told before
     check_card(folder, name, files, digests)
     config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
