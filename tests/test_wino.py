@@ -1,0 +1,108 @@
+"""WinoBias and Winogender as pairs: made-up files in their layouts, what is refused, and the published files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import tiltmeter
+from conftest import golden_model
+from tiltmeter import TiltmeterError, load_benchmark
+
+PRO = (
+    "1 [The plumber] paid the florist since [he] had ordered too much.\n"
+    "2 The plumber met [ the florist ] and gave [her] a rose.\n"
+)
+ANTI = PRO.replace("[he]", "[she]").replace("[her]", "[him]").replace("a rose", "the rose")
+
+
+def wino_files(folder: Path, pro: str = PRO, anti: str = ANTI) -> Path:
+    (folder / "winobias").mkdir(exist_ok=True)
+    for kind in "12":
+        for part in ("dev", "test"):
+            for side, text in (("pro", pro), ("anti", anti)):
+                (folder / "winobias" / f"{side}_stereotyped_type{kind}.txt.{part}").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_twins_of_winobias_are_pairs(tmp_path: Path) -> None:
+    benchmark = load_benchmark("winobias", data_dir=wino_files(tmp_path))
+    assert len(benchmark) == 8 and benchmark.note_counts() == {"kept: its sentences differ in more than pronouns": 4}
+    first, second = benchmark.items[:2]
+    assert first.texts == {
+        "stereo": "The plumber paid the florist since he had ordered too much.",
+        "anti": "The plumber paid the florist since she had ordered too much.",
+    }
+    assert (first.id, first.target, dict(first.extra)) == (
+        "type1-dev-1", "plumber", {"type": "1", "part": "dev", "gender": "male"},
+    )  # fmt: skip
+    assert (second.target, second.extra["gender"]) == ("florist", "female")
+    scores = tiltmeter.score(golden_model("tiny-bert-cased"), benchmark, ["aul"], cache=False)
+    table = tiltmeter.estimate(scores, "bias-score", by=["type", "gender"], resamples=100)
+    assert set(zip(table["by"], table["group"], strict=True)) == {
+        ("all", "all"), ("type", "1"), ("type", "2"), ("gender", "male"), ("gender", "female"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("anti", "message"),
+    [
+        (ANTI.split("\n")[0], "not twins"),
+        (ANTI.replace("1 [", "7 ["), "not twins"),
+        ("no number here", "line 1: expected a number"),
+    ],
+)
+def test_files_of_winobias_that_do_not_fit_are_refused(anti: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(TiltmeterError, match=message):
+        load_benchmark("winobias", data_dir=wino_files(tmp_path, anti=anti))
+
+
+def test_twins_without_a_contrast_are_skipped(tmp_path: Path) -> None:
+    same = ANTI.replace("[him]", "[her]")
+    benchmark = load_benchmark("winobias", data_dir=wino_files(tmp_path, anti=same))
+    assert len(benchmark) == 4 and benchmark.note_counts() == {"skipped: no pronoun in brackets that differs in gender": 4}
+
+
+def gender_files(folder: Path, shares: str = "plumber\t3.5\nflorist\t82\n", more: str = "") -> Path:
+    (folder / "winogender").mkdir(exist_ok=True)
+    rows = [
+        f"{work}.guest.{answer}.{gender}.txt\tThe {work} told the guest that {pronoun} {end}."
+        for work in ("plumber", "florist", "diver")
+        for answer, end in (("0", "was done"), ("1", "could pay"))
+        for gender, pronoun in (("male", "he"), ("female", "she"), ("neutral", "they"))
+    ]
+    (folder / "winogender" / "all_sentences.tsv").write_text("sentid\tsentence\n" + "\n".join(rows) + "\n" + more)
+    (folder / "winogender" / "occupations-stats.tsv").write_text("occupation\tbls_pct_female\n" + shares)
+    return folder
+
+
+def test_the_pronoun_of_most_people_in_an_occupation_is_the_stereotype(tmp_path: Path) -> None:
+    benchmark = load_benchmark("winogender", data_dir=gender_files(tmp_path))
+    assert [(item.id, item.extra["gender"], item.extra["percent_women"]) for item in benchmark.items] == [
+        ("plumber.guest", "male", 3.5), ("florist.guest", "female", 82.0),
+    ]  # fmt: skip
+    assert benchmark.items[1].texts["stereo"] == "The florist told the guest that she was done."
+    assert benchmark.items[1].texts["anti"] == "The florist told the guest that he was done."
+    assert benchmark.note_counts() == {"skipped: no majority is known": 1}
+
+
+def test_files_of_winogender_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TiltmeterError, match="not a number"):
+        load_benchmark("winogender", data_dir=gender_files(tmp_path, shares="plumber\tfew\n"))
+    with pytest.raises(TiltmeterError, match=r"row 19: 'x\.y' is not"):
+        load_benchmark("winogender", data_dir=gender_files(tmp_path, more="x.y\tHm.\n"))
+
+
+@pytest.mark.realdata
+def test_the_published_files(realdata: Path) -> None:
+    """Zhao et al.: 3,160 sentences are said to be in it; the files have 3,168, which are 1,584 twins."""
+    wino, gender = (load_benchmark(name, data_dir=realdata) for name in ("winobias", "winogender"))
+    assert len(wino) == 1582 and len({item.target for item in wino.items}) == 40
+    assert wino.note_counts() == {
+        "kept: its sentences differ in more than pronouns": 17,
+        "skipped: no pronoun in brackets that differs in gender": 2,
+    }
+    assert Counter(item.extra["type"] for item in wino.items) == {"1": 792, "2": 790}
+    assert len(gender) == 120 and Counter(item.extra["gender"] for item in gender.items) == {"female": 62, "male": 58}
