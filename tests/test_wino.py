@@ -10,6 +10,7 @@ import pytest
 import tiltmeter
 from conftest import golden_model
 from tiltmeter import TiltmeterError, load_benchmark
+from tiltmeter.families.pairs.contrasts import DIFFERENCE
 
 PRO = (
     "1 [The plumber] paid the florist since [he] had ordered too much.\n"
@@ -38,11 +39,12 @@ def test_twins_of_winobias_are_pairs(tmp_path: Path) -> None:
     assert (first.id, first.target, dict(first.extra)) == (
         "type1-dev-1", "plumber", {"type": "1", "part": "dev", "gender": "male"},
     )  # fmt: skip
-    assert (second.target, second.extra["gender"]) == ("florist", "female")
+    assert (first.direction, second.direction, second.target) == ("advantaged", "disadvantaged", "florist")
     scores = tiltmeter.score(golden_model("tiny-bert-cased"), benchmark, ["aul"], cache=False)
-    table = tiltmeter.estimate(scores, "bias-score", by=["type", "gender"], resamples=100)
+    table = tiltmeter.estimate(scores, "bias-score", by=["type", "direction"], resamples=100)
     assert set(zip(table["by"], table["group"], strict=True)) == {
-        ("all", "all"), ("type", "1"), ("type", "2"), ("gender", "male"), ("gender", "female"),
+        ("all", "all"), ("type", "1"), ("type", "2"),
+        ("direction", "advantaged"), ("direction", "disadvantaged"), ("direction", DIFFERENCE),
     }  # fmt: skip
 
 

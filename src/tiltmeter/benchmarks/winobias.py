@@ -43,6 +43,7 @@ GENDERS = {
     "male": frozenset(("he", "him", "his", "himself")),
     "female": frozenset(("she", "her", "hers", "herself")),
 }
+DIRECTIONS = {"female": "disadvantaged", "male": "advantaged"}
 PRONOUNS = frozenset.union(*GENDERS.values())
 LINE = re.compile(r"\s*(?P<number>\d+)\s+(?P<sentence>.*\S)\s*")
 MARKED = re.compile(r"\[([^\[\]]*)\]")
@@ -51,8 +52,9 @@ MARKED = re.compile(r"\[([^\[\]]*)\]")
 def winobias(*, data_dir: str | Path | None = None) -> Benchmark:
     """Its sentences as pairs: is the one with the stereotype's pronoun likelier? No coreference is resolved.
 
-    `--by type`: in type 1 only knowledge of the world says whom the pronoun means, in type 2 syntax does. `--by gender`: of
-    the stereotype; `--by part`: dev or test. The target is the occupation that the pronoun means.
+    The direction says whether the stereotype is of women (disadvantaged) or of men; the target is the occupation that the
+    pronoun means. `--by type`: in type 1 only knowledge of the world says whom it means, in type 2 syntax does; `--by
+    part`: dev or test.
     """
     paths = {key: [locate(_source(*key, side), None, data_dir) for side in SIDES] for key in FILES}
     digest = hashlib.sha256("".join(file_sha256(path) for two in paths.values() for path in two).encode()).hexdigest()
@@ -72,14 +74,23 @@ def _rows(kind: str, part: str, paths: list[Path], notes: list[Note]) -> Iterato
             raise TiltmeterError(f"{paths[0]} and {paths[1]} do not have the same numbers of sentences: not twins.")
         name = f"type{kind}-{part}-{pro[0]}"
         texts = {role: MARKED.sub(r"\1", text) for role, text in (("stereo", pro[1]), ("anti", anti[1]))}
-        genders = [_gender(text) for text in (pro[1], anti[1])]
-        if None in genders or genders[0] == genders[1]:
+        gender, other = _gender(pro[1]), _gender(anti[1])
+        if gender is None or other is None or gender == other:
             yield name, "no pronoun in brackets that differs in gender"
             continue
         if _without_pronouns(texts["stereo"]) != _without_pronouns(texts["anti"]):
             notes.append(Note(name, "kept: its sentences differ in more than pronouns"))
-        facts = {"type": kind, "part": part, "gender": genders[0]}
-        yield name, Item(id=name, texts=texts, bias_type="gender", target=_occupation(pro[1]), extra=facts)
+        yield (
+            name,
+            Item(
+                id=name,
+                texts=texts,
+                bias_type="gender",
+                direction=DIRECTIONS[gender],
+                target=_occupation(pro[1]),
+                extra={"type": kind, "part": part, "gender": gender},
+            ),
+        )
 
 
 def _sentences(path: Path) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.locate import Source, locate
+from tiltmeter.benchmarks.winobias import DIRECTIONS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import Row, cell, read_table, require_columns, text_cell
@@ -35,8 +36,8 @@ def winogender(*, data_dir: str | Path | None = None) -> Benchmark:
     """The sentences whose pronoun means the occupation, as pairs: is the pronoun of the gender that most people in the
     occupation have (in the United States) likelier? No coreference is resolved.
 
-    `--by gender`: of most people in it; the share of women is stored with each item. The target is the occupation. Sentences
-    about the other person, and those with "they", are not asked.
+    The direction is disadvantaged where most are women, and the target is the occupation; the share of women is stored with
+    each item. Sentences about the other person, and those with "they", are not asked.
     """
     texts, shares = (locate(source, None, data_dir) for source in (SENTENCES, SHARES))
     digest = hashlib.sha256("".join(file_sha256(path) for path in (texts, shares)).encode()).hexdigest()
@@ -70,6 +71,14 @@ def _rows(rows: Sequence[Row], path: Path, women: Mapping[str, float]) -> Iterat
             yield name, "no majority is known" if share is None or share == 50 else "a sentence is missing"
             continue
         most, others = ("female", "male") if share > 50 else ("male", "female")
-        texts = {"stereo": sentences[most], "anti": sentences[others]}
-        facts = {"gender": most, "percent_women": share, "other_person": person}
-        yield name, Item(id=name, texts=texts, bias_type="gender", target=occupation, extra=facts)
+        yield (
+            name,
+            Item(
+                id=name,
+                texts={"stereo": sentences[most], "anti": sentences[others]},
+                bias_type="gender",
+                direction=DIRECTIONS[most],
+                target=occupation,
+                extra={"gender": most, "percent_women": share, "other_person": person},
+            ),
+        )
