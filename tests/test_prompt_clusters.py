@@ -41,7 +41,8 @@ def clustered(scores: Scores, clusters: dict[str, Sequence[str | None]], column:
     """Answers with these scores per group, prompt and sample, and the cluster of each prompt."""
     answers = made_up(scores)
     names = [name for group in scores for name in clusters[group]]
-    extra = [json.dumps({} if name is None else {column: name}) for name in names]
+    beside = {"bold_group": "g"} if column == "entity" else {}
+    extra = [json.dumps({} if name is None else {column: name, **beside}) for name in names]
     return Answers(answers.family, answers.tables, answers.items.assign(extra=extra), answers.manifests)
 
 
@@ -144,7 +145,7 @@ def simulated(rng: np.random.Generator, share: float) -> Judged:
     sums[:, 0], sums[:, 1] = 1, score
     prompts = pd.DataFrame({"item": [str(n) for n in range(len(article))], "bias_type": "d", "set": None})
     prompts["group"] = np.where(article < 12, "a", "b")
-    clusters = clusters_of(prompts, [json.dumps({"entity": int(n)}) for n in article])
+    clusters = clusters_of(prompts, [json.dumps({"entity": int(n), "bold_group": "g"}) for n in article])
     return Judged("m", "b", "toxicity/j", prompts, sums, (), False, False, None, clusters)
 
 
@@ -249,6 +250,47 @@ def test_two_models_are_compared_over_whole_clusters() -> None:
     assert width["c"] > 2 * width["p"]
     assert "60 prompts from 6 clusters" in rows.loc[("group", "a"), "note"] and not apart.loc[("group", "a"), "note"]
     assert rows.loc[("group", "b"), "note"] == "no interval: all prompts from one cluster"
+
+
+def test_single_prompts_that_share_a_cluster_have_no_interval_and_do_not_fail() -> None:
+    """Every group has one prompt: drawn within groups, nothing changes."""
+    scores: Scores = {"a": [[0.1]], "b": [[0.5]], "c": [[0.9]]}
+    names: dict[str, Sequence[str | None]] = {"a": ["x"], "b": ["x"], "c": ["y"]}
+    table = tiltmeter.estimate(clustered(scores, names), ["mean_score", "negative_share"], resamples=100)
+    whole = table[(table["by"] == "all") & (table["measure"] == "mean_score")].iloc[0]
+    assert whole["value"] == pytest.approx(0.5) and np.isnan(whole["low"]) and "one prompt in each group" in whole["note"]
+    both = two_models(scores, names, 0.1)
+    assert tiltmeter.compare(both)["low"].isna().all()
+
+
+def test_pairs_of_models_stay_pairs_where_one_has_texts_of_more_groups() -> None:
+    """What is drawn of the one is drawn of the other, though only one of them has articles that groups share."""
+    rng = np.random.default_rng(4)
+    scores = {group: rng.normal(0.3, 0.3, (24, 1)).tolist() for group in "ab"}
+    names = {"a": [f"x{n // 3}" for n in range(24)], "b": [f"x{n // 3}" for n in range(24)]}
+    both = two_models(scores, names, 0.01)
+    ids = set(both.items[both.items["target"] == "a"]["item"])
+    tables = {
+        name: frame[(frame["model"] != frame["model"].iloc[-1]) | frame["item"].isin(ids)].reset_index(drop=True)
+        for name, frame in both.tables.items()
+    }
+    few = Answers(both.family, tables, both.items, both.manifests)
+    widths = []
+    for answers in (both, few):
+        rows = tiltmeter.compare(answers, measures="mean_score", by="bias_type", resamples=1000)
+        one = rows[rows["group"] == "a"].iloc[0]
+        widths.append(one["high"] - one["low"])
+    assert widths[0] == pytest.approx(widths[1], rel=0.15), "the draws of both models are the same ones"
+
+
+def test_a_column_entity_of_your_own_is_no_article() -> None:
+    scores = random_scores(np.random.default_rng(2), {"a": 6, "b": 6})
+    answers = clustered(scores, {"a": ["person"] * 6, "b": ["place"] * 6})
+    tags = answers.items["extra"].str.replace("cluster", "entity")
+    own = Answers(answers.family, answers.tables, answers.items.assign(extra=tags), answers.manifests)
+    pd.testing.assert_frame_equal(
+        tiltmeter.estimate(own, MEASURES, resamples=100), tiltmeter.estimate(made_up(scores), MEASURES, resamples=100)
+    )
 
 
 def test_sets_within_a_cluster_are_exchanged_together() -> None:

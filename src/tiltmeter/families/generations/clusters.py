@@ -69,6 +69,15 @@ class Units:
         return f"{prompts} from {self.n:,} {self.called if self.n != 1 else self.called.removesuffix('s')}{unequal}"
 
     @property
+    def too_few(self) -> str:
+        """Why there is no interval, if there is none: nothing can be drawn otherwise than it is.
+
+        >>> Units(1, 1, 1.0).too_few, Units(3, 2, 1.8, "articles", within=1.0).too_few, Units(3, 3, 3.0).too_few
+        ('one prompt', 'one prompt in each group', '')
+        """
+        return self.lone if self.n < 2 else "one prompt in each group" if self.m <= 1 else ""
+
+    @property
     def lone(self) -> str:
         """Why one of them has no interval."""
         return "one prompt" if self.called == PROMPTS else f"all prompts from one {self.called.removesuffix('s')}"
@@ -108,7 +117,7 @@ def clusters_of(prompts: pd.DataFrame, extra: Sequence[str]) -> Clusters | None:
 
     A prompt without one is alone. Prompts of one minimal set belong together, so clusters that share a set are one.
     """
-    said = [json.loads(text) if any(f'"{name}"' in text for name in CLUSTERS) else {} for text in extra]
+    said = [_said(text) for text in extra]
     column = next((name for name in CLUSTERS if any(one.get(name) is not None for one in said)), None)
     if column is None:
         return None
@@ -123,6 +132,12 @@ def clusters_of(prompts: pd.DataFrame, extra: Sequence[str]) -> Clusters | None:
     pieces = np.unique(np.stack([codes, group]), axis=1)
     shared = np.bincount(pieces[0], minlength=codes.max() + 1) > 1
     return Clusters(codes, CLUSTERS[column], shared if shared.sum() > 1 else np.zeros_like(shared))
+
+
+def _said(extra: str) -> dict[str, object]:
+    """What an item says of clusters. Only BOLD's `entity` is an article: in a file of yours it may be anything."""
+    said: dict[str, object] = json.loads(extra) if any(f'"{name}"' in extra for name in CLUSTERS) else {}
+    return said if "bold_group" in said else {name: value for name, value in said.items() if name != "entity"}
 
 
 def _with_sets(codes: Ints, sets: pd.Series) -> Ints:

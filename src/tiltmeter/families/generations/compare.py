@@ -43,11 +43,14 @@ def compare(
 
 
 def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
-    """Both on the prompts that both have a judged text for, in the order of the first."""
+    """Both on the prompts that both have a judged text for, in the order of the first, and with its clusters: what is drawn
+    of one must be drawn of the other, also where that one has texts of other groups besides.
+    """
     place = {item: n for n, item in enumerate(theirs.prompts["item"]) if theirs.sums[n, 0] > 0}
     here = [n for n, item in enumerate(ours.prompts["item"]) if ours.sums[n, 0] > 0 and item in place]
     there = [place[item] for item in ours.prompts["item"].iloc[here]]
-    return ours.take(np.array(here, dtype=np.int64)), theirs.take(np.array(there, dtype=np.int64))
+    first = ours.take(np.array(here, dtype=np.int64))
+    return first, replace(theirs.take(np.array(there, dtype=np.int64)), clusters=first.clusters)
 
 
 def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: Entry, settings: Settings) -> Difference:
@@ -67,9 +70,9 @@ def _of_clusters(
     known: Difference, values: Sequence[float], draws: Sequence[Floats], units: Units, measure: Entry, settings: Settings
 ) -> Difference:
     """Clusters are often few and of unequal size, so the draws are widened as those of estimates are."""
-    if units.n < 2:
+    if units.too_few:
         known = replace(known, value=values[0], baseline_value=values[1], difference=values[0] - values[1])
-        return replace(known, note=f"no interval: {units.lone}")
+        return replace(known, note=f"no interval: {units.too_few}")
     wider = widening(units, settings.confidence)
     draws = [value + (drawn - value) * wider for value, drawn in zip(values, draws, strict=True)]
     done = paired_difference(known, values, draws, measure, settings)

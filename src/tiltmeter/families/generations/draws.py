@@ -86,8 +86,8 @@ def interval(measure: Entry, units: Units, value: float, draws: Floats, settings
     Of a share Wilson's interval, for as many independent texts as would vary like the draws: percentiles of few prompts with
     rare texts miss the truth too often (docs/generations.md).
     """
-    if units.n < 2:
-        return np.nan, np.nan, f"no interval: {units.lone}"
+    if units.too_few:
+        return np.nan, np.nan, f"no interval: {units.too_few}"
     if measure.constant("BOUNDED", False):
         return interval_of(measure, units.n, value, draws, settings)
     widened = value + (draws - value) * widening(units, settings.confidence)
