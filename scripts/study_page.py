@@ -71,11 +71,11 @@ def cleared(found: Finding) -> pd.DataFrame:
 
 
 def reliabilities(found: Finding) -> pd.DataFrame:
-    """Which share of the variance of each metric over models is not error of measurement."""
+    """Which share of the variance of each metric over models is no error of measurement, at least; below 0 too."""
     sides = [found.table[["domain", side, f"reliability_{axis}"]].set_axis(["domain", "metric", "share"], axis=1)
              for side, axis in (("a", "x"), ("b", "y"))]  # fmt: skip
     both = pd.concat(sides).groupby(["metric", "domain"], sort=False)["share"].max().unstack("domain")
-    shown = both.map(lambda share: "–" if np.isnan(share) else "0" if share <= 0 else f"{share:.2f}")
+    shown = both.map(lambda share: "–" if np.isnan(share) else f"{share:.2f}".replace("-", "−"))
     return shown.reset_index().rename_axis(None, axis=1)
 
 

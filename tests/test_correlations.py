@@ -148,6 +148,17 @@ def test_the_study_finds_what_is_there(run: Path) -> None:
     check_figure(finding.draw("scatter-gender", "two"), figures.WIDTHS["two"])
 
 
+def test_a_reliability_below_0_is_told_as_such(run: Path) -> None:
+    table = pd.read_csv(run / "estimates.csv")
+    wide = table["benchmark"] == "ceat"
+    table.assign(low=table["low"] - 20.0 * wide, high=table["high"] + 20.0 * wide).to_csv(run / "estimates.csv", index=False)
+    finding = domain_correlation(evidence_of(run), domain=["gender"])
+    row = finding.table.iloc[0]
+    assert row["reliability_x"] < -10 and np.isnan(row["clear_r"])
+    assert f"reliability {row['reliability_x']:.2f}, below 0: errors overstated" in row["note"]
+    assert any("lower bounds" in sentence for sentence in finding.sentences)
+
+
 def test_scores_of_others(run: Path, tmp_path: Path) -> None:
     file = tmp_path / "theirs.csv"
     lines = [f"m{number},their-metric,gender,{number},extrinsic" for number in range(8)]

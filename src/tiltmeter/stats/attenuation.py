@@ -54,6 +54,8 @@ def clear(
 def reliability(values: Floats, errors: Floats) -> float:
     """1 − mean squared standard error / variance; NaN if a standard error is unknown.
 
+    Below 0 the errors are overstated, or the points happen to lie close together; it is left so, since a 0 would hide that.
+
     >>> reliability(np.array([0.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0]))
     0.75
     """

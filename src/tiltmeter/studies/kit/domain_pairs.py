@@ -75,9 +75,9 @@ def _note(found: Correlated) -> str:
         return "no clear_r: the error of measurement of a score is not known"
     least = min(found.reliability_x, found.reliability_y)
     if least <= 0:
-        return "no clear_r: all of the variance of a score could be error of measurement"
+        return f"no clear_r: reliability {least:.2f}, below 0: errors overstated (it is a lower bound)"
     if np.isnan(found.clear_r):
-        return f"no clear_r: only {least:.0%} of the variance of a score is more than error of measurement"
+        return f"no clear_r: only {least:.0%} of the variance of a score is surely more than error of measurement"
     return "clear_r exceeds 1 by chance; read it with its interval" if abs(found.clear_r) > 1 else ""
 
 
