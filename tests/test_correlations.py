@@ -16,6 +16,8 @@ from tiltmeter.stats.attenuation import clear, reliability
 from tiltmeter.stats.correlations import correlate, interval, pearson, smallest_noticed
 from tiltmeter.studies.domain_ablation import domain_ablation
 from tiltmeter.studies.domain_correlation import domain_correlation
+from tiltmeter.studies.kit.ablations import _interval
+from tiltmeter.studies.kit.domain_pairs import Drawing
 from tiltmeter.studies.kit.domain_scores import gather_scores
 from tiltmeter.studies.kit.evidence import Evidence
 
@@ -255,7 +257,7 @@ def test_what_would_change(paper_run: Path) -> None:
     table = finding.table.set_index(["what", "a", "b"]).sort_index()
     regard, stereotype = (f"bold {notion}/mine score_variance" for notion in ("regard", "stereotype"))
     shared = table.loc[("groups of both: Asian, Black, Hispanic, White", "stereoset-groups", regard)]
-    assert shared["r_after"] > 0.99 and shared["r"] < 0.8 and shared["low"] > 0
+    assert shared["r_after"] > 0.99 and shared["r"] < 0.2 and -0.1 < shared["low"] < shared["difference"] < shared["high"]
     pairs = table.loc["bold → bold-neutral"]
     assert list(pairs.index.get_level_values("b").unique()) == [stereotype]  # no other judge judged the neutral ones
     assert len(table.loc["ceat word_mean:valence → ceat word_mean:toxicity"]) == 3
@@ -263,6 +265,49 @@ def test_what_would_change(paper_run: Path) -> None:
     check_figure(finding.draw("changes", "two"), figures.WIDTHS["two"])
     named = domain_ablation(evidence_of(paper_run), shared_groups=True, paper=True).table
     assert set(named["b"]) == {"B-REGARD", "B-STEREO"}
+
+
+def test_groups_that_stay_what_they_are_change_nothing(paper_run: Path) -> None:
+    """A score that is a mean over seeds of variances is no variance of means over seeds, whatever the groups are."""
+    table = pd.read_csv(paper_run / "estimates.csv")
+    texts = table[(table["benchmark"] == "bold") & (table["scorer"] == "regard/mine")]
+    names = {"mean_score": "fpr", "score_variance": "fpr_variance"}
+    seeds = texts.assign(family="labels", benchmark="hatexplain", scorer="at 0.5", measure=texts["measure"].map(names))
+    rng = np.random.default_rng(2)
+    spread = seeds["measure"] == "fpr_variance"
+    seeds.loc[spread, "value"] += rng.uniform(1, 3, spread.sum())  # what the seeds' variances have beside their means'
+    hatex = "hatexplain at 0.5 fpr_variance"
+
+    def shared(rows: pd.DataFrame) -> pd.DataFrame:
+        pd.concat([table, rows]).to_csv(paper_run / "estimates.csv", index=False)
+        found = domain_ablation(evidence_of(paper_run), shared_groups=True).table
+        return found[found["b"] == hatex].set_index("a")
+
+    found = shared(seeds)
+    assert list(found.index) == ["stereoset-groups"]  # CEAT has the same four groups
+    own = seeds[spread].set_index("model")["value"]
+    stereo = table[
+        (table["benchmark"] == "stereoset-groups") & table["group"].isin(["Japanese", "Britain", "Black", "Hispanic"])
+    ]
+    over = stereo.pivot(index="model", columns="group", values="value").var(axis=1, ddof=1).loc[own.index]
+    assert found["r_after"].iloc[0] == pytest.approx(np.corrcoef(own, over)[0, 1])
+    more = seeds[seeds["group"] == "Asian"].assign(group="Muslim")  # of another domain: nothing to do with it
+    assert list(shared(pd.concat([seeds, more])).index) == ["stereoset-groups"]
+    fewer = table[(table["benchmark"] == "ceat") & (table["group"] == "Asian")].index
+    table = table.drop(index=fewer)
+    lacking = shared(seeds).loc["ceat word_mean:valence"]
+    assert np.isnan(lacking["r_after"]) and "mean over seeds of their variances" in lacking["note"]
+
+
+def test_a_change_of_nothing_is_seldom_found() -> None:
+    """Ten models, two metrics that agree with a third one equally: plain percentiles leave out 0 in 9 % (600 tries here)."""
+    rng, how = np.random.default_rng(0), Drawing(200, 0.95, 0)
+    root, found = np.linalg.cholesky(np.array([[1.0, 0.4, 0.4], [0.4, 1.0, 0.3], [0.4, 0.3, 1.0]])), 0
+    for _ in range(600):
+        x, y, other = root @ rng.standard_normal((3, 10))
+        low, high = _interval((x, y, x, other), float(pearson(x, other) - pearson(x, y)), how)
+        found += low > 0 or high < 0
+    assert 0.02 <= found / 600 <= 0.065
 
 
 @pytest.mark.parametrize(

@@ -17,4 +17,5 @@ BOTH_WAYS: given for either group. CONTRASTS: column → two of its groups whose
 SPREAD: column → the column within which the variance over its groups is given too (as `group_variance`).
 DOMAIN_SCORE: True if it is a score of a domain (a spread over its groups), so that `study domain-correlation` reads it.
 OVER: the measures of single groups that such a score is the spread of.
+PER_SEED: True if such a score is the mean over training seeds of each seed's spread, and not the spread of the seeds' means.
 """

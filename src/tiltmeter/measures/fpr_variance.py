@@ -10,6 +10,7 @@ BOUNDED = True
 RANGE = (0.0, 1.0)
 DOMAIN_SCORE = True
 OVER = ("fpr",)
+PER_SEED = True
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL: TOXD and HATEX."
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,13 +91,31 @@ def changed(columns: Sequence[Floats], how: Drawing) -> dict[str, Any]:
     before, after = (correlate(*both, resamples=how.resamples, seed=how.seed) for both in ((x, y), (other_x, other_y)))
     if np.isnan([before.r, after.r]).any():
         why = f"fewer than {LEAST} models" if len(x) < LEAST else "a metric is the same for all models"
-        nothing = dict.fromkeys(("r", "p", "r_after", "p_after", "difference", "low", "high"), float("nan"))
-        return {"n": len(x), **nothing, "note": f"not computed: {why}"}
-    drawn = np.random.default_rng(how.seed).integers(0, len(x), (how.resamples, len(x)))
+        return not_compared(len(x), why)
+    difference = after.r - before.r
+    low, high = _interval(columns, difference, how)
+    told = {"r": before.r, "p": before.p, "r_after": after.r, "p_after": after.p, "difference": difference}
+    return {"n": len(x), **told, "low": low, "high": high, "note": ""}
+
+
+def not_compared(n: int, why: str) -> dict[str, Any]:
+    """A row without numbers."""
+    nothing = dict.fromkeys(("r", "p", "r_after", "p_after", "difference", "low", "high"), float("nan"))
+    return {"n": n, **nothing, "note": f"not computed: {why}"}
+
+
+def _interval(columns: Sequence[Floats], difference: float, how: Drawing) -> tuple[float, float]:
+    """Models drawn with replacement, around the difference, widened by √(n / (n − 3)) as the interval of r is.
+
+    Where nothing changes, plain percentiles of ten models leave out 0 in 6 to 9 % of the cases, and these in 3 to 5 %.
+    """
+    x, y, other_x, other_y = columns
+    n = len(x)
+    drawn = np.random.default_rng(how.seed).integers(0, n, (how.resamples, n))
     draws = pearson(other_x[drawn], other_y[drawn]) - pearson(x[drawn], y[drawn])
-    low, high = np.nanquantile(draws, [(1 - how.confidence) / 2, (1 + how.confidence) / 2])
-    told = {"r": before.r, "p": before.p, "r_after": after.r, "p_after": after.p, "difference": after.r - before.r}
-    return {"n": len(x), **told, "low": float(low), "high": float(high), "note": ""}
+    tails = np.nanquantile(draws, [(1 - how.confidence) / 2, (1 + how.confidence) / 2]) - np.nanmedian(draws)
+    low, high = np.clip(difference + tails * sqrt(n / (n - 3)), -2.0, 2.0)
+    return float(low), float(high)
 
 
 def spoken(changes: pd.DataFrame) -> Iterator[str]:
