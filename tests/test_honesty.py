@@ -15,9 +15,11 @@ import transformers
 import tiltmeter
 from conftest import GOLDEN, golden_model
 from test_estimating import make_scores
-from tiltmeter import Answers, Benchmark, Item, TiltmeterError
+from tiltmeter import Answers, Benchmark, Item, TiltmeterError, catalog
+from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.runs import Options, load_answers
 from tiltmeter.runs.run import run
+from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.settings import Settings
 
 BERT, GPT = GOLDEN / "models" / "tiny-bert-cased", GOLDEN / "models" / "tiny-gpt2"
@@ -30,12 +32,32 @@ def test_no_p_value_out_of_too_few_items() -> None:
     table = tiltmeter.compare(Answers.concat([one, two]), measures=["kls"], resamples=200)
     assert "too few" in table.iloc[0]["note"]
     assert np.isnan(table.iloc[0]["p"]) and np.isnan(table.iloc[0]["low"])
-    singles = [
-        make_scores(a, [0.0] * 4, types=list("abcd"), model=m) for m, a in (("x", [1.0] * 4), ("y", [1.0, 1.0, -1.0, -1.0]))
-    ]
+    singles = [make_scores(a, [0.0] * 4, types=list("abcd"), model=m) for m, a in (("x", [1.0] * 4), ("y", [-1.0] * 4))]
     row = tiltmeter.compare(Answers.concat(singles), measures=["bias_score"], resamples=200).iloc[0]
     assert "too few" in row["note"] and np.isnan(row["low"])
-    assert row["p"] == 0.5  # the exact test still says what two disagreements are worth
+    assert row["p"] == 0.125  # the exact test still says what four disagreements are worth
+
+
+def test_one_text_in_twenty_six_is_no_difference() -> None:
+    """Draws without that text give 0, though their mean lies beside the difference by chance."""
+    rng = np.random.default_rng(1)
+    draws = rng.binomial(26, 1 / 26, 1000) / 26
+    known = Difference("b", "labels", "s", "flip_rate", "all", "all", "x", "y", n=26)
+    measure = catalog.find("measures", "flip_rate")
+    assert measure.constant("BOUNDED") and draws.mean() < 1 / 26
+    row = paired_difference(known, [2 / 26, 1 / 26], [1 / 26 + draws, np.full(1000, 1 / 26)], measure, Settings(1000))
+    assert row.p > 0.5 and row.low <= 0
+
+
+def test_small_bias_types_do_not_make_an_interval_narrow() -> None:
+    """Draws from two pairs vary half as much as they should: what type a pair is of must not make it evidence."""
+    rng = np.random.default_rng(0)
+    likes = rng.normal(size=40)
+    widths = []
+    for types in ([f"t{n // 2}" for n in range(40)], [f"t{n}" for n in range(40)], ["t"] * 40):
+        row = tiltmeter.estimate(make_scores(likes, np.zeros(40), types=types), ["bias_score"], by="all", resamples=2000)
+        widths.append(float(row["high"].iloc[0] - row["low"].iloc[0]))
+    assert widths == pytest.approx([30.0] * 3, abs=3.0)  # of 40 pairs Wilson's has 29 or 30
 
 
 def test_no_interval_without_width() -> None:
@@ -46,7 +68,8 @@ def test_no_interval_without_width() -> None:
     split = make_scores([1.0] * 3 + [-1.0] * 3, [0.0] * 6, types=["x"] * 3 + ["y"] * 3)
     row = tiltmeter.estimate(split, ["bias_score"], by="all", resamples=100).iloc[0]
     assert row["value"] == 50 and row["low"] < 20 and row["high"] > 80
-    assert "all resamples give the same" in row["note"] and "agree" not in row["note"]
+    alike = tiltmeter.estimate(make_scores([1.0] * 6, [0.0] * 6), ["bias_score"], by="all", resamples=100).iloc[0]
+    assert "all resamples give the same" in alike["note"] and alike["low"] < 60 and alike["high"] == 100
 
 
 def test_equal_distributions_are_said_to_be_equal() -> None:

@@ -61,22 +61,21 @@ def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: 
     known = Difference(*place, n=len(part.rows), n_missing=missing)
     values = [float(measured(measure, one.sums)) for one in parts]
     draws = [measured(measure, one.draws) for one in parts]
-    if part.units.called == PROMPTS:
-        return paired_difference(known, values, draws, measure, settings)
-    return _of_clusters(known, values, draws, part.units, measure, settings)
+    return _of_few(known, values, draws, part.units, measure, settings)
 
 
-def _of_clusters(
+def _of_few(
     known: Difference, values: Sequence[float], draws: Sequence[Floats], units: Units, measure: Entry, settings: Settings
 ) -> Difference:
-    """Clusters are often few and of unequal size, so the draws are widened as those of estimates are."""
+    """Prompts, and clusters of them, are often few, so the draws are widened as those of estimates are."""
     if units.too_few:
         known = replace(known, value=values[0], baseline_value=values[1], difference=values[0] - values[1])
         return replace(known, note=f"no interval: {units.too_few}")
     wider = widening(units, settings.confidence)
-    draws = [value + (drawn - value) * wider for value, drawn in zip(values, draws, strict=True)]
+    draws = [value + (some - value) * wider for value, some in zip(values, draws, strict=True)]
     done = paired_difference(known, values, draws, measure, settings)
-    return replace(done, note="; ".join(filter(None, (done.note, units.text))))
+    drawn = "" if units.called == PROMPTS else units.text
+    return replace(done, note="; ".join(filter(None, (done.note, drawn))))
 
 
 def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:

@@ -13,6 +13,9 @@ from tiltmeter.stats.resampling import Floats, percentile_interval
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import bootstrap_p
 
+NOISE = 3.0
+"""Standard errors of a mean of draws within which it is no bias."""
+
 
 def paired_difference(
     known: Difference,
@@ -33,6 +36,17 @@ def paired_difference(
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) == 0 and difference != 0):
         return replace(known, note="no interval: too few items, because all resamples give the same difference")
     if measure.constant("BOUNDED", False):  # see bounded_interval: take out the bias of resampling
-        moved = moved - (moved.mean() - difference)
+        moved = moved - _bias(moved, difference)
     low, high = percentile_interval(moved, settings.confidence)
     return replace(known, low=low, high=high, p=bootstrap_p(moved) if p is None else p)
+
+
+def _bias(draws: Floats, value: float) -> float:
+    """How far draws scatter beside the value. What is noise of the draws is none: to move draws that are 0 off 0 for it
+    would make one text in twenty a certain difference.
+
+    >>> _bias(np.array([0.0, 0.1] * 50), 0.051), round(_bias(np.array([0.3, 0.4] * 50), 0.051), 3)
+    (0.0, 0.299)
+    """
+    bias = float(draws.mean() - value)
+    return bias if abs(bias) > NOISE * draws.std() / np.sqrt(len(draws)) else 0.0

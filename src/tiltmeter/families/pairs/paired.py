@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 READS = frozenset({*ROLES, "target"})
 SIDES = ("stereo", "anti")
+SMALL = 10
+"""Items of a stratum below which it is drawn from together with others."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,24 @@ class Paired:
             labels=self.labels.take(index),
         )
 
-    def sample(self, stratify_by: str, *, nested: bool = False) -> Sample:
-        """The items in the order of their strata, ready to be drawn from; `nested`: of strata within bias types."""
+    def sample(self, stratify_by: str, *, nested: bool = False, pooled: bool = False) -> Sample:
+        """The items in the order of their strata, ready to be drawn from; `nested`: of strata within bias types; `pooled`:
+        small strata as one.
+        """
         if stratify_by not in self.labels:
             raise TiltmeterError(f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (STRATA).")
         columns = {**self.scores, "target": self.labels.codes("target")}
         stratum, parts = self.labels.codes(stratify_by), self.labels.codes("bias_type")
         if nested:
             stratum = np.unique(parts * (stratum.max(initial=0) + 1) + stratum, return_inverse=True)[1]
+        elif pooled:
+            stratum = _with_small_ones_pooled(stratum)
         return Sample.of(columns, stratum, parts)
 
     def sample_for(self, measure: Entry) -> Sample:
         """The items as a measure has them drawn. Where it weighs bias types by size, none may change its size."""
-        return self.sample(stratum_of(measure), nested=bool(measure.constant("WEIGHTED", False)))
+        stratum, weighted = stratum_of(measure), bool(measure.constant("WEIGHTED", False))
+        return self.sample(stratum, nested=weighted, pooled=stratum == "bias_type")
 
     def roles_of(self, measure: Entry) -> list[str]:
         """The roles a measure reads."""
@@ -96,6 +103,18 @@ class Paired:
     def _reason(self, roles: Sequence[str], item: int) -> str:
         reasons = (self.reasons[role][item] for role in roles)
         return next((str(reason) for reason in reasons if isinstance(reason, str)), "no score")
+
+
+def _with_small_ones_pooled(stratum: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Strata of fewer than `SMALL` items as one: draws from two items vary half as much as they should.
+
+    >>> _with_small_ones_pooled(np.repeat([0, 1, 2, 3], [12, 2, 3, 1])).tolist()[::6]
+    [0, 0, 1]
+    """
+    sizes = np.bincount(stratum)
+    small = np.flatnonzero((sizes > 0) & (sizes < SMALL))
+    pooled = np.where(np.isin(stratum, small), small[0], stratum) if len(small) else stratum
+    return np.unique(pooled, return_inverse=True)[1].astype(np.int64)
 
 
 _known: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
