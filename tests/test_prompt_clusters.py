@@ -285,7 +285,7 @@ def test_pairs_of_models_stay_pairs_where_one_has_texts_of_more_groups() -> None
 
 def test_two_prompts_are_no_proof_that_models_differ() -> None:
     """Two differences have the same sign half of the time, and every draw of them has it then."""
-    both = two_models({"a": [[0.1], [0.2]], "b": [[0.3], [0.1]]}, {"a": [None, None], "b": [None, None]}, 0.3)
+    both = two_models({"a": [[0.1], [0.2]], "b": [[0.3], [0.1]]}, {"a": ["p", "q"], "b": ["r", "s"]}, 0.3)
     rows = tiltmeter.compare(both, measures="mean_score", by="bias_type", resamples=400)
     few = rows[rows["by"] == "group"]
     assert len(few) == 2 and (few["p"] > 0.2).all() and (few["low"] < 0).all() and (few["high"] > 0).all()

@@ -9,6 +9,7 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.measured import ROUNDING
 from tiltmeter.stats.resampling import Floats, percentile_interval
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import bootstrap_p
@@ -33,7 +34,7 @@ def paired_difference(
         return replace(known, note="undefined for one of the two models")
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
-    if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) == 0 and difference != 0):
+    if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
         return replace(known, note="no interval: too few items, because all resamples give the same difference")
     if measure.constant("BOUNDED", False):  # see bounded_interval: take out the bias of resampling
         moved = moved - _bias(moved, difference)
