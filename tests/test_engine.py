@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -101,6 +103,25 @@ def test_only_the_cell_that_kills_is_given_up(study: Path) -> None:
     for expected in (True, True, False):  # it dies before it begins a cell
         assert local._after_end(planned, ledger, model, 1, 2, deaths) is expected
     assert "exit code 1" in str(ledger.read(other).error)
+
+
+def test_cells_of_an_interrupted_study_wait_again(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody works on them any more, and `study status` must not say so."""
+    planned = plan(read_study(study))
+    ledger = Ledger(Depot(planned.study.storage))
+    first = planned.cells[0]
+
+    def start(*_: object) -> subprocess.Popen[bytes]:
+        ledger.begin(first)
+        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+
+    def look(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local, "_start", start)
+    with pytest.raises(KeyboardInterrupt):
+        local.go(planned, ledger, [first.model], Engine(workers=1), look)
+    assert ledger.read(first).status == "waiting"
 
 
 def test_what_does_not_fit_is_tried_with_smaller_batches_and_then_fails(

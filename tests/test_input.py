@@ -22,6 +22,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN, golden_model
 from tiltmeter import Benchmark, TiltmeterError, load_benchmark, load_model
+from tiltmeter.benchmarks.kit.items import group_column, items_table
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.builders.sexism import build_sexism
 from tiltmeter.corpora import build_index
@@ -249,6 +250,25 @@ def test_the_separator_as_excel_writes_it(tmp_path: Path, separator: str, ending
     rows = [line.format(separator), separator.join(["stereo", "anti"]), *(separator.join(row) for row in SENTENCES)]
     for mark in ("", "\ufeff"):
         assert sentences(load_benchmark(write(tmp_path / "mine.csv", mark + ending.join(rows) + ending))) == SENTENCES
+
+
+def test_a_file_whose_mark_names_its_encoding_is_not_said_to_be_guessed(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_bytes("stereo,anti\nÉr ist groß.,Sie ist groß.\n".encode("utf-16"))
+    benchmark = load_benchmark(tmp_path / "mine.csv")
+    assert benchmark.items[0].texts["anti"] == "Sie ist groß." and not benchmark.notes
+
+
+def test_quotes_are_no_text_where_rows_without_content_have_another_width() -> None:
+    with pytest.raises(TiltmeterError, match="quotation marks"):
+        parse_table('a,b\n"x" y,2\n,,\n', Path("mine.csv"))
+
+
+def test_what_is_missing_in_a_column_is_no_group(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(
+        "stereo,anti,context\nHe is.,She is.,\nHe was.,She was.,here BLANK\n", encoding="utf-8"
+    )
+    items = items_table(load_benchmark(tmp_path / "mine.csv"))
+    assert group_column(items, items["item"], "context") == [None, "here BLANK"]
 
 
 def test_a_column_called_sep_is_a_column(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def test_what_is_folded_reads_like_a_tuple(things: list[str], some: slice, at: i
         assert long[some] == plain[some] and list(reversed(long)) == things[::-1]
         assert all(thing in long for thing in things) and "nowhere" not in long
         assert pickle.loads(pickle.dumps(long)) == plain and repr(long)
+        assert long + plain == plain + long == plain + plain
         if -len(plain) <= at < len(plain):
             assert long[at] == plain[at]
         else:
@@ -140,6 +141,15 @@ def test_a_table_that_grows_is_what_pandas_makes_of_its_pieces(
     assert {path.name for path in tmp_path.iterdir()} == {"grown.parquet", "whole.parquet"}
 
 
+def test_pieces_without_rows_are_not_kept(tmp_path: Path) -> None:
+    growing = joined.GrowingFrame(tmp_path / "grown.parquet")
+    for _ in range(50):
+        growing.add(pd.DataFrame({"item": pd.Series([], dtype="str")}))
+    assert len(growing._waiting) == 1
+    growing.finish()
+    assert list(read_frame(tmp_path / "grown.parquet")) == ["item"]
+
+
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "lines.txt"
@@ -208,7 +218,7 @@ def test_texts_stay_on_disk_where_estimates_read_none(reads: bool, tmp_path: Pat
     seen: list[list[str]] = []
     whole = gathered.rows_of
     monkeypatch.setattr(gathered, "rows_of", lambda part, *more: seen.append(list(part.items)) or whole(part, *more))
-    gathered.write_gathered(tmp_path / "run", [cell], {}, None, ["bias_type", "context"], Settings(resamples=100))
+    gathered.write_gathered(tmp_path / "run", [cell], {}, None, ["bias_type"], Settings(resamples=100))
     assert ("stereo" in seen[0]) is reads and {"item", "bias_type", "extra", "context"} <= set(seen[0])
     assert list(read_frame(tmp_path / "run" / "items.parquet")["stereo"]) == list(answers.items["stereo"])
 

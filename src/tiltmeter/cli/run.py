@@ -98,7 +98,8 @@ def run(
     from tiltmeter import run as do_run
     from tiltmeter.runs.options import DEFAULT_BY
     from tiltmeter.runs.run import DEFAULT_MODELS
-    from tiltmeter.storage.sealed import amend
+    from tiltmeter.storage.places import at_home
+    from tiltmeter.storage.sealed import MANIFEST, amend
     from tiltmeter.storage.timings import in_words, recording, since_import, timed
 
     common = {name: words.pop(name) for name in COMMON if name in words}
@@ -116,6 +117,7 @@ def run(
         **common,
     )
     asked = {name: value for name, value in words.items() if value is not None}
+    replaces = output is not None and (at_home(output) / MANIFEST).is_file()
     with recording() as parts:
         parts.add("import", since_import())
         finished = do_run(
@@ -128,6 +130,8 @@ def run(
     amend(finished.folder, finished.manifest, timings=parts.rounded())
     if timings:
         note(f"Time: {in_words(parts.seconds)}.")
+    if replaces:
+        note("It replaced the run that was there.")
     for line in next_steps(finished, report):
         note(line)
 

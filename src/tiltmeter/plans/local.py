@@ -42,6 +42,9 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, loo
             process.terminate()
         for process in running.values():
             process.wait()
+        for cell in (cell for model in running for cell in planned.of(model)):  # interrupted: nobody works on it any more
+            if (state := ledger.read(cell)).status == RUNNING:
+                ledger.reset(cell, state.attempts)
 
 
 def _start(planned: Plan, model: str, threads: int) -> subprocess.Popen[bytes]:

@@ -117,7 +117,5 @@ def refuse_lacking(names: Sequence[str] | None, there: set[str], answers: Mappin
         measure = catalog.find("measures", name)
         if measure.name not in there:
             benchmarks = ", ".join(dict.fromkeys(name for part in answers.values() for name in part.benchmarks))
-            raise TiltmeterError(
-                f"{name} reads {', '.join(measure.parameters)}, and {benchmarks or 'nothing here'} has no such scores "
-                "or labels."
-            )
+            lacking = f"{benchmarks} has no such scores or labels" if benchmarks else "nothing here has them"
+            raise TiltmeterError(f"{name} reads {', '.join(measure.parameters)}, and {lacking}.")

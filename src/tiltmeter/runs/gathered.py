@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
-from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS
+from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ITEM_COLUMNS, ROLES
 from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.estimate import refuse_lacking, rows_of, wanted_of
 from tiltmeter.runs.folder import appended_estimates, write_errors
@@ -124,7 +124,8 @@ def _main(cell: Kept) -> Path:
 def _answers(cell: Kept, by: Sequence[str]) -> Answers:
     """The answers; texts of items stay on disk where estimates of the family read none."""
     reads_texts = getattr(find_family(cell.family), "READS_TEXTS", True)
-    read = cell.read(None if reads_texts else ("benchmark", "item", "scored", *GROUP_COLUMNS, "extra", *by))
+    plain = (*(name for name in ITEM_COLUMNS if name not in ROLES), *by)
+    read = cell.read(None if reads_texts else plain)
     return Answers(read.family, read.tables, read.items, (read.manifest,), read.attachments)
 
 

@@ -73,6 +73,8 @@ def guessed_encoding(data: bytes) -> str | None:
     >>> guessed_encoding("Le garçon blessé était né à Besançon.".encode("cp1252")), guessed_encoding("né".encode())
     ('cp1252', None)
     """
+    if data.startswith(tuple(MARKS)):
+        return None  # the file says it itself
     try:
         data.decode("utf-8")
         return None

@@ -23,7 +23,7 @@ def fold(things: Iterable[T]) -> Sequence[T]:
 
 
 class Folded(Sequence[T]):
-    """Reads like a tuple. What is unfolded twice is equal, and not the same object."""
+    """Reads like a tuple, and has no hash. What is unfolded twice is equal, and not the same object."""
 
     def __init__(self, things: Iterable[T]) -> None:
         rest = iter(things)
@@ -58,6 +58,12 @@ class Folded(Sequence[T]):
             piece = _unfolded(self._pieces[number])
             self._last = (number, piece)
         return piece
+
+    def __add__(self, other: Sequence[T]) -> Sequence[T]:
+        return fold(chain(self, other))
+
+    def __radd__(self, other: Sequence[T]) -> Sequence[T]:
+        return fold(chain(other, self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Folded | tuple):

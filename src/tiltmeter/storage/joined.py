@@ -61,12 +61,15 @@ class GrowingFrame:
     def __init__(self, target: Path) -> None:
         self._target = target
         self._waiting: list[pd.DataFrame] = []
+        self._rows = 0
         self._parts: list[Path] = []
 
     def add(self, piece: pd.DataFrame) -> None:
         """Adds some rows. They are written once there are enough of them."""
-        self._waiting.append(piece)
-        if sum(map(len, self._waiting)) >= PIECE:
+        if len(piece) or not (self._waiting or self._parts):  # one without rows says what the columns are, and is enough
+            self._waiting.append(piece)
+            self._rows += len(piece)
+        if self._rows >= PIECE:
             self._write()
 
     def finish(self) -> None:
@@ -84,7 +87,7 @@ class GrowingFrame:
         part = self._target.with_name(f"{self._target.stem}.{len(self._parts):05d}.part")
         write_frame(part, concatenated(self._waiting))
         self._parts.append(part)
-        self._waiting = []
+        self._waiting, self._rows = [], 0
 
 
 def concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

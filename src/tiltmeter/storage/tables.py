@@ -64,7 +64,7 @@ def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> Sequence
     layout = layout_of(text, path)
     rows: Iterable[Row]
     if layout == "jsonl":  # not splitlines(): a sentence may hold other characters that end a line
-        rows = (_json_row(line, path, n) for n, line in enumerate(_split(text, "\n"), 1) if line.strip())
+        rows = (_json_row(line, path, n) for n, line in enumerate(_split(text), 1) if line.strip())
     elif layout == "json":
         rows = _json_rows(text, path)
     else:
@@ -83,10 +83,10 @@ def _encodable(row: Row, path: Path) -> Row:
     return row
 
 
-def _split(text: str, end: str) -> Iterator[str]:
-    """As `str.split`, one at a time: the lines of a long file are never held together."""
+def _split(text: str) -> Iterator[str]:
+    """As `text.split("\\n")`, one at a time: the lines of a long file are never held together."""
     start = 0
-    while (at := text.find(end, start)) >= 0:
+    while (at := text.find("\n", start)) >= 0:
         yield text[start:at]
         start = at + 1
     yield text[start:]
@@ -130,8 +130,12 @@ def _columns(header: Sequence[str], path: Path, rows: Callable[[], Iterator[list
 
 def _cells(text: str, separator: str, dialect: Mapping[str, Any]) -> Iterator[list[str]]:
     """The cells of every row that has any."""
-    lines = (line[0] for line in LINE.finditer(text))
-    return (row for row in csv.reader(lines, delimiter=separator, **dialect) if any(cell.strip() for cell in row))
+    rows = csv.reader(_lines(text), delimiter=separator, **dialect)
+    return (row for row in rows if any(cell.strip() for cell in row))
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line[0] for line in LINE.finditer(text))
 
 
 def _dialect(text: str, path: Path, separator: str) -> dict[str, Any]:
@@ -141,8 +145,8 @@ def _dialect(text: str, path: Path, separator: str) -> dict[str, Any]:
         for _ in _cells(text, separator, strict):
             pass
     except csv.Error:
-        plain = {"quoting": csv.QUOTE_NONE}
-        if len({len(row) for row in _cells(text, separator, plain)}) == 1:
+        plain: dict[str, Any] = {"quoting": csv.QUOTE_NONE}
+        if len({len(row) for row in csv.reader(_lines(text), delimiter=separator, **plain) if row}) == 1:
             return plain
         raise TiltmeterError(
             f"{path}: its quotation marks do not match (a quote never closed, or text behind a closing one)."
@@ -172,7 +176,7 @@ def read_table(path: Path, encoding: str | None = None, *, guess: bool = True) -
 def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], path: Path) -> None:
     """Names the columns that are missing and those that are there."""
     present = list(dict.fromkeys(name for row in rows[:50] for name in row if name != TOO_MANY))
-    missing = [name for name in wanted if name not in present]
+    missing = [name for name in dict.fromkeys(wanted) if name not in present]
     if missing:
         raise TiltmeterError(
             f"{path} has no column {', '.join(repr(name) for name in missing)}. "

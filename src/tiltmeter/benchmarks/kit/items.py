@@ -285,7 +285,8 @@ def group_column(items: pd.DataFrame, ids: Any, column: str) -> list[Any]:
     """The value of a column for each of these items of one benchmark, as text; refuses a column that they do not have."""
     ours = items.set_index("item")
     if column in ours:
-        return [None if value is None else str(value) for value in ours.loc[ids, column]]
+        there = ours.loc[ids, column].notna()
+        return [str(value) if has else None for value, has in zip(ours.loc[ids, column], there, strict=True)]
     values = [json.loads(text).get(column) for text in ours.loc[ids, "extra"]]
     if all(value is None for value in values):
         known = sorted({*GROUP_COLUMNS, *(key for text in ours["extra"][:50] for key in json.loads(text))})

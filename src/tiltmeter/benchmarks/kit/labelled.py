@@ -73,7 +73,7 @@ class LabelledBenchmark(Benchmark):
 
     def _keep(self, groups: frozenset[str]) -> LabelledBenchmark:
         """All texts stay: those that name nobody of these are what the groups are compared with."""
-        items = tuple(
+        items = fold(
             labelled_item(item.id, item.texts[TEXT], item.extra["toxic"], kept, **_without(item.extra))
             for item in self.items
             for kept in ([group for group in item.extra["groups"] if group in groups],)
