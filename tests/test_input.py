@@ -271,6 +271,12 @@ def test_what_is_missing_in_a_column_is_no_group(tmp_path: Path) -> None:
     assert group_column(items, items["item"], "context") == [None, "here BLANK"]
 
 
+def test_a_stray_quotation_mark_is_told(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text('stereo,anti\n"He is.,She is.\nHe was.,She was.\n', encoding="utf-8")
+    notes = load_benchmark(tmp_path / "mine.csv").note_counts()
+    assert notes == {"kept: a sentence has a quotation mark without its twin, which may be one of the file's": 1}
+
+
 def test_a_column_called_sep_is_a_column(tmp_path: Path) -> None:
     rows = list(parse_table("sep,stereo\na,b\n", Path("mine.csv")))
     assert rows == [{"sep": "a", "stereo": "b"}]

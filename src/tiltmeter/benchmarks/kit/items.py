@@ -206,6 +206,8 @@ def odd_text(item: Item) -> Iterator[str]:
     whole = "\n".join(text.replace("[MASK]", "", 1) if role == "slot" else text for role, text in item.texts.items())
     if names := sorted(set(SPECIAL.findall(whole))):
         yield f"kept: a sentence holds {', '.join(names)}, which models may take for a special token"
+    if any(text.count('"') % 2 for role, text in item.texts.items() if role in (*ROLES, "slot")):
+        yield "kept: a sentence has a quotation mark without its twin, which may be one of the file's"
     if LOST in whole:
         yield "kept: a sentence holds U+FFFD, which stands for a character that was lost before"
 
