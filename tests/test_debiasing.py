@@ -236,3 +236,12 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
     run([tiny], ["plumb-slots"], output=tmp_path / "other-k", options=replace(options, limit=60), top_k=50)
     with pytest.raises(TiltmeterError, match="ranked differently"):
         tiltmeter.study("debiasing", [runs()[0], tmp_path / "other-k"])
+
+
+def test_a_model_that_was_ranked_otherwise_is_left_out_and_named(tmp_path: Path) -> None:
+    options = Options(settings=Settings(100), limit=60, cache=False)
+    tiny = str(GOLDEN / "models" / "tiny-bert-cased")
+    run([tiny], ["plumb-slots"], output=tmp_path / "other-k", options=options, top_k=50)
+    found = tiltmeter.study("debiasing", [*runs(), tmp_path / "other-k"], resamples=100)
+    assert any(said.startswith("tiny-bert-cased is left out where words fill a mask") for said in found.sentences)
+    assert "tiny-bert-cased" not in set(found.tables["debiasing"]["model"])

@@ -72,8 +72,12 @@ def _slots(evidence: Evidence, base: str, rows: int, settings: Settings) -> Any:
     """Tables, figures and sentences about words that fill a mask, and percent changes; None where there are none."""
     if "slots" not in evidence.answers or base not in evidence.slots.models:
         return None
-    filled = list(fills_of(evidence.slots))
+    filled, others = _comparable(list(fills_of(evidence.slots)), base)
     table, sentences = _compared(evidence, filled, base, settings)
+    sentences += [
+        f"{name} is left out where words fill a mask: it was ranked otherwise than {base} (another top k, or kind of model)."
+        for name in others
+    ]
     gaps = _gaps(filled)
     tables = {"debiasing": table[[name for name in table if not name.endswith(("_low", "_high"))]]}
     tables |= {"intervals": _intervals(table)} | ({"gaps": gaps} if len(gaps) else {})
@@ -86,6 +90,16 @@ def _slots(evidence: Evidence, base: str, rows: int, settings: Settings) -> Any:
     labelled = by_label(evidence, filled)
     tables |= {"hostile_and_benevolent": labelled} if len(labelled) else {}
     return tables, gap_figures(gaps, table), sentences, table[table["model"] != base]
+
+
+def _comparable(filled: list[Fills], base: str) -> tuple[list[Fills], list[str]]:
+    """What was ranked as the base was, and the models that were not. If none was, all stay: that is refused later."""
+    way = {fills.benchmark: (fills.k, fills.among) for fills in filled if fills.model == base}
+    alike = [fills for fills in filled if way.get(fills.benchmark, (fills.k, fills.among)) == (fills.k, fills.among)]
+    if all(fills.model == base for fills in alike):
+        return filled, []
+    there = {fills.model for fills in alike}
+    return alike, [name for name in dict.fromkeys(fills.model for fills in filled) if name not in there]
 
 
 def _base(name: str | None, evidence: Evidence) -> str:
