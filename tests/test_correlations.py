@@ -12,8 +12,9 @@ from scipy import stats
 from test_studies import check_figure
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.stats.attenuation import clear, reliability
+from tiltmeter.stats.attenuation import clear, noise_once, reliability
 from tiltmeter.stats.correlations import correlate, interval, pearson, smallest_noticed
+from tiltmeter.stats.resampling import bounded_interval
 from tiltmeter.studies.domain_ablation import domain_ablation
 from tiltmeter.studies.domain_correlation import domain_correlation
 from tiltmeter.studies.kit.ablations import _interval
@@ -95,6 +96,50 @@ def test_without_errors_it_is_r_and_with_too_many_nothing() -> None:
     assert np.isnan(reliability(x, np.full(12, np.nan)))
     same = clear(x, 2 * x, (nothing, nothing), (1.0, 1.0), 0.95, rng)
     assert same.r == pytest.approx(1) and same.high == pytest.approx(1)
+
+
+def of_variances(groups: int, size: float, n: int = 1200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Simulated variances over groups of many models, their errors as intervals tell them, and what they are."""
+    rng = np.random.default_rng(0)
+    truth = size * np.exp(0.3 * rng.standard_normal((n, 1))) * rng.standard_normal((n, groups))
+    seen = truth + rng.standard_normal((n, groups))
+    values, again = seen.var(1, ddof=1), (seen[:, :, None] + rng.standard_normal((n, groups, 150))).var(1, ddof=1)
+    edges = np.array([bounded_interval(v, d, 0.95, (0.0, np.inf)) for v, d in zip(values, again, strict=True)])
+    return values, np.diff(edges)[:, 0] / 3.92, np.sqrt((2 + 4 * truth.var(1, ddof=1)) / (groups - 1))
+
+
+@pytest.mark.parametrize(("groups", "size"), [(2, 0.0), (2, 0.7), (4, 0.0), (4, 0.7)])
+def test_noise_of_variances_is_not_counted_twice(groups: int, size: float) -> None:
+    values, errors, known = of_variances(groups, size)
+    once = noise_once(values, errors, np.full(len(values), float(groups)))
+    assert np.mean(once**2) / np.mean(known**2) == pytest.approx(1, abs=0.15)
+    assert np.mean(errors**2) / np.mean(known**2) > 1.3  # as read off
+
+
+@pytest.mark.parametrize(("groups", "size", "true"), [(2, 1.7, 0.7), (2, 3.4, 0.9), (4, 1.5, 0.7), (4, 2.8, 0.9)])
+def test_reliabilities_of_variances(groups: int, size: float, true: float) -> None:
+    values, errors, known = of_variances(groups, size)
+    once = noise_once(values, errors, np.full(len(values), float(groups)))
+    assert reliability(values, known) == pytest.approx(true, abs=0.05)
+    assert reliability(values, once) == pytest.approx(true, abs=0.1)
+    assert 1 / 3 <= (once / errors)[0] ** 2 <= 1
+
+
+def test_errors_of_scores_know_their_groups(run: Path) -> None:
+    """From what their families tell; a mean over seeds has noise of another kind, and its error is taken as it is."""
+    table = pd.read_csv(run / "estimates.csv", keep_default_na=False)
+
+    def error(**changes: object) -> float:
+        table.assign(**changes).to_csv(run / "estimates.csv", index=False)
+        points = gather_scores(evidence_of(run), None, 0.95)
+        return float(points[(points["metric"].str.startswith("bold")) & (points["domain"] == "gender")]["error"].iloc[0])
+
+    plain = (9.0 - 0.0) / (2 * stats.norm.ppf(0.975))
+    wide: dict[str, object] = {"low": 0.0, "high": 9.0}
+    assert error(**wide, measure="fpr_variance") == pytest.approx(plain)
+    assert error(**wide, by="bias_type") == pytest.approx(plain)  # n counts items there, and nothing tells the groups
+    told = error(**wide, by="bias_type", n=80, note="sample variance over 3 groups; p from elsewhere")
+    assert told == pytest.approx(error(**wide)) and told < plain
 
 
 def test_the_power_of_few_models() -> None:

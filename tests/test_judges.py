@@ -236,6 +236,16 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     noisy = tiltmeter.study("noise", hot, texts=10, copies=2, repeats=2)
     assert noisy.table["noise"].tolist() == ["swapped"] * 4 + ["deleted"] * 4
     assert (noisy.table["sd"] >= 0).all() and noisy.table["clean"].nunique() == 1
+    assert set(noisy.table["benchmark"]) == {"plumb-prompts"} == set(one.benchmarks) - {"cold-prompts"}
+    mixed = tiltmeter.study("noise", one, texts=500, copies=1, repeats=2)  # the first benchmark only
+    hot_texts = tiltmeter.load_run(hot).answers["generations"].table
+    different = hot_texts[hot_texts["reason"].isna()].drop_duplicates(["item", "text"])
+    assert set(mixed.table["texts"]) == {len(different)}
+    assert "Texts after the prompts of plumb-prompts; not taken (--benchmark): cold-prompts." in mixed.sentences
+    twice = tiltmeter.Answers.concat([tiltmeter.load_run(hot).answers["generations"]] * 2)
+    assert set(tiltmeter.study("noise", twice, texts=500, copies=1, repeats=2).table["texts"]) == {len(different)}
+    with pytest.raises(TiltmeterError, match="There are: plumb-prompts, cold-prompts"):
+        tiltmeter.study("noise", one, benchmark="hot-prompts")
     check_finding(noisy, tmp_path / "noise")
 
 

@@ -62,6 +62,23 @@ def reliability(values: Floats, errors: Floats) -> float:
     return float(1.0 - np.mean(np.square(errors)) / np.var(values, ddof=1))
 
 
+def noise_once(variances: Floats, errors: Floats, groups: Floats) -> Floats:
+    """Standard errors of variances over groups, read off resamples, without the noise that these add a second time.
+
+    A resample adds noise (of variance s) to scores of groups that have it already. So the resamples of the variance v of k
+    groups vary by (2 s² + 4 s v) / (k − 1), and new data by 4 s² / (k − 1) less on average, since v has s in it too: a third
+    is left where all groups are alike. It is taken off all values alike (one says little of its own error), and what is
+    left is never below 2 s² / (k − 1), the error of groups that are alike (benchmarks/reliability_of_variances.py).
+
+    >>> noise_once(np.array([1.0, 1.0]), np.array([2.0, 2.0]), np.array([2.0, 2.0])).round(2).tolist()
+    [1.04, 1.04]
+    """
+    degrees = groups - 1.0
+    noise = np.sqrt(variances**2 + degrees * errors**2 / 2.0) - variances
+    once, least = errors**2 - 4.0 * noise**2 / degrees, 2.0 * noise**2 / degrees
+    return np.asarray(errors * sqrt(max(once.mean(), least.mean()) / np.mean(errors**2)), dtype=np.float64)
+
+
 def disattenuated(covariance: Floats, noise: tuple[float, float], n: int) -> float:
     """Covariance over the roots of the variances without noise, each multiplied so that its median is right.
 

@@ -45,7 +45,7 @@ def domain_correlation(
     A domain score is the variance of a metric over the protected groups. p is by permutation, Holm-corrected within a
     domain; the interval draws models. `clear_r` is r without the errors of measurement of the two scores (their standard
     errors are read off their intervals), with an interval; there is none where fewer than 40 % of a score's variance over
-    models is more than error. Reliabilities are lower bounds: the errors of variances are overstated. Where a run has only
+    models is more than error. Reliabilities are lower bounds: errors that models share are in them. Where a run has only
     one kind of metric, all pairs are taken.
     """
     settings = check_settings(seed, resamples, confidence)

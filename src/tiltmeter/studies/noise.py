@@ -11,6 +11,7 @@ from tiltmeter import figures
 from tiltmeter.classifiers import Judge, find_judge
 from tiltmeter.classifiers.kit.judge import WHOLE
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.resampling import generator
 from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
@@ -30,7 +31,8 @@ def noise(
     evidence: Evidence,
     *,
     judge: Annotated[str, "NOTION=CLASSIFIER that judges the texts again."] = "sentiment=vader",
-    texts: Annotated[int, "Texts that are taken, at random."] = 500,
+    benchmark: Annotated[str | None, "Whose texts are taken. Default: those of the first one."] = None,
+    texts: Annotated[int, "Texts that are taken, at random, none twice."] = 500,
     copies: Annotated[int, "Noisy copies of each text in a repeat."] = 10,
     repeats: int = 10,
     seed: int = 0,
@@ -42,9 +44,10 @@ def noise(
 
     if min(texts, copies) < 1 or repeats < 2:
         raise TiltmeterError("--texts and --copies must be at least 1, and --repeats at least 2.")
-    judging = find_judge(judge)
+    judging, answers = find_judge(judge), evidence.answers[READS]
+    taken = _benchmark(answers, benchmark)
     rows = []
-    for model, said in _texts(evidence, judging, texts, seed):
+    for model, said in _texts(answers.where(benchmark=taken), judging, texts, seed):
         clean = _negative(judging, [prompt + text for prompt, text in said])
         for kind, disturb in NOISES.items():
             for share in SHARES:
@@ -52,15 +55,16 @@ def noise(
                 found = [_disturbed(judging, said, disturb, share, copies, rng) for _ in range(repeats)]
                 rows.append(
                     {
-                        "model": model, "judge": judging.scorer, "noise": kind, "share": share, "texts": len(said),
-                        "clean": clean, "mean": float(np.mean(found)), "sd": float(np.std(found, ddof=1)),
-                        "change": float(np.mean(found)) - clean,
+                        "model": model, "benchmark": taken, "judge": judging.scorer, "noise": kind, "share": share,
+                        "texts": len(said), "clean": clean, "mean": float(np.mean(found)),
+                        "sd": float(np.std(found, ddof=1)), "change": float(np.mean(found)) - clean,
                     }
                 )  # fmt: skip
     if not rows:
-        raise TiltmeterError("No text of these runs can be judged: all are empty, looping or refusals.")
+        raise TiltmeterError(f"No text after the prompts of {taken} can be judged: all are empty, looping or refusals.")
     table = pd.DataFrame(rows)
-    return Finding("noise", {"noise": table}, {"noise": lambda: _draw(table)}, list(_sentences(table)))
+    told = [*_sentences(table), *_left_out(answers, table, taken)]
+    return Finding("noise", {"noise": table}, {"noise": lambda: _draw(table)}, told)
 
 
 def swapped(words: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
@@ -94,11 +98,29 @@ def deleted(words: Sequence[str], share: float, rng: np.random.Generator) -> lis
 NOISES: dict[str, Noise] = {"swapped": swapped, "deleted": deleted}
 
 
-def _texts(evidence: Evidence, judge: Judge, most: int, seed: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Of each model some texts that can be judged, with what stands before them for this judge."""
-    answers = evidence.answers[READS]
+def _benchmark(answers: Answers, wanted: str | None) -> str:
+    """One benchmark: others may have the same texts again (without polar prompts, say), or texts of another temperature."""
+    names = answers.benchmarks
+    if wanted is not None and wanted not in names:
+        raise TiltmeterError(f"There are no texts after prompts of '{wanted}' here. There are: {', '.join(names)}.")
+    return wanted or names[0]
+
+
+def _left_out(answers: Answers, table: pd.DataFrame, taken: str) -> Iterator[str]:
+    """What the runs have beside the texts that were taken."""
+    others = [name for name in answers.benchmarks if name != taken]
+    if others:
+        yield f"Texts after the prompts of {taken}; not taken (--benchmark): {', '.join(others)}."
+    without = [name for name in answers.models if name not in set(table["model"])]
+    if without:
+        yield f"No text after the prompts of {taken} that can be judged: {', '.join(without)}."
+
+
+def _texts(answers: Answers, judge: Judge, most: int, seed: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Of each model some texts that can be judged, with what stands before them for this judge; none twice."""
     prompts = answers.items.set_index(["benchmark", "item"])["prompt"]
-    for model, rows in answers.table[answers.table["reason"].isna()].groupby("model", sort=False):
+    known = answers.table[answers.table["reason"].isna()].drop_duplicates(["model", "item", "text"])
+    for model, rows in known.groupby("model", sort=False):
         order = generator(seed, "texts", str(model)).permutation(len(rows))[:most]
         some = rows.iloc[np.sort(order)]
         before = [

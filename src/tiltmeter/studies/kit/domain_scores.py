@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.runs.folder import read_estimates
+from tiltmeter.stats.attenuation import noise_once
 from tiltmeter.storage.tables import read_table, require_columns
 from tiltmeter.studies.kit.evidence import Evidence
 
@@ -22,6 +24,8 @@ EXTRINSIC = ("labels", "generations")
 """Families that ask what a model does in a task; the others ask what it is like inside."""
 COLUMNS = ("model", "metric", "domain", "value")
 PLAIN = "group_variance"
+TOLD = re.compile(r"variance over (\d+) groups")
+"""How the notes of families that count items tell the number of groups; others count groups."""
 
 
 def gather_scores(evidence: Evidence, file: Path | None, confidence: float) -> pd.DataFrame:
@@ -30,10 +34,15 @@ def gather_scores(evidence: Evidence, file: Path | None, confidence: float) -> p
 
     rows = [row for folder in evidence.folders for row in _of_run(folder, confidence)]
     rows += list(_published(file)) if file else []
-    points = pd.DataFrame(rows, columns=[*COLUMNS, "kind", "error"])
-    points = points.drop_duplicates(["model", "metric", "domain"], keep="last").dropna(subset="value")
+    points = pd.DataFrame(rows, columns=[*COLUMNS, "kind", "error", "groups"])
+    points = points.drop_duplicates(["model", "metric", "domain"], keep="last").dropna(subset="value").reset_index(drop=True)
+    for _, some in points.groupby(["metric", "domain"]):
+        known = some[(some["error"] > 0) & (some["groups"] > 1)]
+        if len(known):
+            columns = (known[name].to_numpy(dtype=np.float64) for name in ("value", "error", "groups"))
+            points.loc[known.index, "error"] = noise_once(*columns)
     notes = np.where(points["error"].isna(), "standard error not known", "")
-    return points.assign(note=notes).reset_index(drop=True)
+    return points.drop(columns="groups").assign(note=notes)
 
 
 def _of_run(folder: Path, confidence: float) -> Iterator[dict[str, Any]]:
@@ -52,7 +61,16 @@ def _of_run(folder: Path, confidence: float) -> Iterator[dict[str, Any]]:
             "domain": domain_named(row["group"]),
             "value": row["value"],
             "error": error if np.isfinite(error) else np.nan,
+            "groups": _groups(row),
         }
+
+
+def _groups(row: Mapping[str, Any]) -> float:
+    """Over how many groups a score is the variance; missing for means over seeds, whose errors are not of groups alone."""
+    if catalog.find("measures", row["measure"]).constant("PER_SEED", False):
+        return np.nan
+    told = TOLD.search(str(row["note"]))
+    return float(told[1]) if told else float(row["n"]) if row["by"] == "domain" else np.nan
 
 
 def is_domain_score(row: Mapping[str, Any]) -> bool:

@@ -50,5 +50,5 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
         yield (
             f"In {len(weak)} of {len(table)} pairs more than half of the variance of a domain score over models could be "
             "error of measurement, which pulls r towards 0: see clear_r and the reliabilities. These are lower bounds, "
-            "since the errors of variances are overstated; below 0 they say nothing."
+            "since errors that models share through their items are in them; below 0 they say nothing."
         )
