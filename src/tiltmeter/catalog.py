@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, wraps
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
@@ -85,9 +86,8 @@ def module(kind: str, name: str) -> ModuleType:
     """The module of that name; hyphens and underscores are the same. A package that adds a bad one is named."""
     wanted, one = _plain(name), SINGULAR.get(kind, kind[:-1])
     if wanted not in names(kind):
-        known = ", ".join(public_name(known) for known in names(kind))
         every = {"debias": "methods"}.get(kind, kind)
-        raise TiltmeterError(f"There is no {one} called '{name}'. Known {every}: {known}.")
+        raise TiltmeterError(f"There is no {one} called '{name}'.{meant(kind, name)} Known {every}: {known(kind)}.")
     points = [point for point in added(kind) if _plain(point.name) == wanted]
     owners = ["tiltmeter"] * (wanted in _own(kind)) + [package_of(point) for point in points]
     if len(owners) > 1:
@@ -96,6 +96,21 @@ def module(kind: str, name: str) -> ModuleType:
             "Uninstall one of these packages, or ask its authors for another name."
         )
     return _load(points[0], one) if points else importlib.import_module(f"tiltmeter.{kind}.{wanted}")
+
+
+def known(kind: str) -> str:
+    """The names of a kind, for a message."""
+    return ", ".join(map(public_name, names(kind)))
+
+
+def meant(kind: str, name: str) -> str:
+    """The name that was perhaps meant, for a message.
+
+    >>> meant("scorers", "alu"), meant("scorers", "no such thing")
+    (" Did you mean 'aul'?", '')
+    """
+    near = get_close_matches(_plain(name), names(kind), 1)
+    return f" Did you mean '{public_name(near[0])}'?" if near else ""
 
 
 def _load(point: EntryPoint, one: str) -> ModuleType:
