@@ -22,7 +22,7 @@ from tiltmeter import Answers, catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations import stories
 from tiltmeter.families.generations.clusters import clusters_of
-from tiltmeter.families.generations.dealing import dealt_groups
+from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.draws import drawn_group, interval, measured
 from tiltmeter.families.generations.estimate import parts_of
 from tiltmeter.families.generations.judged import Judged, judged_of
@@ -32,7 +32,7 @@ from tiltmeter.families.labels.facts import facts_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.studies.temperature import _share
 
-NUMBERS = ["value", "low", "high", "p", "p_holm"]
+NUMBERS = ["value", "low", "high"]
 MEASURES = ["mean_score", "negative_share", "score_gap", "negative_gap", "score_variance", "negative_variance"]
 Scores = dict[str, list[list[float]]]
 
@@ -67,8 +67,8 @@ MEAN_OF_A = [0.06819399902690297, 0.48217059605734636]
 GAP = [-0.08610965166651864, 0.35105252224201927, 0.12935323383084577]
 
 
-def test_a_cluster_of_prompts_is_drawn_and_dealt_as_a_prompt_with_several_texts() -> None:
-    """Five prompts of one text in each cluster, and one prompt of five texts: the same intervals and p."""
+def test_a_cluster_of_prompts_is_drawn_as_a_prompt_with_several_texts() -> None:
+    """Five prompts of one text in each cluster, and one prompt of five texts: the same intervals, and p nearly so."""
     scores = random_scores(np.random.default_rng(1), {"a": 8, "b": 11, "c": 5}, 5)
     whole = tiltmeter.estimate(made_up(scores), MEASURES, resamples=300)
     apart = {group: [[score] for prompt in prompts for score in prompt] for group, prompts in scores.items()}
@@ -76,6 +76,7 @@ def test_a_cluster_of_prompts_is_drawn_and_dealt_as_a_prompt_with_several_texts(
     divided = tiltmeter.estimate(clustered(apart, names), MEASURES, resamples=300)
     groups = whole["by"] != "all"
     np.testing.assert_allclose(divided.loc[groups, NUMBERS], whole.loc[groups, NUMBERS], rtol=1e-9)
+    np.testing.assert_allclose(divided.loc[groups, "p"], whole.loc[groups, "p"], atol=0.12)
     wider = ((divided["high"] - divided["low"]) / (whole["high"] - whole["low"]))[~groups]
     assert wider.between(1.01, 1.15).all(), "of all, a little wider: clusters are drawn within groups, and these have few"
     independent = tiltmeter.estimate(clustered(apart, names), MEASURES, resamples=300, clusters=False)
@@ -110,7 +111,7 @@ def test_clusters_of_one_group_are_dealt_and_the_parts_of_shared_ones_exchanged(
         for parts, turn in zip(both, turned, strict=True):
             sides += np.stack(parts[::-1] if turn else parts)
         gaps.append(sides[0, 0] / sides[0, 1] - sides[1, 0] / sides[1, 1])
-    dealt = dealt_groups(judged, groups, Settings(4000), "x")
+    dealt = dealt_pieces(pieces_of(judged, groups), Settings(4000), "x")
     found = np.round(dealt[:, 0, 1] / dealt[:, 0, 0] - dealt[:, 1, 1] / dealt[:, 1, 0], 9)
     values, times = np.unique(found, return_counts=True)
     expected, weights = np.unique(np.round(gaps, 9), return_counts=True)
@@ -192,8 +193,15 @@ def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> 
     assert np.isnan(lone["low"]) and lone["note"].startswith("no interval: all prompts from one article; 6 prompts from 1 a")
     assert "20 prompts from 6 articles (as 1.7 of one size)" in rows.loc[("group", "b", "mean_score"), "note"]
     gap = rows.loc[("gap", "a − lone", "score_gap")]
-    assert np.isnan(gap["low"]) and gap["p"] >= 1 / 6, "five articles and one can be dealt in six ways"
+    assert np.isnan([gap["low"], gap["p"]]).all()
+    assert gap["note"].startswith(
+        "no interval and no p: all prompts from one article; 6 prompts from 1 article on the weaker"
+    )
     spread = rows.loc[("domain", "d", "score_variance")]
+    for row in (spread, rows.loc[("gap to the domain's mean", "a − mean of d", "score_gap")]):
+        assert np.isfinite(row["p"]) and "p leaves out lone: all prompts from one article" in row["note"]
+    alone = rows.loc[("gap to the domain's mean", "lone − mean of d", "score_gap")]
+    assert np.isnan(alone["p"]) and "leaves out" not in alone["note"]
     assert "too narrow, because all prompts from one article: lone" in spread["note"] and np.isfinite(spread["low"])
     (story,) = stories(table)
     said = "The 38 prompts from 12 articles were drawn and dealt by whole articles"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,32 +14,58 @@ from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 
 
-def dealt_groups(judged: Judged, groups: Mapping[str, Ints], settings: Settings, *labels: str) -> Floats:
-    """Draws × groups × columns: sums of the groups when prompts, or whole clusters of them, are dealt at random.
+@dataclass(frozen=True)
+class Pieces:
+    """What each cluster has of each group: a row of sums, its cluster and the number of its group."""
 
-    A cluster with prompts of several groups has a part for each. Clusters with equally many parts exchange their groups, and
-    each deals its parts to them at random. So clusters of one group each are dealt as prompts are, the parts of clusters
-    that are about all groups are exchanged within each, and the test is exact for whatever lies between.
-    """
+    sums: Floats
+    cluster: Ints
+    group: Ints
+    n_groups: int
+
+    def summed(self) -> Floats:
+        """Groups × columns, as they are."""
+        found = np.zeros((self.n_groups, self.sums.shape[1]))
+        np.add.at(found, self.group, self.sums)
+        return found
+
+
+def pieces_of(judged: Judged, groups: Mapping[str, Ints]) -> Pieces:
+    """Of prompts with a judged text, where prompts have clusters."""
+    assert judged.clusters is not None
     rows = np.concatenate(list(groups.values()))
-    sizes = np.array([len(at) for at in groups.values()])
-    if judged.clusters is None:
-        return dealt(judged.sums[rows], sizes, settings, judged.benchmark, *labels)
-    group = np.repeat(np.arange(len(groups)), sizes)
-    key = judged.clusters.codes[rows] * len(groups) + group
-    sums, parts = by_cluster(judged.sums[rows], key), np.unique(key)
-    cluster, group = np.divmod(parts, len(groups))
-    n_parts = np.bincount(cluster)[cluster]
-    found = np.zeros((settings.resamples, len(groups), sums.shape[1]))
-    for n in np.unique(n_parts):
-        ours = n_parts == n
+    group = np.repeat(np.arange(len(groups)), [len(at) for at in groups.values()])
+    there = judged.sums[rows, 0] > 0
+    key = (judged.clusters.codes[rows] * len(groups) + group)[there]
+    cluster, group = np.divmod(np.unique(key), len(groups))
+    return Pieces(by_cluster(judged.sums[rows[there]], key), cluster, group, len(groups))
+
+
+def dealt_pieces(pieces: Pieces, settings: Settings, *labels: str) -> Floats:
+    """Draws × groups × columns: sums of the groups when whole clusters are dealt at random.
+
+    A cluster with prompts of several groups has a piece for each. Clusters with equally many pieces exchange their groups,
+    and each deals its pieces to them at random. So clusters of one group each are dealt as prompts are, and the pieces of
+    clusters that are about all groups are exchanged within each.
+    """
+    n_pieces = np.bincount(pieces.cluster)[pieces.cluster]
+    found = np.zeros((settings.resamples, pieces.n_groups, pieces.sums.shape[1]))
+    for n in np.unique(n_pieces):
+        ours = n_pieces == n
+        sums, group = pieces.sums[ours], pieces.group[ours]
         if n == 1:
-            order = np.argsort(group[ours], kind="stable")
-            there, counts = np.unique(group[ours], return_counts=True)
-            found[:, there] += dealt(sums[ours][order], counts, settings, judged.benchmark, *labels)
+            order = np.argsort(group, kind="stable")
+            there, counts = np.unique(group, return_counts=True)
+            found[:, there] += dealt(sums[order], counts, settings, *labels)
         else:
-            found += _exchanged(sums[ours], group[ours].reshape(-1, n), len(groups), settings, judged.benchmark, *labels)
+            found += _exchanged(sums, group.reshape(-1, n), pieces.n_groups, settings, *labels)
     return found
+
+
+def dealt_groups(judged: Judged, groups: Mapping[str, Ints], settings: Settings, *labels: str) -> Floats:
+    """The same for prompts that are all independent."""
+    rows, sizes = np.concatenate(list(groups.values())), np.array([len(at) for at in groups.values()])
+    return dealt(judged.sums[rows], sizes, settings, judged.benchmark, *labels)
 
 
 def dealt(sums: Floats, sizes: Ints, settings: Settings, *labels: str) -> Floats:
@@ -54,7 +81,7 @@ def dealt(sums: Floats, sizes: Ints, settings: Settings, *labels: str) -> Floats
 
 
 def _exchanged(sums: Floats, groups: Ints, n_groups: int, settings: Settings, *labels: str) -> Floats:
-    """The same for clusters of several parts each: `groups` has a row for each cluster, `sums` one for each part."""
+    """Sums of groups for clusters of several pieces each: `groups` has a row for each cluster, `sums` one for each piece."""
     rng = generator(settings.seed, "dealing", *labels, f"{groups.shape[1]} parts")
     n, parts = groups.shape
     found = []

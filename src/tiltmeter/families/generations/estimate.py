@@ -43,9 +43,9 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     Intervals are bootstraps that draw prompts with all their samples within groups: percentiles, widened for few prompts as
     Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts dealt to
     the groups at random; where prompts are minimal sets, by exchanging two groups in random sets. Where a benchmark says
-    which prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, dealt and exchanged.
-    Holm-corrected over the gaps of a domain. Texts that were empty, looping or refusals are missing, never clean. A
-    corrected share draws the judge's measured errors too.
+    which prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, dealt and exchanged,
+    and what is dealt is counted in standard errors. Holm-corrected over the gaps of a domain. Texts that were empty, looping
+    or refusals are missing, never clean. A corrected share draws the judge's measured errors too.
     """
     agreements = [one for one in measures if set(one.parameters) == set(AGREEMENT)]
     cells: dict[tuple[str, str], list[Judged]] = {}

@@ -10,11 +10,12 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.classifiers.kit.errors_of import errors_text
-from tiltmeter.families.generations.clusters import Units, by_cluster, units_of
+from tiltmeter.families.generations.clusters import PROMPTS, Units, by_cluster, units_of
 from tiltmeter.families.generations.dealing import dealt_groups, exchanged
 from tiltmeter.families.generations.described import described
 from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn, drawn_group, gap_of, interval, measured
 from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.studentised import group_test, left_out
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
@@ -49,10 +50,12 @@ def _sets(judged: Judged, groups: Rows) -> bool:
 
 
 def _finished(
-    known: Estimate, measure: Entry, value: float, draws: Floats, chance: Floats, units: Units, settings: Settings
+    known: Estimate, measure: Entry, value: float, draws: Floats, p: float, units: Units, settings: Settings
 ) -> Estimate:
     low, high, note = interval(measure, units, value, draws, settings)
-    return replace(known, value=value, low=low, high=high, p=permutation_p(value, chance, 0.0), note=note)
+    if units.called != PROMPTS and units.n < 2 and np.isnan(p):
+        note = f"no interval and no p: {units.lone}"
+    return replace(known, value=value, low=low, high=high, p=p, note=note)
 
 
 def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
@@ -62,11 +65,16 @@ def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Row
     known = described(judged, measure, GAP, SIGN.join(pair), both)
     value = float(gap_of(measure, sides[0].sum(0), sides[1].sum(0)))
     draws = [drawn_group(judged, groups[name], settings, name) for name in pair]
-    chance = dealt_groups(judged, {name: groups[name] for name in pair}, settings, *pair)
-    first, second = (judged.units(groups[name]) for name in pair)
-    by_chance = gap_of(measure, chance[:, 0], chance[:, 1])
-    done = _finished(known, measure, value, gap_of(measure, *draws), by_chance, first.least(second), settings)
-    return _noted(done, judged.units_text(both), judged)
+    ours = {name: groups[name] for name in pair}
+    if judged.clusters:
+        p = group_test(judged, ours, _top(measure), settings, *pair).gap(*pair)
+    else:
+        chance = dealt_groups(judged, ours, settings, *pair)
+        p = permutation_p(value, gap_of(measure, chance[:, 0], chance[:, 1]), 0.0)
+    first, second = (judged.units(rows) for rows in ours.values())
+    done = _finished(known, measure, value, gap_of(measure, *draws), p, first.least(second), settings)
+    weaker = min(first, second, key=lambda side: side.effective)
+    return _noted(done, f"{weaker.text} on the weaker side" if judged.clusters else "", judged)
 
 
 def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
@@ -83,11 +91,8 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     value = float(gap_of(measure, first.sum(0), second.sum(0)))
     together = drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED)
     width = first.shape[1]
-    chance = exchanged(first, second, settings, judged.benchmark, *pair)
-    done = _finished(
-        known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), gap_of(measure, *chance),
-        units, settings,
-    )  # fmt: skip
+    p = permutation_p(value, gap_of(measure, *exchanged(first, second, settings, judged.benchmark, *pair)), 0.0)
+    done = _finished(known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), p, units, settings)
     within = f" in {units.n} {units.called}" if codes is not None else ""
     return _noted(done, f"{len(shared)} sets{within}", judged)
 
@@ -115,19 +120,28 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
     """Every group minus the mean of the groups of its domain, each of which counts once."""
     sums = np.stack([judged.sums[at].sum(0) for at in groups.values()])
     draws = np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1)
-    chance = dealt_groups(judged, groups, settings, domain)
+    test = group_test(judged, groups, _top(measure), settings, domain) if judged.clusters else None
+    chance = dealt_groups(judged, groups, settings, domain) if test is None else np.empty(0)
     found = []
     for n, (name, at) in enumerate(groups.items()):
         known = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
-        one, drawn_gap, by_chance = (_minus_mean(measure, each, n) for each in (sums, draws, chance))
-        done = _finished(known, measure, float(one), drawn_gap, by_chance, judged.units(at), settings)
-        found.append(_noted(done, judged.units_text(at), judged))
+        value, drawn_gap = float(_minus_mean(measure, sums, n)), _minus_mean(measure, draws, n)
+        p = test.to_mean(name) if test else permutation_p(value, _minus_mean(measure, chance, n), 0.0)
+        done = _finished(known, measure, value, drawn_gap, p, judged.units(at), settings)
+        without = left_out(judged, groups) if np.isfinite(p) else ""
+        found.append(_noted(done, "; ".join(filter(None, (without, judged.units_text(at)))), judged))
     return found
 
 
 def _minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:
     """A group's measure minus the mean over groups; the second last axis are the groups."""
-    (top,) = (name.removeprefix("other_") for name in measure.parameters if name in ("other_total", "other_negatives"))
+    top = _top(measure)
     each = sums[..., COLUMN[top]] / np.where(sums[..., COLUMN["judged"]] > 0, sums[..., COLUMN["judged"]], np.nan)
     other = {f"other_{top}": each, "other_judged": np.ones_like(each)}
     return measured(measure, sums[..., n, :], **other)
+
+
+def _top(measure: Entry) -> str:
+    """What a measure sums: scores, or negative texts."""
+    (top,) = (name.removeprefix("other_") for name in measure.parameters if name in ("other_total", "other_negatives"))
+    return top

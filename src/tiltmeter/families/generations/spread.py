@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,9 @@ from tiltmeter.classifiers.kit.errors_of import errors_text
 from tiltmeter.families.generations.clusters import Units
 from tiltmeter.families.generations.dealing import dealt_groups
 from tiltmeter.families.generations.described import described
-from tiltmeter.families.generations.draws import COLUMN, Floats, drawn_group, interval
+from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn_group, interval
 from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.studentised import group_test, left_out, lone_groups
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
@@ -35,13 +36,12 @@ def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Est
     known = replace(described(judged, measure, "domain", domain, rows), n=len(groups))
     if len(groups) < 2 or len(rows) <= len(groups):
         return replace(known, note="not computed: fewer than 2 groups, or one prompt in each")
-    lone = [name for name, at in groups.items() if judged.clusters and judged.units(at).n < 2]
-    value, draws, chance = (
+    lone = lone_groups(judged, groups)
+    value, draws = (
         spread_of(measure, sums)
         for sums in (
             np.stack([judged.sums[at].sum(0) for at in groups.values()]),
             np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1),
-            dealt_groups(judged, groups, settings, domain),
         )
     )
     units = judged.units(rows)
@@ -50,9 +50,16 @@ def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Est
         none = f"no interval and no p: {units.lone} in each group"
         return replace(known, value=float(value), note="; ".join(filter(None, (none, *told))))
     low, high, note = interval(measure, units, float(value), draws, settings)
-    p = permutation_p(float(value), chance, 0.0)
-    notes = "; ".join(filter(None, (note, _too_narrow(lone, units), *told)))
+    p = _p(judged, measure, domain, groups, float(value), settings)
+    notes = "; ".join(filter(None, (note, _too_narrow(lone, units), left_out(judged, groups), *told)))
     return replace(known, value=float(value), low=low, high=high, p=p, note=notes)
+
+
+def _p(judged: Judged, measure: Entry, domain: str, groups: Mapping[str, Ints], value: float, settings: Settings) -> float:
+    """Of dealing prompts to the groups, or clusters, and then counted in standard errors."""
+    if judged.clusters is None:
+        return permutation_p(value, spread_of(measure, dealt_groups(judged, groups, settings, domain)), 0.0)
+    return group_test(judged, groups, TOP[measure.parameters[0]], settings, domain).spread()
 
 
 def _too_narrow(lone: Sequence[str], units: Units) -> str:
