@@ -5,7 +5,9 @@ python benchmarks/article_coverage.py --runs 200 --resamples 300 --out benchmark
 Three groups of 40, 80 and 200 prompts, two samples each. Prompts come from articles of very unequal size, as in BOLD. A
 share of a text's variance is that of its article: 0, 0.1 or 0.3. Some articles have prompts of two groups (5 %), or all
 articles have prompts of all groups. All groups are alike. Every run is estimated twice: with articles drawn and dealt, and
-with prompts as if they were independent.
+with prompts as if they were independent. Besides, where 5 % are shared: the difference of two models that are alike but for
+effects of their own on articles and prompts, and the variance of groups that do differ. (With BOLD's own articles, whose
+sizes are unlike between groups: benchmarks/article_tests.py.)
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from tiltmeter import Answers
 SIZES = {"few": 40, "some": 80, "many": 200}
 SAMPLES = 2
 CUT = 1.0
+APART = {"few": 0.0, "some": 0.3, "many": 0.6}
 MEASURES = ["mean_score", "negative_share", "score_gap", "score_variance"]
 
 
@@ -94,6 +97,44 @@ def measured(runs: range, share: float, shared: float, resamples: int) -> dict[s
     return {"runs": len(runs), "article's share of the variance": share, "shared articles": shared} | found
 
 
+def with_scores(answers: Answers, scores: Any, model: str = "m") -> Answers:
+    """The same texts with other scores, by a model of this name."""
+    tables = {name: table.assign(model=model) for name, table in answers.tables.items()}
+    tables["judgements"] = tables["judgements"].assign(score=scores)
+    manifest = {**answers.manifests[0], "model": {"shown_as": model}}
+    return Answers(answers.family, tables, answers.items, (manifest,))
+
+
+def two_models(answers: Answers, rng: np.random.Generator, share: float) -> Answers:
+    """A second model with effects of its own on articles and prompts."""
+    table = answers.tables["judgements"]
+    article, item = (table[name].astype("category").cat.codes.to_numpy() for name in ("article", "item"))
+    own = np.sqrt(share) * rng.standard_normal(article.max() + 1)[article]
+    own = own + np.sqrt((1 - share) / 2) * rng.standard_normal(item.max() + 1)[item]
+    return Answers.concat([answers, with_scores(answers, table["score"].to_numpy() + own, "other")])
+
+
+def compared(runs: range, share: float, shared: float, resamples: int) -> dict[str, Any]:
+    """How often intervals of differences of models, and of variances of groups that differ, hold the truth."""
+    truth = float(np.var(list(APART.values()), ddof=1))
+    found: dict[str, Any] = {}
+    for clusters in (True, False):
+        held: dict[str, list[bool]] = {"differences of models": [], "variances": []}
+        for run in runs:
+            answers = simulated(np.random.default_rng([run, 21]), share, shared)
+            table = answers.tables["judgements"]
+            apart = with_scores(answers, table["score"] + table["target"].map(APART))
+            settings: dict[str, Any] = {"resamples": resamples, "seed": run, "clusters": clusters}
+            row = tiltmeter.estimate(apart, ["score_variance"], **settings).iloc[0]
+            held["variances"] += [row["low"] <= truth <= row["high"]] if np.isfinite(row["low"]) else []
+            both = two_models(answers, np.random.default_rng([run, 5]), share)
+            rows = tiltmeter.compare(both, "other", "mean_score", "bias_type", **settings)
+            rows = rows[(rows["by"] == "group") & rows["low"].notna()]
+            held["differences of models"] += list((rows["low"] <= 0) & (rows["high"] >= 0))
+        found["articles" if clusters else "prompts"] = {name: round(float(np.mean(of)), 3) for name, of in held.items()}
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=300)
@@ -104,6 +145,8 @@ def main() -> None:
     facts = []
     for share, shared in places:
         facts.append(measured(range(args.runs), share, shared, args.resamples))
+        if shared < 1:
+            facts[-1]["covered"] = compared(range(args.runs), share, shared, args.resamples)
         print(json.dumps(facts[-1]), flush=True)
         if args.out:
             args.out.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
