@@ -211,6 +211,19 @@ def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> 
     assert np.isfinite(one["low"]) and "6 prompts" in one["note"], "what is asked about one article draws its prompts"
 
 
+def test_the_agreement_of_two_judges_says_what_was_drawn() -> None:
+    scores = random_scores(np.random.default_rng(12), {"a": 20})
+    answers = clustered(scores, {"a": [f"a{n % 5}" for n in range(20)]})
+    said = answers.tables["judgements"].assign(negative=np.arange(20) % 2.0)
+    other = said.assign(scorer="toxicity/other", negative=np.arange(20) % 3 > 0)
+    both = Answers(
+        answers.family, {**answers.tables, "judgements": pd.concat([said, other])}, answers.items, answers.manifests
+    )
+    for clusters in (True, False):
+        (note,) = tiltmeter.estimate(both, "judge_kappa", resamples=100, clusters=clusters)["note"]
+        assert ("20 prompts from 5 clusters" in note) is clusters
+
+
 def test_a_group_without_a_judged_text_has_no_number_and_takes_none_from_the_others() -> None:
     scores = random_scores(np.random.default_rng(11), {"a": 8}) | {"none": [[np.nan]] * 4}
     names = {"a": [f"a{n % 4}" for n in range(8)], "none": ["x", "x", "y", "y"]}

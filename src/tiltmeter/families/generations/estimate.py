@@ -173,4 +173,5 @@ def _agreement(known: Estimate, both: Judged, counts: Floats, measure: Entry, se
     draws = kappa(drawn_together(both, counts, settings, "judges"))
     units = units_of(counts.sum(1), both.clusters.codes if both.clusters else None, both.called)
     low, high, note = interval(measure, units, value, draws, settings)
-    return replace(known, value=value, low=low, high=high, note=note)
+    drawn = units.text if both.clusters else ""
+    return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, (note, drawn))))
