@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import How, family_of
 from tiltmeter.families.kit.seam import Watch
@@ -27,8 +28,10 @@ from tiltmeter.storage.depot import Depot
 if TYPE_CHECKING:
     import pandas as pd
 
-TRIAL = 8
-"""Items of each benchmark that a model is asked in the trial. Their time per item is taken for all."""
+FEW, MORE = 8, 32
+"""Items of each benchmark that a model is asked in trials."""
+LONG = 3.0
+"""Seconds from which on a trial is the only one."""
 
 
 @dataclass(frozen=True)
@@ -97,18 +100,54 @@ def _is_here(source: str) -> bool:
 def _one(study: StudyFile, model: Any, cell: PlannedCell) -> dict[str, Any]:
     ask = study.asks[cell.ask]
     benchmark, told = load_asked(study, ask), FamilyOptions.read(ask.options)
-    few = replace(benchmark, items=benchmark.items[:TRIAL]) if benchmark.items else benchmark
     options, run = told[benchmark.family], study.run_options(model.kind)
-    try:
+    how = How(False, run.batch_tokens, run.settings.seed, EVERY_KIND)
+
+    def tried(n: int) -> Tried:
+        few = benchmark.limit(n) if benchmark.items else benchmark
         family_of(few).check(few, [known_of(model)], options)
         started = time.perf_counter()
-        how = How(False, run.batch_tokens, run.settings.seed, EVERY_KIND)
         answers = family_of(few).ask(model, few, options, how)
+        passes = sum(manifest.get("batches_computed", 0) for manifest in answers.manifests)
+        return Tried(_size(few), time.perf_counter() - started, passes)
+
+    try:
+        trials = [tried(FEW)]
+        if trials[0].seconds < LONG and benchmark.items:
+            trials = [tried(FEW), tried(MORE)]  # the first woke everything up
     except TiltmeterError as error:
         return {"note": str(error)}
-    scale = len(benchmark.items) / max(1, len(few.items)) if benchmark.items else 1.0
-    passes = sum(manifest.get("batches_computed", 0) for manifest in answers.manifests)
-    return {"seconds": round((time.perf_counter() - started) * scale, 1), "passes": round(passes * scale)}
+    seconds, passes = extrapolated(trials, _size(benchmark))
+    return {"seconds": round(seconds, 1), "passes": round(passes)}
+
+
+class Tried(NamedTuple):
+    """A trial: of so many items, and what they cost."""
+
+    items: int
+    seconds: float
+    passes: int
+
+
+def _size(benchmark: Benchmark) -> int:
+    """The items, or the texts to learn from where there are more of them."""
+    return max(len(benchmark.items), len(getattr(benchmark, "training", ())))
+
+
+def extrapolated(tried: Sequence[Tried], items: int) -> tuple[float, float]:
+    """Seconds and passes of so many items: what two trials differ by is for their items, and the rest is paid once.
+
+    >>> extrapolated([Tried(8, 2.4, 3), Tried(32, 3.6, 9)], 1000)
+    (52.0, 281.25)
+    >>> extrapolated([Tried(1, 5.0, 2)], 1)
+    (5.0, 2.0)
+    """
+    first, last = tried[0], tried[-1]
+    passes = last.passes * items / max(1, last.items)
+    if last.items == first.items:
+        return last.seconds * items / max(1, last.items), passes
+    each = max(0.0, last.seconds - first.seconds) / (last.items - first.items)
+    return max(0.0, last.seconds - each * last.items) + each * items, passes
 
 
 def _sentences(planned: Plan, table: pd.DataFrame) -> Iterator[str]:
@@ -119,5 +158,5 @@ def _sentences(planned: Plan, table: pd.DataFrame) -> Iterator[str]:
         workers = default_workers(open_["model"].nunique(), str(planned.study.run_options().device))
         yield (
             f"About {seconds / 60:,.1f} minutes of work, {seconds / 60 / workers:,.1f} with {workers} at a time "
-            f"(the time of {TRIAL} items, taken for all; small trials overstate it)."
+            f"(from {FEW} and {MORE} items of each benchmark; where {FEW} take long, from these alone, which overstates it)."
         )
