@@ -137,8 +137,8 @@ def _size(benchmark: Benchmark) -> int:
 def extrapolated(tried: Sequence[Tried], items: int) -> tuple[float, float]:
     """Seconds and passes of so many items: what two trials differ by is for their items, and the rest is paid once.
 
-    >>> extrapolated([Tried(8, 2.4, 3), Tried(32, 3.6, 9)], 1000)
-    (52.0, 281.25)
+    >>> extrapolated([Tried(8, 2.5, 3), Tried(32, 5.5, 9)], 1000)
+    (126.5, 281.25)
     >>> extrapolated([Tried(1, 5.0, 2)], 1)
     (5.0, 2.0)
     """
