@@ -71,7 +71,7 @@ def noise_once(variances: Floats, errors: Floats, groups: Floats) -> Floats:
     left is never below 2 s² / (k − 1), the error of groups that are alike (benchmarks/reliability_of_variances.py).
 
     >>> noise_once(np.array([1.0, 1.0]), np.array([2.0, 2.0]), np.array([2.0, 2.0])).round(2).tolist()
-    [1.04, 1.04]
+    [1.36, 1.36]
     """
     degrees = groups - 1.0
     noise = np.sqrt(variances**2 + degrees * errors**2 / 2.0) - variances
