@@ -15,7 +15,7 @@ used again (benchmarks/README.md)."""
 
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 TUNABLES = {
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=2097152:glibc.malloc.trim_threshold=16777216"
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=8388608:glibc.malloc.trim_threshold=33554432"
 }
 
 
