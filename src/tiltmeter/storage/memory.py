@@ -27,8 +27,8 @@ def bound_kernel_caches() -> None:
 
 def of_new_processes() -> dict[str, str]:
     """Variables for a process that is started to ask a model: large pieces of memory go back to the system as soon as they
-    are free. Batches have ever new shapes, and what is kept of them piles up to twice what is needed. That costs no time
-    where the system has huge pages (docs/scale.md), so it is done only there, and only if the user has set nothing.
+    are free. Batches have ever new shapes, and what is kept of them piles up. That costs hardly any time where the system
+    has huge pages (docs/scale.md), so it is done only there, and only if the user has set nothing.
     """
     try:
         has_huge_pages = "[never]" not in HUGE_PAGES.read_text(encoding="ascii")
