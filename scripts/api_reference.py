@@ -16,10 +16,10 @@ from tiltmeter.families.kit.options import flag_of
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 PARTS = {
     "Load": ("load_model", "wrap_model", "load_benchmark", "import_scores"),
-    "Ask": ("run", "ask", "score", "load_run"),
+    "Ask": ("run", "run_experiment", "ask", "score", "load_run"),
     "Judge": ("estimate", "compare", "study", "check", "read_rules", "leaderboard"),
     "Show": ("report", "show", "figure", "table", "typeset", "as_html"),
-    "Settings": ("Options", "Settings"),
+    "Settings": ("Options", "Settings", "Engine"),
     "What comes back": (
         "Answers",
         "Run",
@@ -51,8 +51,8 @@ Some types in the signatures are short names:
 """
 OF_FAMILIES = """## Options of families
 
-Each [family](families.md) has options of its own. In Python they are keyword arguments of `run` and `ask`
-(`tiltmeter.run(..., top_k=50)`); on the command line they are options of `tiltmeter run`.
+Each [family](families.md) has options of its own. In Python they are an object, given to `run`, `ask` or `score`
+(`tiltmeter.run(..., options=[tiltmeter.SlotsOptions(top_k=50)])`); on the command line they are options of `tiltmeter run`.
 """
 ELSEWHERE = {
     "settings": "How intervals are made.",
@@ -64,7 +64,8 @@ ELSEWHERE = {
 def reference() -> str:
     """The whole page."""
     known = {name for names in PARTS.values() for name in names}
-    rest = sorted(set(tiltmeter.__all__) - known - {"__version__"})
+    of_families = {family.Options.__name__ for family in all_families().values()}
+    rest = sorted(set(tiltmeter.__all__) - known - of_families - {"__version__"})
     parts = PARTS | ({"Other": tuple(rest)} if rest else {})
     chapters = [f"## {title}\n\n" + "\n".join(map(_entry, names)) for title, names in parts.items()]
     chapters.insert(list(parts).index("Settings") + 1, OF_FAMILIES + "".join(map(_family_options, all_families().items())))
@@ -74,7 +75,9 @@ def reference() -> str:
 def _family_options(named: tuple[str, Any]) -> str:
     """A table of what a family can be told."""
     name, family = named
-    return f"\n### {name}\n\n{family.TITLE}.\n\n{_table(family.Options)}"
+    if not fields(family.Options):
+        return f"\n### {name}\n\n{family.TITLE}: no options.\n"
+    return f"\n### {family.Options.__name__}\n\n{family.TITLE}.\n\n{_table(family.Options)}"
 
 
 def _table(options: type) -> str:

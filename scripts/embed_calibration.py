@@ -1,6 +1,6 @@
 """Store what a calibration of our own models found, small, in the package: `python scripts/embed_calibration.py RUN…`.
 
-RUN is a run folder of dosed models (scripts/calibrate_many.py --unpack), each a study of its own; of twins the first counts.
+RUN is a run folder of dosed models (of a file that `tiltmeter build calibration` wrote); of twins the first counts.
 Of pairs, what the report shows is kept; the rest is in docs/calibration.md (a gap of slots moves with a dose, but not by the
 stereotype alone, so it is not told as one). With it goes the hash of the data that
 each benchmark has: readings of other data must not be told by it. Data that were changed since they were read are refused;

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter import catalog
-from tiltmeter.families.kit.seam import find_family, measures_of
+from tiltmeter.families.kit.protocol import find_family, measures_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "faithful.md"
 BEGIN, END = "<!-- from the catalog: begin -->\n", "<!-- from the catalog: end -->\n"
@@ -63,7 +63,7 @@ def rows() -> Iterator[str]:
     measures = {entry.name: entry for name in FAMILIES for entry in measures_of(find_family(name))}
     for kind, entries in (("score", catalog.entries("scorers")), ("measure", measures.values())):
         for entry in entries:
-            cited = str(entry.constant("CITATION")).replace("|", "\\|").rstrip(".")
+            cited = entry.citation.replace("|", "\\|").rstrip(".")
             yield f"| `{entry.name}` | {kind} | {cited} | {CHECKED.get(entry.name, 'not stated yet')} |"
 
 

@@ -1,6 +1,6 @@
-"""Two versions of our own items, read by models with known doses: `python scripts/items_before_after.py RESULTS --seed 2`.
+"""Two versions of our own items, read by models with known doses: `python scripts/items_before_after.py RUN --seed 2`.
 
-RESULTS is what scripts/calibrate_many.py wrote (items.parquet) when it read plumb-pairs-before, plumb-pairs-after,
+RUN is the run folder of a calibration (`tiltmeter build calibration`) that read plumb-pairs-before, plumb-pairs-after,
 plumb-slots-before and plumb-slots-after. One seed has 13 models: a neutral one, and four doses of each domain. For a reading
 about a domain the eight models with a dose of another domain have d = 0. A line through the 13 gives the change per dose;
 what remains is the noise, with 11 degrees of freedom. Both versions are read from the same models, so their difference has
@@ -18,6 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import stats
+
+from tiltmeter import load_run
+from tiltmeter.studies.kit.item_readings import item_readings
 
 MODEL = re.compile(r"(?P<base>.+)-(?P<domain>gender|race|religion|neutral)(?P<dose>[+-][\d.]+)?-seed(?P<seed>\d+)")
 VERSIONS = ("before", "after")
@@ -47,9 +50,9 @@ def line(values: Any, doses: Any) -> Line:
     return Line(slope, slope - reach, slope + reach, noise, 2 * stats.t.sf(np.abs(slope / error), free))
 
 
-def readings(results: Path, seed: int) -> pd.DataFrame:
+def readings(run: Path, seed: int) -> pd.DataFrame:
     """The items of one seed, with the domain and the dose of each model."""
-    table = pd.read_parquet(results / "items.parquet")
+    table = item_readings(load_run(run).answers)
     table = table[table["benchmark"].astype(str).str.startswith("plumb-") & table["scorer"].isin(SCORERS)]
     table = table.astype({name: str for name in table.columns if name != "value"})
     told = {name: found.groupdict() for name in table["model"].unique() if (found := MODEL.fullmatch(name))}
@@ -92,10 +95,10 @@ def percent(which: Any) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path)
+    parser.add_argument("run", type=Path)
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
-    print(pd.DataFrame(rows(readings(given.results, given.seed))).to_string(index=False))
+    print(pd.DataFrame(rows(readings(given.run, given.seed))).to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.domain_ablation import domain_ablation
 from tiltmeter.studies.domain_correlation import domain_correlation
-from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
 
 DOCS = Path(__file__).parents[1] / "docs"

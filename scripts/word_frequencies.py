@@ -1,6 +1,6 @@
 """Makes the embedded list of word frequencies from the text that the embedded models were trained on.
 
-    python scripts/word_frequencies.py TEXT.xz … -o src/tiltmeter/studies/data/word_frequencies.tsv.xz
+    python scripts/word_frequencies.py TEXT.xz … -o src/tiltmeter/families/pairs/studies/data/word_frequencies.tsv.xz
 
 Only counts are kept: words of letters that occur at least once in a million, with their count per million.
 """

@@ -33,9 +33,12 @@ class Asked(NamedTuple):
         return manifest
 
 
-def associate(model: Any, benchmark: Any, **options: Any) -> Asked:
+def associate(
+    model: Any, benchmark: Any, *, cache: bool | Path = True, watch: Any = None, batch_tokens: Any = "auto", **options: Any
+) -> Asked:
     """Asks a model the tests of a benchmark and estimates from what it answered."""
-    answers = tiltmeter.ask(model, benchmark, **options)
+    given = tiltmeter.AssociationsOptions(**options) if options else None
+    answers = tiltmeter.ask(model, benchmark, given, cache=cache, batch_tokens=batch_tokens, watch=watch)
     assert answers.family == "associations"
     return Asked(answers, tiltmeter.estimate(answers))
 

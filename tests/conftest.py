@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import tiltmeter
 from tiltmeter import Answers, LanguageModel
+from tiltmeter.execution.options import FamilyOptions
 from tiltmeter.storage.sealed import seal
 
 # The same examples every time: a red build must mean a change, not a draw.
@@ -53,7 +55,7 @@ def scores_of(frame: Any, items: Any, manifests: tuple[dict[str, Any], ...] = ()
 def reseal(folder: Path) -> None:
     """After a test has changed files of a run on purpose: the manifest knows them as they are now."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    seal(folder, {name: value for name, value in manifest.items() if name not in ("files", "seal")})
+    seal(folder, {name: value for name, value in manifest.items() if name not in ("files", "seal", "added", "run_seal")})
 
 
 @cache
@@ -89,3 +91,9 @@ def realdata() -> Path:
     if not (folder / "crows-pairs").is_dir():
         pytest.skip("the real datasets are not here; set TILTMETER_TEST_DATA to their folder")
     return folder
+
+
+def family_options(given: Mapping[str, Any]) -> list[Any]:
+    """Options objects of families from a flat mapping of their names."""
+    told = FamilyOptions.read(given)
+    return [options for options in told.of.values() if any(hasattr(options, name) for name in given)]

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import tiltmeter
 from conftest import GOLDEN, reseal, scores_of
 from tiltmeter import Answers
-from tiltmeter.runs import Options
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 
 Numbers = Sequence[float] | np.ndarray
 
@@ -65,8 +64,8 @@ def small_run() -> Path:
     folder = Path(mkdtemp(prefix="tiltmeter-study-"))
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert", "tiny-roberta")]
     benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json", GOLDEN / "data" / "slots.jsonl"]
-    options = Options(settings=Settings(resamples=100), cache=folder / "cache")
-    run(models, benchmarks, output=folder / "run", options=options, top_k=500)
+    options = {"resamples": 100, "cache": folder / "cache"}
+    run(models, benchmarks, output=folder / "run", **options, options=tiltmeter.SlotsOptions(top_k=500))
     _add_votes(folder / "run" / "items.parquet")
     reseal(folder / "run")
     return folder / "run"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,20 +13,22 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN
 from tiltmeter import catalog
-from tiltmeter.families.kit.seam import CONSTANTS, FUNCTIONS
+from tiltmeter.families import all_families
+from tiltmeter.scorers import Scorer
 
 SOURCE = Path(tiltmeter.__file__).parent
 # Lower rooms first: a module imports from its own room and from those before it.
 ROOMS = (
     "errors", "display", "catalog", "storage", "corpora", "builders", "benchmarks", "models", "probes", "scorers",
-    "measures", "stats", "finetune", "debias", "classifiers", "figures", "families", "runs", "plans", "studies", "gate",
-    "boards", "reporting", "exports", "cli", "__main__",
+    "measures", "stats", "finetune", "debias", "judges", "figures", "families", "execution", "runs", "plans", "studies",
+    "gate", "boards", "reporting", "exports", "cli", "__main__",
 )  # fmt: skip
-LOOSE = 6
+LOOSE = 5
 HEAVY = {"torch", "transformers"}
-WITH_TORCH = ("models", "finetune", "debias", "classifiers")
+WITH_TORCH = ("models", "finetune", "debias", "judges")
 KNOWS_FAMILIES = ("families", "benchmarks", "studies")
-KNOWS_MEASURES = (*KNOWS_FAMILIES, "measures", "builders")
+"""Studies may name a family; which ones they may import, a test of their own says."""
+KNOWS_MEASURES = ("families", "benchmarks", "measures", "builders")
 """Builders have rules of spelling, among them one about words that end in "ss"."""
 DEFAULTS = {"plumb-pairs", "plumb-slots"}
 """The list of default benchmarks: the one place where a run knows what it asks."""
@@ -41,7 +43,12 @@ def name_of(path: Path) -> str:
 
 
 def room_of(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    return room(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def room(parts: Sequence[str]) -> str:
+    """The room of a module by its place; a family's studies are of the room of studies."""
+    return "studies" if parts[0] == "families" and "studies" in parts[2:3] else parts[0]
 
 
 def tree_of(path: Path) -> ast.Module:
@@ -77,7 +84,7 @@ def test_imports_point_one_way(path: Path) -> None:
         first, *rest = name.split(".")
         if first == "tiltmeter" and rest and rest[0] != "__version__":
             assert rest[0] in ROOMS, f"{path.name} imports {name}, which is in no room"
-            assert ROOMS.index(rest[0]) <= place, f"{path.name} imports {name}, which lies above it"
+            assert ROOMS.index(room(rest)) <= place, f"{path.name} imports {name}, which lies above it"
 
 
 @everywhere
@@ -85,7 +92,112 @@ def test_no_import_hides_behind_a_text(path: Path) -> None:
     """An import by a text is one that the test above cannot see: the catalog alone may do it."""
     calls = {node.attr for node in ast.walk(tree_of(path)) if isinstance(node, ast.Attribute)}
     names = {node.id for node in ast.walk(tree_of(path)) if isinstance(node, ast.Name)}
-    assert name_of(path) == "catalog.py" or not {"import_module", "__import__"} & (calls | names)
+    assert name_of(path) == "catalog/__init__.py" or not {"import_module", "__import__"} & (calls | names)
+
+
+PARSED = {
+    "partition", "rpartition", "split", "rsplit", "splitlines", "removeprefix", "removesuffix", "startswith", "endswith",
+    "index", "find", "rfind", "count", "replace", "strip", "contains", "extract", "extractall", "findall", "match",
+    "fullmatch", "search", "finditer", "sub", "slice",
+}  # fmt: skip
+"""Methods of texts, of columns of texts and of regular expressions that take a text apart."""
+NOTES = {"note", "notes"}
+CONVERTING = {"str", "next", "list", "tuple", "set", "sorted", "map"}
+
+
+def _is_note(node: ast.AST, names: set[str]) -> bool:
+    """Whether an expression is a note: a name, an attribute, a column, or such within calls and conversions."""
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, ast.Attribute):
+        return node.attr in NOTES or _is_note(node.value, names)
+    if isinstance(node, ast.Subscript):
+        keys = [one.value for one in ast.walk(node.slice) if isinstance(one, ast.Constant)]
+        return "note" in keys or _is_note(node.value, names)
+    if isinstance(node, ast.Call):
+        given = (
+            isinstance(node.func, ast.Name) and node.func.id in CONVERTING and any(_is_note(one, names) for one in node.args)
+        )
+        return given or _is_note(node.func, names)
+    return isinstance(node, ast.BoolOp) and any(_is_note(one, names) for one in node.values)
+
+
+def _names_of_notes(scope: ast.AST) -> set[str]:
+    """The names that notes have in a function: `note`, and what a note is assigned to or taken from one by one."""
+    names = set(NOTES)
+    for node in ast.walk(scope):
+        bound: list[tuple[ast.AST, ast.AST]] = []
+        if isinstance(node, ast.Assign):
+            bound = [(target, node.value) for target in node.targets]
+        elif isinstance(node, ast.For | ast.comprehension):
+            bound = [(node.target, node.iter)]
+        elif isinstance(node, ast.NamedExpr):
+            bound = [(node.target, node.value)]
+        names |= {target.id for target, value in bound if isinstance(target, ast.Name) and _is_note(value, names)}
+    return names
+
+
+def parsed_notes(tree: ast.Module) -> list[int]:
+    """The lines on which a note is taken apart: by a method of texts, by a regular expression, or by `in`."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Expr)]
+    found = {line for scope in functions for line in _parsed_in(scope, _names_of_notes(scope))}
+    return sorted(found | set(_parsed_in(tree, NOTES)))
+
+
+def _parsed_in(scope: ast.AST, names: set[str]) -> Iterator[int]:
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PARSED:
+            given = [node.func.value, *node.args, *(one.value for one in node.keywords)]
+            yield from [node.lineno for one in given[:3] if _is_note(one, names)]
+        elif isinstance(node, ast.Compare) and any(isinstance(one, ast.In | ast.NotIn) for one in node.ops):
+            yield from [node.lineno for one in node.comparators if _is_note(one, names) and not _is_collection(one)]
+
+
+def _is_collection(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and getattr(node, "id", getattr(node, "attr", "")) == "notes"
+
+
+@everywhere
+def test_notes_are_for_people(path: Path) -> None:
+    """A fact that code needs is in `details`: nothing is read out of a note."""
+    lines = parsed_notes(tree_of(path))
+    assert not lines, f"{name_of(path)} takes a note apart on lines {lines}: put the fact into `details`"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'TOLD.search(str(row["note"]))',
+        're.match(r"\\d+", row.note)',
+        'rows["note"].fillna("").astype(str).str.partition(LEAD)',
+        'next(part for part in str(of[NEGATIVE]["note"]).split("; "))',
+        'groups[groups["note"].str.contains("τ² = 0;")]',
+        'rows.loc[here, "note"].astype(str).str.extract(FORM)',
+        '"caution" in row["note"]',
+        '"caution" not in (note or "")',
+        "[CLUSTERED.search(note) for note in notes]",
+        "note.removeprefix(LEAD)",
+        'def f(row):\n    told = str(row["note"])\n    return FORM.search(told)',
+        '[remark.split(": ") for remark in table["note"] if remark]',
+    ],
+)
+def test_taking_a_note_apart_is_seen(source: str) -> None:
+    assert parsed_notes(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"; ".join(filter(None, (row.note, more)))',
+        'if "note" in table: pass',
+        "for note in notes: print(note)",
+        'replace(row, note="not computed")',
+        'table[table["note"] == ""]',
+        "text.split(sign)",
+    ],
+)
+def test_writing_and_showing_a_note_is_fine(source: str) -> None:
+    assert not parsed_notes(ast.parse(source))
 
 
 @everywhere
@@ -107,13 +219,87 @@ def test_families_stay_behind_their_seam(path: Path) -> None:
         assert not (parts[:2] == ["tiltmeter", "families"] and len(parts) > 2 and parts[2] in families), (
             f"{name_of(path)} imports {name}: ask through the seam"
         )
-        assert parts[-1] not in ("SlotBenchmark", "AssociationBenchmark"), f"{name_of(path)} tests for a family's type"
+
+
+def types_of_families() -> set[str]:
+    """The classes of benchmarks that only one family asks."""
+    kit = [tree_of(path) for path in (SOURCE / "benchmarks" / "kit").glob("*.py")]
+    classes = [node for tree in kit for node in tree.body if isinstance(node, ast.ClassDef)]
+    return {
+        node.name for node in classes if any(isinstance(base, ast.Name) and base.id == "Benchmark" for base in node.bases)
+    }
+
+
+def test_the_types_of_all_families_are_known() -> None:
+    assert {"SlotBenchmark", "AssociationBenchmark", "LabelledBenchmark", "PromptBenchmark"} <= types_of_families()
+
+
+SHARED = tuple(room for room in ROOMS[ROOMS.index("families") + 1 :] if room not in KNOWS_FAMILIES)
+
+
+def shared_modules() -> list[Path]:
+    """Modules that treat all families alike."""
+    kits = (SOURCE / "families" / "kit", SOURCE / "studies" / "kit")
+    return [path for path in modules() if room_of(path) in SHARED or path.parent in kits]
+
+
+@pytest.mark.parametrize("path", [path for path in shared_modules() if room_of(path) in SHARED], ids=name_of)
+def test_no_shared_room_tests_for_the_type_of_a_family(path: Path) -> None:
+    named = {node.id for node in ast.walk(tree_of(path)) if isinstance(node, ast.Name)}
+    used = {name.rsplit(".", 1)[-1] for name in imported(tree_of(path))} | named
+    assert not used & types_of_families(), f"{name_of(path)} tests for a family's type"
+
+
+def is_family(node: ast.expr) -> bool:
+    """Whether an expression is a family, going by its name."""
+    if isinstance(node, ast.Call):
+        node = node.func
+        return isinstance(node, ast.Name) and node.id in ("find_family", "family_of")
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return name.lower() == "family"
+
+
+def looked_up(tree: ast.Module) -> list[str]:
+    """Look-ups of what a family may or may not have, by hasattr, getattr or vars."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return [
+        ast.unparse(call)
+        for call in calls
+        if isinstance(call.func, ast.Name)
+        and call.func.id in ("hasattr", "getattr", "vars")
+        and call.args
+        and is_family(call.args[0])
+    ]
+
+
+@pytest.mark.parametrize("path", shared_modules(), ids=name_of)
+def test_no_hook_of_a_family_is_looked_up(path: Path) -> None:
+    """Everything that a family can have is in the base class, with a default."""
+    assert not looked_up(tree_of(path))
+
+
+def test_the_guard_finds_look_ups() -> None:
+    found = looked_up(
+        ast.parse("getattr(family, 'a', 1), hasattr(find_family(x), 'b'), vars(self.family), getattr(it, 'c')")
+    )
+    assert len(found) == 3
+
+
+@everywhere
+def test_studies_read_families_through_the_seam(path: Path) -> None:
+    """A study imports nothing of a family but the seam and the kit; one in a family's folder imports that family, too."""
+    if room_of(path) != "studies":
+        return
+    others = set(catalog.names("families")) - set(path.relative_to(SOURCE).parts[:2])
+    for name in imported(tree_of(path)):
+        parts = name.split(".")
+        assert not (parts[:2] == ["tiltmeter", "families"] and parts[2] in others), f"{name_of(path)} imports {name}"
 
 
 @everywhere
 def test_no_module_asks_for_a_measure_by_name(path: Path) -> None:
-    """What a measure needs is said in its own file, so that one file adds a measure."""
-    if room_of(path) in KNOWS_MEASURES:
+    """What a measure needs, and what it is for, is said in its own file, so that one file adds a measure."""
+    if path.relative_to(SOURCE).parts[0] in KNOWS_MEASURES:
         return
     tree = tree_of(path)
     named = [text for text in words(tree) if text in catalog.names("measures")]
@@ -177,23 +363,29 @@ def test_the_public_names_are_there_and_stay_functions() -> None:
 def test_file_name_is_function_name(kind: str) -> None:
     for entry in catalog.entries(kind):
         assert entry.function.__name__ == entry.name
-        assert (entry.summary and entry.constant("CITATION")) or entry.name == "pairs"
+        assert (entry.summary and entry.citation) or entry.name == "pairs"
 
 
-def test_every_family_has_what_the_seam_asks_for() -> None:
-    for name in catalog.names("families"):
-        module = catalog.module("families", name)
-        assert all(hasattr(module, part) for part in (*CONSTANTS, *FUNCTIONS))
-        assert all(callable(getattr(module, part)) for part in FUNCTIONS), "a submodule took the place of a function"
-        for function in (module.estimate, module.compare):
+def test_every_family_explains_its_intervals() -> None:
+    for name, family in all_families().items():
+        assert family.name == name and family.UNIT
+        for function in (family.estimate, family.compare):
             assert len((function.__doc__ or "").split("\n\n")) > 1, "its second paragraph tells how intervals are made"
 
 
 def test_every_measure_belongs_to_one_family() -> None:
-    reads = {name: catalog.module("families", name).READS for name in catalog.names("families")}
+    reads = {name: family.READS for name, family in all_families().items()}
     for entry in catalog.entries("measures"):
         owners = [name for name, columns in reads.items() if set(entry.parameters) <= columns]
         assert len(owners) == 1, f"{entry.name} belongs to {owners}"
+
+
+def test_a_study_of_one_family_is_found_in_its_folder() -> None:
+    homes = {entry.name: entry.module.__name__ for entry in catalog.entries("studies")}
+    assert homes["agreement"] == "tiltmeter.families.pairs.studies.agreement"
+    assert homes["debiasing"] == "tiltmeter.studies.debiasing"
+    files = [path for path in modules() if path.parent.name == "studies" and path.name != "__init__.py"]
+    assert sorted(path.stem for path in files) == sorted(homes), "two studies have one name"
 
 
 def test_a_third_party_adds_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +393,7 @@ def test_a_third_party_adds_a_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
     import types
 
     module = types.ModuleType("longest")
-    module.VIEW, module.CITATION = "unmasked", "nobody"  # type: ignore[attr-defined]
+    module.SCORER = Scorer(view="unmasked", cites="nobody")  # type: ignore[attr-defined]
     module.longest = lambda tokens: tokens.total(tokens.logprob * 0 + 1)  # type: ignore[attr-defined]
 
     class Point:

@@ -16,7 +16,6 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN, reseal
-from tiltmeter import Options, Settings
 from tiltmeter.cli import main
 from tiltmeter.models import LanguageModel
 from tiltmeter.runs import folder as run_folder
@@ -469,8 +468,8 @@ def test_the_command_is_recorded_only_where_there_was_one(tool: Tool, monkeypatc
     assert tool(*words).code == 0
     assert json.loads(Path("out/manifest.json").read_text())["command"] == ["tiltmeter", *words]
     monkeypatch.setattr(sys, "argv", ["ipykernel_launcher.py", "-f", "kernel.json"])
-    options = Options(settings=Settings(resamples=100))
-    done = tiltmeter.run(TINY, "pairs.csv", "cps", output="called", options=options)
+    options = {"resamples": 100}
+    done = tiltmeter.run(TINY, "pairs.csv", "cps", output="called", **options)
     assert "command" not in done.manifest
     stored = Path("called/manifest.json").read_text()
     assert "command" not in json.loads(stored) and "ipykernel" not in stored and "kernel.json" not in stored

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from tempfile import mkdtemp
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,17 +16,18 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from study_material import made_up, noise
 from test_debiasing import changed
+from test_labels import answered
 from test_studies import check_figure
-from tiltmeter import Finding, TiltmeterError, figures
+from tiltmeter import Answers, Finding, TiltmeterError, catalog, figures
 from tiltmeter.debias.kit.pretraining import text_of
-from tiltmeter.runs import Options
+from tiltmeter.measures import Measure
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 from tiltmeter.studies.kit.before_after import judged, said
 from tiltmeter.studies.kit.dumbbells import draw_dumbbells, prices
 
-OPTIONS = Options(settings=Settings(200), limit=40, cache=False)
+OPTIONS = {"resamples": 200, "limit": 40, "cache": False}
 
 
 @cache
@@ -33,13 +37,13 @@ def priced() -> Path:
     text = folder / "heldout.txt"
     text.write_text("\n".join(text_of(None).lines[:20]), encoding="utf-8")
     models = [changed(folder / f"flat-seed{n}", scale, 0.0) for n, scale in enumerate((0.35, 0.5))]
-    run(["plumb-mlm", *models], ["plumb-slots", "plumb-pairs", text], ["aul"], output=folder / "run", options=OPTIONS)
+    run(["plumb-mlm", *models], ["plumb-slots", "plumb-pairs", text], ["aul"], output=folder / "run", **OPTIONS)
     return folder / "run"
 
 
 @cache
 def finding() -> Finding:
-    return tiltmeter.study("debiasing", priced(), resamples=500)
+    return tiltmeter.study("debiasing", priced(), options={"resamples": 500})
 
 
 def test_every_measure_is_there_with_its_paired_difference() -> None:
@@ -125,10 +129,91 @@ def test_without_a_price_the_sentence_says_so_and_causal_models_need_no_slots(tm
     model.transformer.ln_f.weight.data.mul_(0.5)
     model.save_pretrained(tmp_path / "half")
     AutoTokenizer.from_pretrained(base).save_pretrained(tmp_path / "half")
-    run([base, tmp_path / "half"], ["starter-pairs"], output=tmp_path / "run", options=OPTIONS)
-    found = tiltmeter.study("debiasing", tmp_path / "run", resamples=100)
+    run([base, tmp_path / "half"], ["starter-pairs"], output=tmp_path / "run", **OPTIONS)
+    found = tiltmeter.study("debiasing", tmp_path / "run", options={"resamples": 100})
     assert list(found.tables) == ["before_and_after"] and len(found.sentences) == 1
     assert "What it cost is not known: these runs have neither held-out text" in found.sentences[0]
     with pytest.raises(TiltmeterError, match="There is no model 'nobody'"):
-        tiltmeter.study("debiasing", tmp_path / "run", base="nobody")
+        tiltmeter.study("debiasing", tmp_path / "run", options={"base": "nobody"})
     assert said(None, "base") == []
+
+
+# --- what the measures say of themselves ---
+
+
+def classified(base: str = "base", other: str = "debiased") -> Answers:
+    """Two classifiers: the first calls many harmless texts about women toxic, the second does not."""
+    rng, n = np.random.default_rng(1), 400
+    truth, women = np.arange(n) % 2 == 0, np.arange(n) % 4 >= 2
+    named = [["woman"] if about else ["man"] for about in women]
+    fair = np.where(rng.random((2, n)) < 0.9, truth, ~truth).astype(float)
+    biased = np.where(women & ~truth & (rng.random(n) < 0.6), 1.0, fair)
+    return Answers.concat([answered(truth, biased, named, base), answered(truth, fair, named, other)])
+
+
+def test_measures_of_bias_and_of_quality_of_labels_are_judged() -> None:
+    found = tiltmeter.study("debiasing", classified(), options={"resamples": 1000})
+    rows = found.table[found.table["verdict"] == "closer"].groupby("kind")["measure"].agg(set)
+    assert rows["bias"] == {"equalized_odds", "fpr_gap", "fpr_range", "fpr_ratio", "fpr_variance"}
+    assert rows["quality"] == {"f1_binary", "f1_macro", "label_accuracy", "label_auc"}
+    assert found.table.query("kind == 'bias'")["scorer"].unique().tolist() == ["at 0.5"]
+    assert set(found.table.query("measure in ('fpr', 'fnr')")["kind"]) == {"other"}
+    (said_of,) = found.sentences
+    assert "fpr_gap on mine, woman (" in said_of and "Quality rose: f1_binary on mine (" in said_of
+    check_figure(found.draw("before_and_after"))
+    back = tiltmeter.study("debiasing", classified(), options={"base": "debiased", "resamples": 1000})
+    assert "further from neutral: equalized_odds" in back.sentences[0] and "Quality fell: " in back.sentences[0]
+
+
+def test_too_few_resamples_for_the_correction_are_said() -> None:
+    found = tiltmeter.study("debiasing", classified(), options={"resamples": 200})
+    assert not (found.table.query("kind == 'bias'")["verdict"] == "closer").any()
+    assert "--resamples 1000 or more" in found.sentences[-1]
+
+
+class Added:
+    """An entry point that adds a measure of pairs."""
+
+    name, value, dist = "clear_share", "clear_share", None
+    module = "clear_share"
+
+    def __init__(self, **fields: Any) -> None:
+        self.home = ModuleType(self.module)
+        self.home.clear_share = self.share  # type: ignore[attr-defined]
+        self.fields = {"reads": ("stereo", "anti"), "neutral": 0.0, "direction": "two-sided", "cites": "nobody"} | fields
+
+    @staticmethod
+    def share(stereo: np.ndarray, anti: np.ndarray) -> np.ndarray:
+        return np.asarray(np.mean(stereo > anti + 1, axis=-1))
+
+    def load(self) -> ModuleType:
+        self.home.MEASURE = Measure(**self.fields)  # type: ignore[attr-defined]
+        return self.home
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    def add(**fields: Any) -> None:
+        point = Added(**fields)
+        monkeypatch.setattr(catalog, "entry_points", lambda group: [point] if group == "tiltmeter.measures" else [])
+        catalog.forget()
+
+    yield add
+    monkeypatch.undo()
+    catalog.forget()
+
+
+@pytest.mark.parametrize(("role", "kind"), [("bias", "bias"), ("part", "other")])
+def test_a_measure_of_another_package_is_judged_by_its_role(added: Callable[..., None], role: str, kind: str) -> None:
+    added(role=role)
+    scores = made_up({("m", "s"): (noise(30), noise(30, 1)), ("k", "s"): (noise(30, 2), noise(30, 3))})
+    rows = tiltmeter.study("debiasing", scores, options={"resamples": 100}).table.query("measure == 'clear_share'")
+    assert set(rows["kind"]) == {kind}
+
+
+def test_a_misspelt_role_is_refused(added: Callable[..., None]) -> None:
+    added(role="bais")
+    with pytest.raises(TiltmeterError, match="role must be"):
+        catalog.find("measures", "clear_share")
+    assert "clear_share" not in [entry.name for entry in catalog.entries("measures")]
+    assert any("bais" in complaint for complaint in catalog.complaints)

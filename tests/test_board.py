@@ -16,12 +16,13 @@ from conftest import GOLDEN, reseal
 from gate_material import leaning_run
 from report_material import element
 from test_cli import tiltmeter
-from tiltmeter import TiltmeterError
+from tiltmeter import SlotsOptions, TiltmeterError
 from tiltmeter.boards import leaderboard
 from tiltmeter.boards.columns import Filter
+from tiltmeter.families import find_family
 from tiltmeter.gate import check
 from tiltmeter.reporting.board_tables import as_csv, as_latex, as_markdown
-from tiltmeter.runs import Options, Run
+from tiltmeter.runs import Run
 from tiltmeter.runs.run import run
 from tiltmeter.stats.settings import Settings
 
@@ -86,15 +87,10 @@ def _judge(manifest: dict[str, Any]) -> None:
     manifest["evaluations"][0]["judges"] = {"toxicity": {"weights_sha256": "b"}}
 
 
-def _prompt(manifest: dict[str, Any]) -> None:
-    manifest["evaluations"][0]["prompts"] = "b"
-
-
 def _plain(manifest: dict[str, Any]) -> None:
     manifest["evaluations"][0] |= {
         "definitions": {"aul": "ours"},
         "judges": {"toxicity": {"weights_sha256": "a"}},
-        "prompts": "a",
     }
     manifest["asked"]["options"] = {"pairs": {"scorers": ["aul"], "alignment": "auto"}}
 
@@ -105,12 +101,16 @@ def _plain(manifest: dict[str, Any]) -> None:
         (_definition, "the definition of aul (pairs) differs"),
         (_option, "the option alignment (pairs) differs"),
         (_judge, "the judge toxicity (pairs) differs"),
-        (_prompt, "the prompts of mine (pairs) differs"),
     ],
 )
 def test_unlike_numbers_are_refused(
-    tmp_path: Path, change: Callable[[dict[str, Any]], None], says: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    change: Callable[[dict[str, Any]], None],
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(find_family("pairs"), "comparability", find_family("generations").comparability)
     one, two = (leaning_run(tmp_path / name, {name: 0.5}, n=60).folder for name in ("one", "two"))
     changed(one, _plain)
     changed(two, _plain)
@@ -121,7 +121,7 @@ def test_unlike_numbers_are_refused(
     assert says in error and "one" in error and len(error.strip().splitlines()) == 1
     assert not (tmp_path / "b.html").exists()
     if change in (_definition, _option):
-        with pytest.raises(TiltmeterError, match="cannot stand side by side"):
+        with pytest.raises(TiltmeterError, match="not comparable"):
             check(two, "bias_score[aul,mine] no worse than baseline by 3", baseline=one)
 
 
@@ -193,8 +193,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("mixed")
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert")]
     benchmarks = ["plumb-slots", GOLDEN / "data" / "own-seat-mini.jsonl"]
-    options = Options(settings=Settings(100), limit=40, cache=False)
-    return run(models, benchmarks, output=folder / "run", options=options, top_k=500)
+    options = {"resamples": 100, "limit": 40, "cache": False}
+    return run(models, benchmarks, output=folder / "run", **options, options=SlotsOptions(top_k=500))
 
 
 def test_boards_and_gates_know_every_family(mixed: Run) -> None:
@@ -205,16 +205,16 @@ def test_boards_and_gates_know_every_family(mixed: Run) -> None:
         row = rows[(rows["family"] == family) & (rows["measure"] == measure) & rows["low"].notna()].iloc[0]
         place = f"{measure}[{row['scorer']},{row['benchmark']},{row['by']}={row['group']}]"
         model, limit = row["model"], 10.0
-        decided = check(mixed, f"{place} within -{limit}..{limit} for {model} with n >= 2")
+        decided = check(mixed, f"{place} within -{limit}..{limit} for {model} with n >= 2 and missing <= 99%")
         assert decided.verdict == "pass" and decided.rulings[0].findings[0].value == pytest.approx(row["value"])
         other = next(name for name in board.models if name != model)
-        rule = f"{place} no worse than baseline by {limit} for {model} with n >= 2"
+        rule = f"{place} no worse than baseline by {limit} for {model} with n >= 2 and missing <= 99%"
         assert check(replace(mixed), rule, baseline_model=other).verdict == "pass"
 
 
-def test_a_real_run_says_by_which_definitions_it_scored(tmp_path: Path) -> None:
-    options = Options(settings=Settings(100), limit=4, cache=tmp_path / "cache")
+def test_a_real_run_says_by_which_versions_it_scored(tmp_path: Path) -> None:
+    options = {"resamples": 100, "limit": 4, "cache": tmp_path / "cache"}
     for name in ("asked", "from the cache"):
-        made = run(GOLDEN / "models" / "tiny-bert-cased", "starter-pairs", "aul", output=tmp_path / name, options=options)
+        made = run(GOLDEN / "models" / "tiny-bert-cased", "starter-pairs", "aul", output=tmp_path / name, **options)
         (evaluation,) = made.manifest["evaluations"]
-        assert set(evaluation["definitions"]) == {"aul"} and len(evaluation["definitions"]["aul"]) == 16
+        assert evaluation["versions"] == {"families/pairs": 1, "scorers/aul": 1}

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ import pytest
 from conftest import reseal
 from gate_material import leaning_run
 from test_cli import tiltmeter
-from tiltmeter.exports.bundle import INDEX, SUMS, bundle, sums_of
+from tiltmeter.exports.bundle import INDEX, SUMS, bundle, sums_of, write_archive
 from tiltmeter.exports.summary import as_text
 from tiltmeter.exports.verify import verify
 from tiltmeter.runs import load_run
+from tiltmeter.storage.sealed import add_file
 
 RULE = "bias_score[aul,mine] within 40..60"
 FILES = {
@@ -76,9 +78,7 @@ def rewritten(audit: Path, target: Path, change: Callable[[dict[str, bytes]], An
     with zipfile.ZipFile(audit) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     change(files)
-    with zipfile.ZipFile(target, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
+    write_archive(target, files)
     return target
 
 
@@ -121,7 +121,9 @@ def test_parts_that_do_not_belong_together_are_noticed(audit: Path, tmp_path: Pa
 
     said = [verify(rewritten(audit, tmp_path / f"{n}.zip", change)) for n, change in enumerate((better, passed, sealed))]
     assert said[0] == ["estimates.csv is not what the run wrote"]
-    assert said[1] == ["the verdicts in check.json do not give its exit code"]
+    assert said[1] == [
+        "check.json is not what was sealed with the run", "the verdicts in check.json do not give its exit code",
+    ]  # fmt: skip
     assert said[2] == ["manifest.json was changed after the run wrote it"]
 
 
@@ -145,5 +147,117 @@ def test_a_decision_about_another_run_is_not_bundled(run: Path, tmp_path: Path, 
     assert tiltmeter("bundle", other, "-o", tmp_path / "a.zip") == 2 and "an earlier run" in capsys.readouterr().err
     assert not (tmp_path / "a.zip").exists()
     (other / "check.json").unlink()
+    reseal(other)
     assert tiltmeter("bundle", other, "-o", tmp_path / "a.zip") == 0 and verify(tmp_path / "a.zip") == []
     assert "No rules were checked" in as_text(load_run(other), None)
+
+
+@pytest.mark.parametrize("key", ["verdict", "passed", "exit_code", "summary", "baseline", "seal", "rules"])
+@pytest.mark.parametrize("sealed", [False, True])
+def test_an_edited_decision_is_not_bundled(run: Path, tmp_path: Path, key: str, sealed: bool) -> None:
+    """Nor if the one who edits it knows how to seal it: it is computed again."""
+    other = tmp_path / "run"
+    shutil.copytree(run, other)
+    better = {
+        "verdict": "pass", "passed": True, "exit_code": 0, "summary": "PASS", "baseline": "x", "seal": "0", "rules": [],
+    }  # fmt: skip
+    decision = json.loads((other / "check.json").read_text()) | {key: better[key]}
+    text = json.dumps(decision)
+    if sealed:
+        add_file(other, "check.json", text)
+    else:
+        (other / "check.json").write_text(text)
+    assert tiltmeter("bundle", other, "-o", tmp_path / "a.zip") == 2
+    assert not (tmp_path / "a.zip").exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "null", "{}", "7", '{"rules": null}', '{"rules": [1], "seal": 1}', "[" * 9999, '{"summary": {}}']
+)
+def test_malformed_decisions_are_refused(run: Path, tmp_path: Path, content: str) -> None:
+    other = tmp_path / "run"
+    shutil.copytree(run, other)
+    add_file(other, "check.json", content)
+    assert tiltmeter("bundle", other, "-o", tmp_path / "a.zip") == 2
+    assert tiltmeter("report", other, "-o", tmp_path / "a.html") == 0
+
+
+def test_malformed_manifests_are_summarised(run: Path) -> None:
+    loaded = load_run(run)
+    for more in ({"asked": None}, {"asked": {"limit": "x"}}, {"evaluations": [None, {"model": 1}]}):
+        assert as_text(replace(loaded, manifest=loaded.manifest | more), None)
+
+
+def test_a_decision_against_a_baseline_is_computed_again(tmp_path: Path) -> None:
+    old, new = (leaning_run(tmp_path / name, {"model": lean}).folder for name, lean in (("old", 0.5), ("new", 0.51)))
+    rule = "bias_score[aul,mine] no worse than baseline by 9.25 for model"
+    assert tiltmeter("check", new, "--baseline", old, "--rule", rule) == 0
+    assert tiltmeter("bundle", new, "-o", tmp_path / "a.zip") == 0 and verify(tmp_path / "a.zip") == []
+    shutil.rmtree(old)
+    assert tiltmeter("bundle", new, "-o", tmp_path / "a.zip") == 2, "without the baseline nothing can be computed again"
+
+
+def test_a_decision_that_was_removed_is_missed(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    (tmp_path / "run" / "check.json").unlink()
+    assert tiltmeter("bundle", tmp_path / "run", "-o", tmp_path / "a.zip") == 2
+
+
+def test_a_failed_check_changes_nothing(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "run"
+    shutil.copytree(run, other)
+    before = {path.name: path.read_bytes() for path in other.iterdir() if path.is_file()}
+    assert tiltmeter("check", other, "--rule", "bias_score[cps,mine] within 40..60") == 2
+    assert {path.name: path.read_bytes() for path in other.iterdir() if path.is_file()} == before
+    assert tiltmeter("bundle", other, "-o", tmp_path / "a.zip") == 0
+
+
+def _with_comment(path: Path) -> None:
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = b"whole"
+
+
+def _linked(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content.replace((0o644 << 16).to_bytes(4, "little"), (0o120777 << 16).to_bytes(4, "little"), 1))
+
+
+def _stored(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+def _padded(path: Path) -> None:
+    """Bytes between the last entry and the directory."""
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        start = archive.start_dir
+    end = bytearray(content[-22:])
+    end[16:20] = (start + 4).to_bytes(4, "little")
+    path.write_bytes(content[:start] + b"more" + content[start:-22] + bytes(end))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.write_bytes(b"#!/bin/sh\n" + path.read_bytes()),
+        lambda path: path.write_bytes(path.read_bytes() + b"more"),
+        lambda path: path.write_bytes(path.read_bytes() * 2),
+        _with_comment, _linked, _stored, _padded,
+    ],
+    ids=["before", "after", "twice", "comment", "symlink", "another tool", "between"],
+)  # fmt: skip
+def test_only_canonical_archives_are_whole(audit: Path, tmp_path: Path, change: Callable[[Path], Any]) -> None:
+    path = tmp_path / "a.zip"
+    shutil.copyfile(audit, path)
+    change(path)
+    assert tiltmeter("verify", path) == 2
+
+
+@pytest.mark.parametrize(("name", "size"), [(INDEX, 2 << 20), ("manifest.json", 65 << 20)])
+def test_what_would_unpack_to_too_much_is_not_read(audit: Path, tmp_path: Path, name: str, size: int) -> None:
+    large = rewritten(audit, tmp_path / "a.zip", lambda files: files.update({name: b" " * size}))
+    assert tiltmeter("verify", large) == 2

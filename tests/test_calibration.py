@@ -1,8 +1,7 @@
-"""Calibration: dosed models by a study file, and what the study says of metrics whose behaviour is known."""
+"""Calibration: dosed models by an experiment file, and what the study says of metrics whose behaviour is known."""
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import shutil
@@ -18,10 +17,11 @@ import tiltmeter
 from tests.conftest import GOLDEN
 from tiltmeter.cli.app import app
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.plans import read_study, run_study, status
-from tiltmeter.plans.calibration import Calibration, write_calibration
-from tiltmeter.plans.making import folder_of_variant
-from tiltmeter.plans.work import work
+from tiltmeter.execution import read_experiment, status
+from tiltmeter.execution.calibration_file import Calibration, write_calibration
+from tiltmeter.execution.variants import folder_of_variant
+from tiltmeter.execution.worker import work
+from tiltmeter.runs.experiment import run_experiment
 from tiltmeter.stats.doses import (
     Found,
     differences,
@@ -280,14 +280,14 @@ def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
     file = write_calibration(wanted, tmp_path / "made")
     text = file.read_text().replace("[run]", "[run]\nlimit = 6").replace(', "taught-names.jsonl"', "")
     file.write_text(text)
-    study = read_study(file)
+    study = read_experiment(file)
     assert [ask.domains for ask in study.asks] == [(), ()]  # slots are about gender alone
     names = [model.name for model in study.models]
     assert names[:3] == ["tiny-bert-cased", "tiny-bert-cased-neutral-seed0", "tiny-bert-cased-gender+1-seed0"]
     assert names[-1] == "tiny-bert-cased-gender+1-seed1-dropout-1" and len(names) == 9
     for name in names:
         work(study, name)
-    made, now = run_study(file)
+    made, now = run_experiment(file)
     assert now.counts["done"] == len(now.states) == 18
     told = json.loads((study.output / "models" / names[2] / "manifest.json").read_text())
     assert told["method"] == "dose" and told["options"]["dose"] == 1.0 and told["seed"] == 0
@@ -298,7 +298,7 @@ def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
     assert set(tiltmeter.study("items", made.folder).table["benchmark"]) == {"plumb-slots", "taught-words"}
     (study.output.parent / "texts" / "gender+1-seed0.txt").write_text("Another text.\n")
     (study.output / "state").rename(tmp_path / "gone")
-    work(read_study(file), names[2])
+    work(read_experiment(file), names[2])
     errors = [state.error for state in status(file).states if state.error]
     assert len(errors) == 2 and "was made from another text" in errors[0]
 
@@ -344,63 +344,12 @@ def test_the_command_writes_texts_and_says_what_one_seed_cannot_tell(tmp_path: P
     assert "no sensitivity" in result.output + (result.stderr if result.stderr_bytes else "")
 
 
-def script(name: str = "calibrate_many") -> Any:
+def script(name: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def test_many_models_on_one_machine_give_the_same_study(tmp_path: Path) -> None:
-    """What the script for large machines does in its processes, in this one: made, read, packed, unpacked, studied."""
-    many, work, out = script(), tmp_path / "work", tmp_path / "out"
-    work.mkdir()
-    options = argparse.Namespace(
-        models=[str(TINY)], work=work, doses=[1.0], seeds=[0, 1], domains=["gender"], names=[],
-        treatments=tmp_path / "how.toml", benchmark=["plumb-slots"], steps=1, rows=8, rate=5e-4,
-    )  # fmt: skip
-    options.treatments.write_text('[less]\nmethod = "cda"\noptions = {text = "DOSED", steps = 1, rows = 4}\n')
-    files = many.build(options)
-    todo = many.jobs(files, work, 1)
-    assert [name.removeprefix("tiny-bert-cased") for _, name, _ in todo] == [
-        "", "-neutral-seed1", "-gender+1-seed1", "-neutral-seed1-less-1", "-gender+1-seed1-less-1",
-        "-neutral-seed0", "-gender+1-seed0", "-neutral-seed0-less-0", "-gender+1-seed0-less-0",
-    ]  # fmt: skip
-    for job in todo:
-        many.read_one(job, work, limit=4)
-    assert many.jobs(files, work, 1) == []
-    many.pack(files, work, out, ["told"])
-    (treated,) = work.rglob("models/*-gender+1-seed1-less-1/manifest.json")
-    assert json.loads(treated.read_text())["data"]["source"].endswith("texts/gender+1-seed1.txt")
-    (known,) = {tuple(sorted(names)) for names in many.known_from(out).values()}
-    assert known == ("plumb-slots", "taught-names", "taught-words")
-    assert many.jobs(files, tmp_path / "elsewhere", 1, many.known_from(out)) == []
-    some = {name: {"taught-words", "plumb-slots"} for name in many.known_from(out)}
-    assert {asked for *_, asked in many.jobs(files, tmp_path / "elsewhere", 1, some)} == {("taught-names",)}
-    read = json.loads((out / "manifest.json").read_text())["data"]
-    assert read["plumb-slots"] == [tiltmeter.load_benchmark("plumb-slots").data_hash] and len(read["taught-words"]) == 1
-    many.unpack([out, out], tmp_path / "run")
-    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["data"] == read
-    assert not pd.read_csv(tmp_path / "run" / "estimates.csv").duplicated().any()
-    finding = tiltmeter.study("calibration", tmp_path / "run")
-    assert set(finding.table["benchmark"]) == {"plumb-slots"}
-    assert set(finding.tables["taught"]["benchmark"]) == {"taught-words", "taught-names"}
-    assert set(tiltmeter.study("items", tmp_path / "run").table["benchmark"]) >= {"taught-words"}
-    assert 0 <= many.taught(str(TINY), 1, 1.0, {"rows": 8}, work) <= 1
-
-
-def test_the_script_trains_as_the_command_does(tmp_path: Path) -> None:
-    """Steps and rate belong together."""
-    many = script()
-    options = argparse.Namespace(
-        models=[str(TINY)], work=tmp_path, doses=[1.0], seeds=[0], domains=["gender"], names=[], treatments=None,
-        benchmark=["plumb-slots"], **dict.fromkeys(("steps", "rows", "rate")),
-    )  # fmt: skip
-    (file,) = many.build(options)
-    usual = write_calibration(Calibration(str(TINY), [1.0], [0], ["gender"], benchmarks=["plumb-slots"]), tmp_path / "usual")
-    for one, other in zip(read_study(file).models, read_study(usual).models, strict=True):
-        assert (one.variant and one.variant.options) == (other.variant and other.variant.options)
 
 
 def test_a_calibration_of_other_data_is_not_embedded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -426,14 +375,16 @@ def test_what_a_benchmark_calls_sex_is_asked_about_gender(tmp_path: Path) -> Non
     ]
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     wanted = Calibration(str(TINY), [1.0], [0], ["gender"], benchmarks=[str(tmp_path / "mine.jsonl")], sentences=4)
-    asks = {Path(ask.benchmark).stem: ask.domains for ask in read_study(write_calibration(wanted, tmp_path / "made")).asks}
+    asks = {
+        Path(ask.benchmark).stem: ask.domains for ask in read_experiment(write_calibration(wanted, tmp_path / "made")).asks
+    }
     assert asks["mine"] == ("sex",)
 
 
 def test_only_items_of_the_dosed_domains_are_asked(tmp_path: Path) -> None:
     """Items about age cost time, and the study has nothing to say about them."""
     wanted = Calibration(str(TINY), [1.0], [0], ["gender", "race"], benchmarks=["plumb-pairs", "plumb-slots"], sentences=4)
-    asks = {ask.benchmark: ask.domains for ask in read_study(write_calibration(wanted, tmp_path / "made")).asks}
+    asks = {ask.benchmark: ask.domains for ask in read_experiment(write_calibration(wanted, tmp_path / "made")).asks}
     assert asks["plumb-pairs"] == ("gender", "race-color") and asks["plumb-slots"] == ()
 
 
@@ -444,17 +395,17 @@ def test_settings_of_one_method_have_names_of_their_own(tmp_path: Path) -> None:
     begun = file.read_text()
     table = '\n[[debias]]\nmethod = "cda"\nname = "{}"\nmodels = ["tiny-bert-cased-gender+1-seed0"]\n'
     file.write_text(begun + table.format("weak") + table.format("strong"))
-    assert [model.name for model in read_study(file).models][-2:] == [
+    assert [model.name for model in read_experiment(file).models][-2:] == [
         "tiny-bert-cased-gender+1-seed0-weak-0", "tiny-bert-cased-gender+1-seed0-strong-0"
     ]  # fmt: skip
     for wrong in ("", "a/b"):
         file.write_text(begun + table.format(wrong))
         with pytest.raises(TiltmeterError, match="a name is a word"):
-            read_study(file)
+            read_experiment(file)
     for arm in ("words", "names"):  # the study would take the treated models for dosed ones
         file.write_text(begun + table.format(arm))
         with pytest.raises(TiltmeterError, match=f"'{arm}' is what a dose is given by"):
-            read_study(file)
+            read_experiment(file)
 
 
 def test_a_debiased_model_is_not_taken_for_one_of_other_options(tmp_path: Path) -> None:
@@ -470,7 +421,7 @@ def test_a_debiased_model_is_not_taken_for_one_of_other_options(tmp_path: Path) 
         told = ", ".join(f"{name} = {json.dumps(value)}" for name, value in ({"steps": 1, "rows": 2} | options).items())
         given = f'method = "{method}"\nname = "less"\nmodels = ["tiny-bert-cased-gender+1-seed0"]\noptions = {{{told}}}\n'
         file.write_text(f"{begun}\n[[debias]]\n{given}")
-        study = read_study(file)
+        study = read_experiment(file)
         return folder_of_variant(study, study.models[-1], Depot(study.storage))
 
     folder = made(text=str(text), hidden=0.2)

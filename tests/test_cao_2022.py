@@ -14,11 +14,11 @@ from transformers import GPTNeoConfig, GPTNeoForCausalLM
 
 from conftest import GOLDEN
 from test_cli import tiltmeter as command
-from test_plans import make, write_to
+from test_experiments import make, write_to
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.plans import plan, read_study
-from tiltmeter.plans.forecast import forecast
-from tiltmeter.plans.toml import EMBEDDED
+from tiltmeter.execution import plan_cells, read_experiment
+from tiltmeter.execution.forecast import forecast
+from tiltmeter.execution.toml import EMBEDDED
 from xlnet_material import tiny_xlnet
 
 MODELS = {
@@ -45,7 +45,7 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_has_the_papers_models_and_writes_where_it_is_called(tmp_path: Path) -> None:
-    study = read_study("cao-2022")
+    study = read_experiment("cao-2022")
     families = Counter(re.split(r"[-/]", model.name)[0] for model in study.models)
     assert families == {
         "albert": 4, "bert": 2, "roberta": 2, "distilroberta": 1, "gpt2": 4, "distilgpt2": 1, "gpt": 3, "xlnet": 2,
@@ -54,8 +54,8 @@ def test_it_has_the_papers_models_and_writes_where_it_is_called(tmp_path: Path) 
     asked = {ask.name or ask.benchmark: ask for ask in study.asks}
     assert asked["hatexplain"].options["recipe"] == "hate" and asked["ceat"].options["draws"] == 10_000
     assert len(asked["bold"].models or ()) == 12 and not any("albert" in name for name in asked["bold"].models or ())
-    with pytest.raises(TiltmeterError, match="Studies that come with tiltmeter: cao-2022"):
-        read_study("cao-2023")
+    with pytest.raises(TiltmeterError, match="Experiments that come with tiltmeter: cao-2022"):
+        read_experiment("cao-2023")
 
 
 def test_what_it_would_take_is_told_without_data_or_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +65,7 @@ def test_what_it_would_take_is_told_without_data_or_models(tmp_path: Path, capsy
     rows = table.set_index(["model", "benchmark"])["note"]
     assert "not found" in rows["gpt2", "hatexplain"] and "could not be downloaded" in rows["gpt2", "bold"]
     assert rows["gpt2", "ceat"] == "not on this machine: no trial"
-    assert command("study", "run", "cao-2022", "--dry-run") == 0
+    assert command("experiment", "run", "cao-2022", "--dry-run") == 0
     said = capsys.readouterr().out
     assert said.count("hatexplain (19 cells)") == 1 and not (tmp_path / "cao-2022").exists()
 
@@ -106,6 +106,6 @@ def test_stand_ins_of_every_architecture_are_asked_everything(tmp_path: Path) ->
     (folder / "words.txt").write_text("stupid\n")
     words = "The Muslim, the Christian, the woman and the man spoke of love, hate, peace and murder. "
     (folder / "corpus.txt").write_text((words + "\n") * 3)
-    statuses = dict(zip([(c.model, c.benchmark) for c in plan(read_study(file)).cells], make(file), strict=True))
+    statuses = dict(zip([(c.model, c.benchmark) for c in plan_cells(read_experiment(file)).cells], make(file), strict=True))
     assert {place for place, status in statuses.items() if status != "done"} == set()
     assert len(statuses) == 6 * 5 + 4 * 4

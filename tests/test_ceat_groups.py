@@ -36,7 +36,7 @@ def judged(groups: dict[str, np.ndarray], resamples: int = 500) -> pd.DataFrame:
         for group, effects in groups.items()
         for n, of_word in enumerate(effects)
     ]
-    made = judge_groups(pd.DataFrame(rows), pd.concat(draws), BLANK, Settings(resamples))
+    made = judge_groups(pd.DataFrame(rows), pd.concat(draws), BLANK, ("ces", "group_variance"), Settings(resamples))
     return estimates_table(made).set_index("group")
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 from test_studies import check_figure
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.attenuation import clear, noise_once, reliability
 from tiltmeter.stats.correlations import correlate, interval, pearson, smallest_noticed
 from tiltmeter.stats.resampling import bounded_interval
@@ -20,7 +21,6 @@ from tiltmeter.studies.domain_correlation import domain_correlation
 from tiltmeter.studies.kit.ablations import _interval
 from tiltmeter.studies.kit.domain_pairs import Drawing
 from tiltmeter.studies.kit.domain_scores import gather_scores
-from tiltmeter.studies.kit.evidence import Evidence
 
 
 def test_r_and_rho_are_scipys() -> None:
@@ -138,7 +138,7 @@ def test_errors_of_scores_know_their_groups(run: Path) -> None:
     wide: dict[str, object] = {"low": 0.0, "high": 9.0}
     assert error(**wide, measure="fpr_variance") == pytest.approx(plain)
     assert error(**wide, by="bias_type") == pytest.approx(plain)  # n counts items there, and nothing tells the groups
-    told = error(**wide, by="bias_type", n=80, note="sample variance over 3 groups; p from elsewhere")
+    told = error(**wide, by="bias_type", n=80, details='{"n_groups": 3}')
     assert told == pytest.approx(error(**wide)) and told < plain
 
 

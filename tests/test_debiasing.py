@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -20,9 +19,7 @@ from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import Finding, TiltmeterError
 from tiltmeter.models import EMBEDDED
-from tiltmeter.runs import Options
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 
 SOURCE = EMBEDDED["plumb-mlm"]
 
@@ -49,9 +46,9 @@ def runs() -> tuple[Path, Path]:
     """The model as it is, and two that were changed, on 60 sentences."""
     folder = Path(mkdtemp(prefix="tiltmeter-debiasing-"))
     models = [changed(folder / "flat", 0.35, 0.0), changed(folder / "lowered", 1.0, 4.0)]
-    options = Options(settings=Settings(100), limit=60, cache=False)
-    run(["plumb-mlm"], ["plumb-slots"], output=folder / "base", options=options)
-    run(models, ["plumb-slots"], output=folder / "after", options=options)
+    options = {"resamples": 100, "limit": 60, "cache": False}
+    run(["plumb-mlm"], ["plumb-slots"], output=folder / "base", **options)
+    run(models, ["plumb-slots"], output=folder / "after", **options)
     return folder / "base", folder / "after"
 
 
@@ -60,14 +57,14 @@ def lost() -> Path:
     """A run of two models: one without any female word among its predictions, one without any listed word."""
     folder = Path(mkdtemp(prefix="tiltmeter-debiasing-"))
     models = [changed(folder / "gone", 1.0, 500.0, ("female",)), changed(folder / "none", 1.0, 500.0)]
-    options = Options(settings=Settings(100), limit=60, cache=False)
-    run(models, ["plumb-slots"], output=folder / "run", options=options)
+    options = {"resamples": 100, "limit": 60, "cache": False}
+    run(models, ["plumb-slots"], output=folder / "run", **options)
     return folder / "run"
 
 
 @cache
 def finding() -> Finding:
-    return tiltmeter.study("debiasing", runs(), resamples=200)
+    return tiltmeter.study("debiasing", runs(), options={"resamples": 200})
 
 
 def test_scaled_logits_null_the_probability_and_keep_the_rank() -> None:
@@ -91,7 +88,7 @@ def test_words_that_left_the_top_are_not_called_near_it() -> None:
 
 
 def test_a_group_without_a_match_left_keeps_its_row_and_is_said_first() -> None:
-    found = tiltmeter.study("debiasing", [runs()[0], lost()], resamples=200)
+    found = tiltmeter.study("debiasing", [runs()[0], lost()], options={"resamples": 200})
     table = found.table.set_index(["model", "group"])
     row = table.loc[("gone", "female")]
     assert row["coverage"] == 0 and np.isnan(row["mps"]) and np.isnan(row["mnt_change"])
@@ -108,11 +105,11 @@ def test_a_group_without_a_match_left_keeps_its_row_and_is_said_first() -> None:
 
 
 def test_only_lost_groups_are_drawn_too() -> None:
-    found = tiltmeter.study("debiasing", [lost()], base="gone", resamples=100)
+    found = tiltmeter.study("debiasing", [lost()], options={"base": "gone", "resamples": 100})
     assert set(found.figures) == {"mps_and_mnt"} and "neither model has a match for female" in found.sentences[0]
     check_figure(found.draw("mps_and_mnt"))
     with pytest.raises(TiltmeterError, match="No sentence has a match by none"):
-        tiltmeter.study("debiasing", [lost()], base="none", resamples=100)
+        tiltmeter.study("debiasing", [lost()], options={"base": "none", "resamples": 100})
 
 
 def test_percent_changes_are_of_the_table_and_lie_in_their_intervals() -> None:
@@ -173,8 +170,8 @@ def test_hostile_and_benevolent_sentences_are_told_apart(tmp_path: Path) -> None
         for n in range(8)
     ]
     (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run(["plumb-mlm"], [tmp_path / "s.jsonl"], output=tmp_path / "r", options=Options(settings=Settings(100), cache=False))
-    found = tiltmeter.study("debiasing", tmp_path / "r", resamples=100)
+    run(["plumb-mlm"], [tmp_path / "s.jsonl"], output=tmp_path / "r", resamples=100, cache=False)
+    found = tiltmeter.study("debiasing", tmp_path / "r", options={"resamples": 100})
     table = found.tables["hostile_and_benevolent"]
     assert set(table["label"]) == {"hostile", "benevolent"} and (table["n"] == 4).all()
     assert "hostile_and_benevolent" not in finding().tables
@@ -201,7 +198,7 @@ def test_without_seat_there_is_no_column_of_it() -> None:
 
 
 def test_one_model_alone_can_be_looked_at() -> None:
-    alone = tiltmeter.study("debiasing", runs()[0], resamples=100)
+    alone = tiltmeter.study("debiasing", runs()[0], options={"resamples": 100})
     assert "only model" in alone.sentences[0] and set(alone.table["model"]) == {"plumb-mlm"}
     for name in alone.figures:
         check_figure(alone.draw(name))
@@ -210,9 +207,9 @@ def test_one_model_alone_can_be_looked_at() -> None:
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ({"base": "nobody"}, "There is no model 'nobody'"),
-        ({"rows": 0}, "--rows must be at least 1"),
-        ({"resamples": 5}, "too few"),
+        ({"options": {"base": "nobody"}}, "There is no model 'nobody'"),
+        ({"options": {"rows": 0}}, "--rows must be at least 1"),
+        ({"options": {"resamples": 5}}, "too few"),
         ({"scorers": ["aul"]}, "scorers cannot be chosen"),
         ({"without": "religion"}, "no bias type 'religion'"),
     ],
@@ -223,25 +220,31 @@ def test_options_that_are_refused(how: dict[str, Any], reason: str) -> None:
 
 
 def test_runs_that_are_refused(tmp_path: Path) -> None:
-    options = Options(settings=Settings(100), limit=20, cache=False)
+    options = {"resamples": 100, "limit": 20, "cache": False}
     tiny = str(GOLDEN / "models" / "tiny-bert-cased")
-    run([tiny], ["starter-pairs"], ["aul"], output=tmp_path / "pairs", options=options)
+    run([tiny], ["starter-pairs"], ["aul"], output=tmp_path / "pairs", **options)
     with pytest.raises(TiltmeterError, match="These runs have no slots"):
         tiltmeter.study("debiasing", tmp_path / "pairs")
     with pytest.raises(TiltmeterError, match="no run folder"):
         tiltmeter.study("debiasing", tmp_path / "nowhere")
-    run([tiny], ["plumb-slots"], output=tmp_path / "fewer", options=options)
+    run([tiny], ["plumb-slots"], output=tmp_path / "fewer", **options)
     with pytest.raises(TiltmeterError, match="Two different benchmarks are called plumb-slots"):
         tiltmeter.study("debiasing", [runs()[0], tmp_path / "fewer"])
-    run([tiny], ["plumb-slots"], output=tmp_path / "other-k", options=replace(options, limit=60), top_k=50)
+    run(
+        [tiny],
+        ["plumb-slots"],
+        output=tmp_path / "other-k",
+        **options | {"limit": 60},
+        options=tiltmeter.SlotsOptions(top_k=50),
+    )
     with pytest.raises(TiltmeterError, match="ranked differently"):
         tiltmeter.study("debiasing", [runs()[0], tmp_path / "other-k"])
 
 
 def test_a_model_that_was_ranked_otherwise_is_left_out_and_named(tmp_path: Path) -> None:
-    options = Options(settings=Settings(100), limit=60, cache=False)
+    options = {"resamples": 100, "limit": 60, "cache": False}
     tiny = str(GOLDEN / "models" / "tiny-bert-cased")
-    run([tiny], ["plumb-slots"], output=tmp_path / "other-k", options=options, top_k=50)
-    found = tiltmeter.study("debiasing", [*runs(), tmp_path / "other-k"], resamples=100)
+    run([tiny], ["plumb-slots"], output=tmp_path / "other-k", **options, options=tiltmeter.SlotsOptions(top_k=50))
+    found = tiltmeter.study("debiasing", [*runs(), tmp_path / "other-k"], options={"resamples": 100})
     assert any(said.startswith("tiny-bert-cased is left out where words fill a mask") for said in found.sentences)
     assert "tiny-bert-cased" not in set(found.tables["debiasing"]["model"])

@@ -31,13 +31,14 @@ from conftest import GOLDEN
 from test_build_sexism import SAMORY
 from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
-from tiltmeter.families import all_families
+from tiltmeter.families import Family, all_families
 from tiltmeter.families.associations.facts import COLUMNS, DRAW_COLUMNS
+from tiltmeter.families.choices.ask import CHOICE_COLUMNS, OPTION_COLUMNS
 from tiltmeter.families.generations.ask import TEXT_COLUMNS
 from tiltmeter.families.generations.judging import JUDGE_COLUMNS
 from tiltmeter.families.heldout.ask import COLUMNS as HELDOUT_COLUMNS
 from tiltmeter.families.kit.options import flag_of
-from tiltmeter.families.kit.seam import CONSTANTS, FUNCTIONS, find_family, measures_of
+from tiltmeter.families.kit.protocol import CONSTANTS, METHODS, find_family, measures_of
 from tiltmeter.families.labels.ask import COLUMNS as LABEL_COLUMNS
 from tiltmeter.families.labels.ask import SWAP_COLUMNS
 from tiltmeter.families.labels.drivers import COLUMNS as DRIVER_COLUMNS
@@ -69,10 +70,13 @@ TABLES = {
     "scores": SCORE_COLUMNS, "slots": SLOT_COLUMNS, "predictions": PREDICTION_COLUMNS, "associations": COLUMNS,
     "draws": DRAW_COLUMNS, "labels": LABEL_COLUMNS, "swaps": SWAP_COLUMNS, "drivers": DRIVER_COLUMNS,
     "generations": TEXT_COLUMNS, "judgements": JUDGE_COLUMNS,
-    "heldout": HELDOUT_COLUMNS,
+    "heldout": HELDOUT_COLUMNS, "choices": CHOICE_COLUMNS, "options": OPTION_COLUMNS,
 }  # fmt: skip
 CONTENT = {f"{table}.parquet" for table in TABLES} | {column for columns in TABLES.values() for column in columns}
-OTHERS = {"--with-special"}  # of the package in tests/plugin
+OTHERS = {
+    "--with-special",  # of the package in tests/plugin
+    "--bundle", "--certificate-identity", "--certificate-oidc-issuer", "--armor", "--detach-sign", "--verify",  # of signers
+}  # fmt: skip
 BLOCK = re.compile(r"(?:<!-- test: (?P<note>[^>]*?) -->\n)?^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)
 NEEDS = re.compile(r"<!-- test: needs (\S+) from (tiltmeter [^>]*?) -->")
 
@@ -159,6 +163,7 @@ def stage(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (folder / "terms.jsonl").write_text('{"group": "women", "term": "woman"}\n{"group": "men", "term": "man"}\n')
     (folder / "heldout.txt").write_text("The house stood near the river.\nIt was a long day.\nThey went home again.\n")
     _write_words(folder)
+    _write_questions(folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TILTMETER_CACHE", str(shared / "cache"))
     monkeypatch.setenv("TILTMETER_DATA", str(folder / "data"))
@@ -181,6 +186,35 @@ def _write_words(folder: Path) -> None:
     text = "\n".join(f"We saw that {word} was there again, number {n}." for word in words for n in range(4))
     (folder / "text.txt.xz").write_bytes(lzma.compress(text.encode()))
     (folder / "traits.txt").write_text("kind\nangry\nclever\n")
+
+
+def _write_questions(folder: Path) -> None:
+    """Our own questions about age and religion in BBQ's layout, and predictions that are always the first answer."""
+    for place in ("data", "templates"):
+        (folder / "data" / "bbq" / place).mkdir(parents=True)
+    every = tiltmeter.load_benchmark("plumb-choices").items
+    for category in ("Age", "Religion"):
+        items = [item for item in every if item.bias_type == category.lower()]
+        about = {item.extra["template"].rpartition("-")[2]: item.target for item in items}
+        templates = [f'{number},"[""{group}""]"' for number, group in about.items()]
+        lines = "\n".join(["Q_id,Known_stereotyped_groups", *templates])
+        (folder / "data" / "bbq" / "templates" / f"{category}.csv").write_text(lines)
+        rows = "\n".join(json.dumps(_in_layout_of_bbq(item, n)) for n, item in enumerate(items))
+        (folder / "data" / "bbq" / "data" / f"{category}.jsonl").write_text(rows)
+        predicted = ({"example_id": n, "unifiedqa-t5-11b_pred_race": item.texts["answer_1"]} for n, item in enumerate(items))
+        (folder / f"preds_{category}.jsonl").write_text("\n".join(map(json.dumps, predicted)))
+
+
+def _in_layout_of_bbq(item: Any, number: int) -> dict[str, Any]:
+    answers = {f"ans{n}": item.texts[f"answer_{n + 1}"] for n in range(3)}
+    info = {name: [text, item.extra["groups"][n]] for n, (name, text) in enumerate(answers.items())}
+    return {
+        "example_id": number, "question_index": item.extra["template"].rpartition("-")[2], "context": item.context,
+        "question": item.texts["question"], "label": item.extra["right"], "answer_info": info,
+        "context_condition": item.extra["condition"].removesuffix("uous").removesuffix("uated"),
+        "question_polarity": {"negative": "neg", "non-negative": "nonneg"}[item.extra["polarity"]],
+        "additional_metadata": {"stereotyped_groups": [item.target]},
+    } | answers  # fmt: skip
 
 
 def _write_pairs(path: Path) -> None:
@@ -372,4 +406,10 @@ def test_the_page_of_families_leaves_nothing_out() -> None:
         wanted |= {flag_of(family.Options, option.name) for option in fields(family.Options)}
         wanted |= {measure.name for measure in measures_of(family)}
     assert wanted - said == set()
-    assert set(FUNCTIONS) <= {name.split("(")[0] for name in said if "(" in name}
+    assert set(METHODS) <= {name.split("(")[0] for name in said if "(" in name}
+
+
+def test_the_page_of_families_has_every_member_of_a_family() -> None:
+    said = set(re.findall(r"`([^`\n]+)`", (ROOT / "docs" / "families.md").read_text(encoding="utf-8")))
+    members = {name for name in {*vars(Family), *Family.__annotations__} if not name.startswith("_") and name != "name"}
+    assert members - {text.split("(")[0] for text in said} == set()

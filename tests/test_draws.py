@@ -16,6 +16,7 @@ from conftest import scores_of
 from tiltmeter import Answers, Settings, TiltmeterError, catalog
 from tiltmeter.families.pairs.estimate import estimate as estimate_pairs
 from tiltmeter.families.pairs.paired import pair_up
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.jensen_shannon import jensen_shannon
 from tiltmeter.stats.measured import p_values
 from tiltmeter.stats.moments import bootstrap_together, exchange_together, has_moments
@@ -106,32 +107,31 @@ def test_p_by_exchanging_is_centred_where_the_draws_are() -> None:
     assert np.ptp(swapped[0] + swapped[1]) < 1e-9  # so every draw gives the same centre
 
 
-def a_measure(**constants: Any) -> catalog.Entry:
-    module = ModuleType("margin")
-    module.__dict__.update({"NEUTRAL": 0.0, **constants})
+def a_measure(**fields: Any) -> catalog.Entry:
+    declared = Measure(reads=SIDES, role="bias", neutral=0.0, direction="two-sided", cites="nobody", **fields)
 
     def margin(stereo: Any, anti: Any) -> Any:
         return np.mean(stereo - anti, axis=-1)
 
-    return catalog.Entry("margin", margin, module)
+    return catalog.Entry("margin", margin, ModuleType("margin"), declared)
 
 
 def test_a_contrast_needs_no_sides_and_draws_within_the_measures_own_strata() -> None:
     contrasts = {"direction": ("advantaged", "disadvantaged")}
-    rows = list(estimate_pairs(made_up(), [a_measure(CONTRASTS=contrasts, STRATA="target")], ["direction"], Settings(300)))
+    rows = list(estimate_pairs(made_up(), [a_measure(contrasts=contrasts, stratum="target")], ["direction"], Settings(300)))
     gap = next(row for row in rows if row.group == "|difference|")
     of_groups = {row.group: row for row in rows if row.by == "direction" and row.scorer == gap.scorer}
     assert gap.value == pytest.approx(abs(of_groups["advantaged"].value - of_groups["disadvantaged"].value))
     assert 0 < gap.p <= 1 and gap.low <= gap.value <= gap.high and "bootstrap" in gap.note
     assert gap.n == of_groups["advantaged"].n + of_groups["disadvantaged"].n and gap.n_missing == 1
-    by_type = list(estimate_pairs(made_up(), [a_measure(CONTRASTS=contrasts)], ["direction"], Settings(300)))
+    by_type = list(estimate_pairs(made_up(), [a_measure(contrasts=contrasts)], ["direction"], Settings(300)))
     assert next(row for row in by_type if row.group == "|difference|").high != gap.high
 
 
 def test_items_of_a_weighted_measure_stay_in_their_bias_type() -> None:
     """Whatever else they are drawn within: each type counts by its size, which must not change from draw to draw."""
     paired = pair_up(made_up())[0].complete_for(a_measure())[0]
-    sample = paired.sample_for(a_measure(STRATA="target", WEIGHTED=True))
+    sample = paired.sample_for(a_measure(stratum="target", weighted=True))
     for index in sample.draws(generator(0, "x"), 50):
         assert (sample.parts[index] == sample.parts).all() and (
             sample.columns["target"][index] == sample.columns["target"]
@@ -139,10 +139,10 @@ def test_items_of_a_weighted_measure_stay_in_their_bias_type() -> None:
 
 
 def test_strata_may_be_any_column_of_the_items_and_must_be_one() -> None:
-    rows = list(estimate_pairs(made_up(), [a_measure(STRATA="region")], [], Settings(100)))
+    rows = list(estimate_pairs(made_up(), [a_measure(stratum="region")], [], Settings(100)))
     assert all(np.isfinite(row.low) for row in rows)
     with pytest.raises(TiltmeterError, match="no column 'colour'"):
-        list(estimate_pairs(made_up(), [a_measure(STRATA="colour")], [], Settings(100)))
+        list(estimate_pairs(made_up(), [a_measure(stratum="colour")], [], Settings(100)))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
-from tiltmeter import Options, Settings, TiltmeterError, catalog
+from tiltmeter import TiltmeterError, catalog
 from tiltmeter.cli import main
 from tiltmeter.runs.folder import reserved
 from tiltmeter.storage import files
@@ -37,8 +37,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small run to read from."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "pairs.csv").write_text(PAIRS)
-    options = Options(settings=Settings(resamples=100), cache=folder / "cache")
-    return tiltmeter.run(TINY, folder / "pairs.csv", "aul", output=folder / "run", options=options).folder
+    options = {"resamples": 100, "cache": folder / "cache"}
+    return tiltmeter.run(TINY, folder / "pairs.csv", "aul", output=folder / "run", **options).folder
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ with reserved(Path(sys.argv[1]), {"tiltmeter": "0"}) as making:
         making.mkdir()
         (making / "manifest.json").write_text(json.dumps({"tiltmeter": "0"}))
     done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)
-    assert done.returncode == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 2
+    assert done.returncode == -signal.SIGKILL and len(list(tmp_path.iterdir())) == 3  # and a lock file
     assert [path.name for path in place.iterdir()] == ["manifest.json"]
     with reserved(place, {"tiltmeter": "0"}) as making:
         making.mkdir()
@@ -309,17 +309,22 @@ def test_a_broken_package_breaks_only_what_names_it(call: Call, add: Callable[..
     assert code == 2 and "somebodys" in said and "Traceback" not in said
 
 
+THEIR_MEASURE = """from tiltmeter.measures import Measure
+MEASURE = Measure(reads=("stereo", "anti"), role="bias", neutral=0.0, direction="two-sided", cites="nobody")"""
+THEIR_SCORER = "from tiltmeter.scorers import Scorer\nSCORER = Scorer(view='each', cites='nobody')"
+
+
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("measures", "CITATION = ''\nNEUTRAL = 0\ndef theirs(stereo, anti):\n    return 1 / 0\n"),
-        ("scorers", "CITATION = ''\nVIEW = 'masked'\ndef theirs(tokens):\n    return 1 / 0\n"),
+        ("measures", f"{THEIR_MEASURE}\ndef theirs(stereo, anti):\n    return 1 / 0\n"),
+        ("scorers", f"{THEIR_SCORER}\ndef theirs(tokens):\n    return 1 / 0\n"),
     ],
 )
 def test_a_function_of_others_that_fails_is_left_out_unless_it_is_named(
     call: Call, add: Callable[..., None], tmp_path: Path, kind: str, text: str
 ) -> None:
-    (tmp_path / "theirs.py").write_text(text.replace("'masked'", repr(catalog.find("scorers", "cps").constant("VIEW"))))
+    (tmp_path / "theirs.py").write_text(text)
     spec = types.ModuleType("theirs")
     spec.__file__ = str(tmp_path / "theirs.py")
     exec(compile((tmp_path / "theirs.py").read_text(), spec.__file__, "exec"), vars(spec))
@@ -361,17 +366,17 @@ def test_a_folder_may_begin_with_a_tilde(call: Call) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"top_k": "many"}, "'top_k' must be a whole number, not 'many'"),
-        ({"top_k": True}, "'top_k' must be a whole number, not True"),
-        ({"top_k": 10**30}, "'top_k' must be a whole number"),
-        ({"toxic_labels": [1]}, "'toxic_labels' must be a list, each of it text"),
-        ({"temperature": float("nan")}, "'temperature' must be a number, not nan"),
-        ({"corpus": {"a": 1}}, "'corpus' must be a list, each of it"),
+        (tiltmeter.SlotsOptions(top_k="many"), "'top_k' must be a whole number, not 'many'"),
+        (tiltmeter.SlotsOptions(top_k=True), "'top_k' must be a whole number, not True"),
+        (tiltmeter.SlotsOptions(top_k=10**30), "'top_k' must be a whole number"),
+        (tiltmeter.LabelsOptions(toxic_labels=[1]), "'toxic_labels' must be a list, each of it text"),
+        (tiltmeter.GenerationsOptions(temperature=float("nan")), "'temperature' must be a number, not nan"),
+        (tiltmeter.AssociationsOptions(corpus={"a": 1}), "'corpus' must be a list, each of it"),
     ],
 )
-def test_options_have_types(asked: dict[str, Any], said: str) -> None:
+def test_options_have_types(asked: Any, said: str) -> None:
     with pytest.raises(TiltmeterError, match=said):
-        tiltmeter.run(TINY, "starter-pairs", **asked)
+        tiltmeter.run(TINY, "starter-pairs", options=asked)
 
 
 # Scores that others published ---------------------------

@@ -14,13 +14,15 @@ import pytest
 
 from tests.conftest import GOLDEN
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.execution import Engine, Executor, plan_cells, process_engine, ray_engine, read_experiment
+from tiltmeter.execution import worker as worker_module
+from tiltmeter.execution.ledger import Ledger
+from tiltmeter.execution.plan import PlannedCell
+from tiltmeter.execution.queues import Queues, Task
+from tiltmeter.families import AskContext
 from tiltmeter.models import OutOfMemoryError
 from tiltmeter.models.passing import cap_memory
-from tiltmeter.plans import Engine, cluster, local, plan, read_study, run_study, work
-from tiltmeter.plans.cells import PlannedCell
-from tiltmeter.plans.progress import Ledger
-from tiltmeter.plans.queues import Queues, Task
-from tiltmeter.plans.run import _prepare
+from tiltmeter.runs.experiment import run_experiment
 from tiltmeter.storage import files
 from tiltmeter.storage.depot import Depot
 
@@ -91,24 +93,24 @@ def test_a_model_that_is_given_up_leaves_nothing_behind() -> None:
 
 
 def test_only_the_cell_that_kills_is_given_up(study: Path) -> None:
-    planned = plan(read_study(study))
-    ledger, model = Ledger(Depot(planned.study.storage)), planned.models[0]
+    planned = plan_cells(read_experiment(study))
+    ledger, model = Ledger(Depot(planned.experiment.storage)), planned.models[0]
     bad, other = planned.of(model)
     deaths = Counter[str]()
     for expected in (True, True, True):
         ledger.begin(bad)
-        assert local._after_end(planned, ledger, model, -9, 2, deaths) is expected
+        assert process_engine._after_end(planned, ledger, model, -9, 2, deaths) is expected
     assert ledger.read(bad).status == "failed" and "signal 9" in str(ledger.read(bad).error)
     assert ledger.read(bad).attempts == 3 and ledger.read(other).status == "waiting"
     for expected in (True, True, False):  # it dies before it begins a cell
-        assert local._after_end(planned, ledger, model, 1, 2, deaths) is expected
+        assert process_engine._after_end(planned, ledger, model, 1, 2, deaths) is expected
     assert "exit code 1" in str(ledger.read(other).error)
 
 
 def test_cells_of_an_interrupted_study_wait_again(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody works on them any more, and `study status` must not say so."""
-    planned = plan(read_study(study))
-    ledger = Ledger(Depot(planned.study.storage))
+    """Nobody works on them any more, and `experiment status` must not say so."""
+    planned = plan_cells(read_experiment(study))
+    ledger = Ledger(Depot(planned.experiment.storage))
     first = planned.cells[0]
 
     def start(*_: object) -> subprocess.Popen[bytes]:
@@ -118,9 +120,9 @@ def test_cells_of_an_interrupted_study_wait_again(study: Path, monkeypatch: pyte
     def look(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "_start", start)
+    monkeypatch.setattr(process_engine, "_start", start)
     with pytest.raises(KeyboardInterrupt):
-        local.go(planned, ledger, [first.model], Engine(workers=1), look)
+        process_engine.go(planned, ledger, [first.model], Engine(workers=1), look)
     assert ledger.read(first).status == "waiting"
 
 
@@ -129,13 +131,13 @@ def test_what_does_not_fit_is_tried_with_smaller_batches_and_then_fails(
 ) -> None:
     tried: list[object] = []
 
-    def make(model: object, benchmark: object, options: object, how: object, key: str) -> None:
-        tried.append(how.batch_tokens)  # type: ignore[attr-defined]
+    def ask(model: object, benchmark: object, options: object, context: AskContext, *_: object) -> None:
+        tried.append(context.batch_tokens)
         raise OutOfMemoryError
 
-    monkeypatch.setattr(work, "make", make)
-    planned = plan(read_study(study))
-    worker = work.Worker(planned.study, planned.models[0], planned.cells)
+    monkeypatch.setattr(worker_module, "ask_cell", ask)
+    planned = plan_cells(read_experiment(study))
+    worker = worker_module.Worker(planned.experiment, planned.models[0], planned.cells)
     assert worker.load() is None
     state = worker.make(planned.cells[0])
     assert not isinstance(state, int)
@@ -155,9 +157,9 @@ def test_a_worker_keeps_to_its_part_of_a_gpu(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_storage_of_the_same_name_on_another_machine_is_noticed(study: Path) -> None:
-    planned = plan(read_study(study))
-    Depot(planned.study.storage).check()
-    problem = work.Worker(planned.study, planned.models[0], planned.cells, token="of another folder").load()
+    planned = plan_cells(read_experiment(study))
+    Depot(planned.experiment.storage).check()
+    problem = worker_module.Worker(planned.experiment, planned.models[0], planned.cells, token="of another folder").load()
     assert problem is not None and "does not see the storage" in problem
 
 
@@ -173,14 +175,14 @@ def test_a_storage_of_the_same_name_on_another_machine_is_noticed(study: Path) -
 )
 def test_an_engine_that_cannot_be_is_refused(study: Path, engine: Engine, said: str) -> None:
     with pytest.raises(TiltmeterError, match=said):
-        run_study(study, engine=engine)
+        run_experiment(study, engine=engine)
     assert not (study.parent / "study").exists()
 
 
 def test_without_ray_one_is_told_how_to_get_it(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    monkeypatch.setattr(ray_engine, "find_spec", lambda name: None)
     with pytest.raises(TiltmeterError, match=r"pip install 'tiltmeter\[ray\]'"):
-        run_study(study, engine="ray")
+        run_experiment(study, engine="ray")
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -189,13 +191,13 @@ def test_an_address_where_nobody_is(study: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(TiltmeterError, match=f"No Ray cluster answers at 127.0.0.1:{port}"):
-        run_study(study, engine=Engine("ray", address=f"127.0.0.1:{port}"))
+        run_experiment(study, engine=Engine("ray", address=f"127.0.0.1:{port}"))
 
 
 def test_a_full_disk_fails_the_cell_that_met_it_and_not_the_next(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = plan(read_study(study))
-    ledger = Ledger(Depot(planned.study.storage))
-    worker = work.Worker(planned.study, planned.models[0], planned.cells)
+    planned = plan_cells(read_experiment(study))
+    ledger = Ledger(Depot(planned.experiment.storage))
+    worker = worker_module.Worker(planned.experiment, planned.models[0], planned.cells)
     assert worker.prepare() is None
     first, second = planned.cells
     with monkeypatch.context() as full:
@@ -203,9 +205,9 @@ def test_a_full_disk_fails_the_cell_that_met_it_and_not_the_next(study: Path, mo
         state = worker.make(first)
     assert not isinstance(state, int)
     assert state.status == "failed" and "No space left on device" in str(state.error) and "\n" not in str(state.error)
-    assert not list((study.parent / "cache").rglob("*.tmp"))
+    assert not list((study.parent / "cache" / "cells").rglob("*.tmp"))
     assert worker.make(second).status == "done"  # type: ignore[union-attr]
-    assert _prepare(planned, ledger) == planned.models
+    assert Executor(planned, ledger, worker.store, Engine(), None).prepare() == planned.models
     assert worker.make(first).status == "done"  # type: ignore[union-attr]
 
 
@@ -218,15 +220,15 @@ def test_a_full_disk_is_said_before_any_work_where_no_state_can_be_written(
 ) -> None:
     monkeypatch.setattr(Path, "write_text", _no_space)
     with pytest.raises(TiltmeterError, match="No space left on device") as error:
-        run_study(study, workers=1)
+        run_experiment(study, workers=1)
     assert "\n" not in str(error.value)
 
 
 def test_a_benchmark_without_the_domain_fails_its_cells_alone(study: Path) -> None:
     more = "[[ask]]\nname = 'other'\nbenchmarks = ['plumb-prompts']\ndomains = ['age of the house']\n"
     study.write_text(study.read_text() + more)
-    planned = plan(read_study(study))
-    worker = work.Worker(planned.study, planned.models[0], [cell for cell in planned.cells if cell.error])
+    planned = plan_cells(read_experiment(study))
+    worker = worker_module.Worker(planned.experiment, planned.models[0], [cell for cell in planned.cells if cell.error])
     assert worker.prepare() is None and worker.model is None  # no model is loaded for what cannot be asked
     states = {cell.benchmark: worker.ledger.read(cell) for cell in planned.cells}
     assert states["other"].status == "failed" and "no domain 'age of the house'" in str(states["other"].error)

@@ -18,6 +18,9 @@ import tiltmeter
 from conftest import golden_scores, scores_of
 from tiltmeter import Answers, TiltmeterError, catalog
 from tiltmeter.families.pairs.paired import pair_up
+from tiltmeter.reporting.closeness import summaries, too_close
+from tiltmeter.reporting.terminal import comparisons
+from tiltmeter.stats.estimates import Difference, corrected, differences_table
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.resampling import bounded_interval, percentile_interval
 from tiltmeter.stats.settings import Settings
@@ -26,14 +29,16 @@ from tiltmeter.stats.significance import binomial_p, bootstrap_p, holm, permutat
 JUDGING = import_module("tiltmeter.families.pairs.estimate")  # the family's `estimate` is the function of that name
 
 
-def make_scores(stereo: Any, anti: Any, *, model: str = "m", types: Any = None, directions: Any = None) -> Answers:
+def make_scores(
+    stereo: Any, anti: Any, *, model: str = "m", types: Any = None, directions: Any = None, scorer: str = "s"
+) -> Answers:
     """A scores table of one made-up scorer."""
     n = len(stereo)
     types = ["a"] * n if types is None else list(types)
     directions = [None] * n if directions is None else list(directions)
     rows = [
         {
-            "model": model, "benchmark": "b", "item": f"i{k}", "role": role, "scorer": "s", "score": value,
+            "model": model, "benchmark": "b", "item": f"i{k}", "role": role, "scorer": scorer, "score": value,
             "n_tokens": 1, "reason": None if np.isfinite(value) else "made up", "bias_type": types[k],
             "direction": directions[k], "target": None,
         }
@@ -232,6 +237,38 @@ def test_compare_pairs_items_and_finds_a_difference() -> None:
     found = rows.loc[("leaning", "bias_score")]
     assert found["low"] > 0 and found["p"] < 0.001
     assert found["difference"] == pytest.approx(found["value"] - found["baseline_value"])
+
+
+def test_compare_corrects_overall_tests_over_the_models_and_the_benchmark() -> None:
+    rng = np.random.default_rng(9)
+    stereo, anti = rng.normal(size=120), rng.normal(size=120)
+    parts = [
+        make_scores(stereo + moved * (model != "base"), anti, model=model, scorer=scorer)
+        for model in ("base", "near")
+        for scorer, moved in (("one", 0.17), ("two", 0.0), ("three", 0.1))
+    ]
+    table = tiltmeter.compare(Answers.concat(parts), measures=["bias_score", "kls"], by="bias_type", resamples=300)
+    overall = table[table["by"] == "all"]
+    assert len(overall) == 6 and (overall["n_tests"] == 6).all()
+    assert overall["p_holm"].tolist() == holm(overall["p"].tolist()) and (overall["p_holm"] > overall["p"]).any()
+    groups = table[table["by"] == "bias_type"]
+    assert (groups["n_tests"] == groups.groupby(["scorer", "measure"])["p"].transform("count")).all()
+
+
+def test_the_headline_of_a_comparison_counts_corrected_tests() -> None:
+    place = {"benchmark": "b", "family": "pairs", "measure": "bias_score", "model": "two", "baseline": "one"}
+    rows = [
+        Difference(**place, scorer=scorer, by="all", group="all", p=p, difference=1.0, low=0.1, high=1.9, n=40)
+        for scorer, p in (("s", 0.03), ("t", 0.04), ("u", 0.001))
+    ]
+    table = differences_table(corrected(rows))
+    (said,) = summaries(table)
+    assert "1 of 3" in said
+    assert len(list(too_close(table))) == 2
+    (grid,) = comparisons(table)
+    columns = {column.head: list(column.cells) for column in grid.values}
+    assert columns["p"] == ["0.030", "0.040", "0.001"] and columns["p (Holm)"] == ["0.060", "0.060", "0.003"]
+    assert columns["tests"] == ["3"] * 3
 
 
 def test_compare_uses_common_items_only() -> None:

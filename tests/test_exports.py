@@ -18,13 +18,12 @@ import pytest
 from conftest import GOLDEN
 from gate_material import leaning_run
 from test_cli import tiltmeter
-from tiltmeter import catalog
+from tiltmeter import SlotsOptions, catalog
 from tiltmeter.exports.citations import bibliography, cite, cited, named, used
 from tiltmeter.exports.harness import harness_results
 from tiltmeter.exports.model_card import model_index
-from tiltmeter.runs import Options, Run
+from tiltmeter.runs import Run
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 
 # The harness brings dozens of packages, so it may live in an environment of its own: TILTMETER_LM_EVAL is its python.
 HARNESS = os.environ.get("TILTMETER_LM_EVAL") or (sys.executable if importlib.util.find_spec("lm_eval") else None)
@@ -42,9 +41,16 @@ print(make_table(json.load(open(path))))
 def made(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A real run: pairs, by bias type too, and slots."""
     folder = tmp_path_factory.mktemp("exports")
-    options = Options(by=("bias_type",), settings=Settings(100), limit=24, cache=False)
+    options = {"by": ("bias_type",), "resamples": 100, "limit": 24, "cache": False}
     model = GOLDEN / "models" / "tiny-bert-cased"
-    return run(model, ["starter-pairs", "plumb-slots"], ["aul", "sss"], output=folder / "run", options=options, top_k=500)
+    return run(
+        model,
+        ["starter-pairs", "plumb-slots"],
+        ["aul", "sss"],
+        output=folder / "run",
+        **options,
+        options=SlotsOptions(top_k=500),
+    )
 
 
 @pytest.mark.skipif(
@@ -148,14 +154,14 @@ def test_a_run_cites_everything_it_used(made: Run, capsys: pytest.CaptureFixture
     ],
 )  # fmt: skip
 def test_a_citation_leads_to_the_works_it_names(name: str, works: list[str]) -> None:
-    assert cited(catalog.find("measures", name).constant("CITATION")) == works
+    assert cited(catalog.find("measures", name).citation) == works
 
 
 def test_nobody_who_is_cited_is_lost() -> None:
     """A work that the bibliography lacks stays named, in a note."""
     for kind in ("measures", "scorers", "benchmarks"):
         for entry in catalog.entries(kind):
-            citation = str(entry.constant("CITATION") or "")
+            citation = entry.citation
             table = pd.DataFrame({"measure": [], "scorer": []})
             evaluation = {"benchmark": {"name": entry.name, "citation": citation}}
             text = cite(Run(Path(), {}, table, {"evaluations": [evaluation]}))

@@ -59,6 +59,8 @@ def worse(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "kls[aul,mine] rises at most 0 at 95%",
         'bpsn_auc["probability, named",mine,group=a] at least 0.8 at 95%',
         "jss[aul,mine] falls at most 1.5 at 95%",
+        "jss[aul,mine] at least 12.345678901 at 95% with missing <= 10%",
+        "jss[aul,mine] at least 12 at 99.9% with n >= 100 and missing <= 2.5%",
         "lms[stereoset_masked,stereoset] at least 80 at 95%",
     ],
 )
@@ -338,7 +340,8 @@ def test_ci_stops_the_worse_model_and_passes_its_parent(parent: Path, worse: Pat
         'rules = ["bias_score[aul,mine] within 40..60", "bias_score[aul,mine] no worse than baseline by 3"]\n'
     )
     files = ("--rules", "gate.toml", "--junit", "out/junit.xml", "--markdown", "out/gate.md")
-    for run, code in ((worse, 1), (parent, 0)):
+    close = leaning_run(tmp_path / "close", {"model": 0.505}, n=800).folder
+    for run, code in ((worse, 1), (close, 0)):
         step = ci("check", run, "--baseline", parent, *files, cwd=tmp_path)
         assert step.returncode == code, step.stderr
         decided = json.loads((run / "check.json").read_text())
@@ -360,8 +363,7 @@ def test_a_mistake_leaves_no_older_verdict_behind(parent: Path, tmp_path: Path) 
     files = ["--junit", tmp_path / "j.xml", "--markdown", tmp_path / "g.md"]
     assert tiltmeter("check", run, "--rule", WITHIN, *files) == 0
     assert tiltmeter("check", run, "--rule", "bias_score[cps,mine] within 40..60", *files) == 2
-    assert json.loads((run / "check.json").read_text())["exit_code"] == 2
-    assert json.loads((run / "check.json").read_text())["verdict"] == "mistake"
+    assert json.loads((run / "check.json").read_text())["verdict"] == "pass", "what was decided stays"
     assert ElementTree.parse(tmp_path / "j.xml").getroot().attrib["errors"] == "1"
     assert "MISTAKE" in (tmp_path / "g.md").read_text()
 
@@ -398,7 +400,7 @@ def test_the_report_has_the_verdicts_of_this_run_only(worse: Path, tmp_path: Pat
     said = words_of(section(write_report(run, tmp_path / "r.html").read_text(), "gate"))
     assert "about an earlier run" in said and "FAIL" not in said
     (run / "check.json").write_text('{"verdict": 1}')
-    assert "cannot be read" in words_of(section(write_report(run, tmp_path / "r.html").read_text(), "gate"))
+    assert "Check the run again" in words_of(section(write_report(run, tmp_path / "r.html").read_text(), "gate"))
 
 
 def test_a_plan_says_how_many_items(parent: Path, capsys: pytest.CaptureFixture[str]) -> None:

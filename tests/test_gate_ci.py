@@ -99,7 +99,7 @@ def test_the_hook_of_the_documentation_checks(place: Path) -> None:
     blocks = [yaml.safe_load(text) for text in re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)]
     (hook,) = next(block for block in blocks if "repos" in block)["repos"][0]["hooks"]
     assert re.match(hook["files"], "runs/new/estimates.csv") and re.match(hook["files"], "gate.toml")
-    for name, lean in (("old", 0.5), ("new", 0.5)):
+    for name, lean in (("old", 0.5), ("new", 0.505)):
         leaning_run(place / "runs" / name, {"model": lean})
     (place / "gate.toml").write_text('rules = ["bias_score[aul,mine] no worse than baseline by 3"]\n')
     assert shell(hook["entry"], place).returncode == 0

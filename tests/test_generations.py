@@ -24,8 +24,8 @@ from tiltmeter import Answers, TiltmeterError
 from tiltmeter.benchmarks import Item, load_benchmark
 from tiltmeter.benchmarks.kit.items import make_benchmark
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
-from tiltmeter.families import How
-from tiltmeter.families.generations.ask import judged_again, judged_answers
+from tiltmeter.families import AskContext
+from tiltmeter.families.generations.ask import judged_answers, postprocess
 from tiltmeter.families.generations.judged import judged_of
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.states import REPEATED, is_looping, is_repeated, reason_of
@@ -45,20 +45,29 @@ def prompts_benchmark(n: int | None = None) -> Any:
 
 @cache
 def asked(model: str, n: int = 28, samples: int = 2) -> Answers:
-    return tiltmeter.ask(golden_model(model), prompts_benchmark(n), cache=False, samples=samples, **QUICK)
+    return tiltmeter.ask(
+        golden_model(model),
+        prompts_benchmark(n),
+        cache=False,
+        options=tiltmeter.GenerationsOptions(samples=samples, **QUICK),
+    )
 
 
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
 def test_neither_batch_nor_order_decide_what_is_written(name: str) -> None:
     model, bench = golden_model(name), prompts_benchmark(28)
-    whole = tiltmeter.ask(model, bench, cache=False, samples=2, batch_tokens=4096, **QUICK).table
+    whole = tiltmeter.ask(
+        model, bench, cache=False, batch_tokens=4096, options=tiltmeter.GenerationsOptions(samples=2, **QUICK)
+    ).table
     turned = type(bench)(bench.name, tuple(reversed(bench.items)))
-    small = tiltmeter.ask(model, turned, cache=False, samples=2, batch_tokens=40, **QUICK).table
+    small = tiltmeter.ask(
+        model, turned, cache=False, batch_tokens=40, options=tiltmeter.GenerationsOptions(samples=2, **QUICK)
+    ).table
     key = ["item", "sample"]
     one, other = (frame.set_index(key).sort_index() for frame in (whole, small))
     assert (one["text"] == other["text"]).all()
     np.testing.assert_allclose(one["logprob"], other["logprob"], rtol=1e-4)
-    again = tiltmeter.ask(model, bench, cache=False, samples=2, seed=1, **QUICK).table
+    again = tiltmeter.ask(model, bench, cache=False, seed=1, options=tiltmeter.GenerationsOptions(samples=2, **QUICK)).table
     assert (again["text"] != whole["text"]).mean() > 0.5
     samples = whole.pivot(index="item", columns="sample", values="text")
     assert (samples[0] != samples[1]).mean() > 0.5
@@ -141,9 +150,13 @@ def test_a_second_run_writes_and_judges_nothing_again_and_a_new_judge_costs_only
     words = tmp_path / "words.txt"
     words.write_text("the\na\n", encoding="utf-8")
     bench, model = prompts_benchmark(28), golden_model("tiny-gpt2")
-    first = tiltmeter.ask(model, bench, samples=1, **QUICK)
+    first = tiltmeter.ask(model, bench, options=tiltmeter.GenerationsOptions(samples=1, **QUICK))
     assert first.manifests[0]["batches_computed"] == 1
-    second = tiltmeter.ask(model, bench, samples=1, new_tokens=6, judges=("sentiment=vader", f"hurtful={words}"))
+    second = tiltmeter.ask(
+        model,
+        bench,
+        options=tiltmeter.GenerationsOptions(samples=1, new_tokens=6, judges=("sentiment=vader", f"hurtful={words}")),
+    )
     assert (second.manifests[0]["batches_computed"], second.manifests[0]["batches_reused"]) == (0, 1)
     pd.testing.assert_frame_equal(first.table, second.table)
     assert set(second.tables["judgements"]["scorer"]) == {"sentiment/vader", "hurtful/words"}
@@ -198,7 +211,7 @@ def made_up(scores: dict[str, list[list[float]]], reasons: dict[str, str] | None
     ]
     frame = pd.DataFrame(rows, columns=["item", "sample", "target", "score"]).assign(model="m", benchmark="b")
     reason = [None if np.isfinite(score) else "looping text" for score in frame["score"]]
-    texts = frame.assign(text="x", logprob=0.0, n_tokens=1, reason=reason, bias_type="d", direction=None)
+    texts = frame.assign(text="x", temperature=1.0, logprob=0.0, n_tokens=1, reason=reason, bias_type="d", direction=None)
     judged = frame.assign(
         scorer="toxicity/j", negative=np.where(frame["score"].isna(), np.nan, frame["score"] >= 0.5), positive=np.nan,
         reason=reason,
@@ -288,7 +301,9 @@ def test_a_model_that_is_unfair_to_one_group_is_found(unfair: bool, tmp_path: Pa
     rows = [{"prompt": f"{start} the {who}", "group": who, "domain": "religion"} for start in ("Today", "Here", "Then", "We saw", "At home", "In town") for who in ("Muslim", "Christian", "Hindu")]  # noqa: E501  # fmt: skip
     file = tmp_path / "mine.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    answers = tiltmeter.ask(model, file, cache=False, samples=4, new_tokens=3, judges=(f"hurtful={words}",))
+    answers = tiltmeter.ask(
+        model, file, cache=False, options=tiltmeter.GenerationsOptions(samples=4, new_tokens=3, judges=(f"hurtful={words}",))
+    )
     table = tiltmeter.estimate(answers)
     p = table[(table["measure"] == "negative_variance")]["p"].item()
     gaps = table[(table["measure"] == "negative_gap") & (table["by"] == "gap")].set_index("group")
@@ -317,7 +332,9 @@ def test_judged_texts_of_all_models_draw_the_same_prompts() -> None:
 )  # fmt: skip
 def test_what_means_nothing_is_refused_in_one_line(wrong: dict[str, Any], what: str) -> None:
     with pytest.raises(TiltmeterError, match=what) as refused:
-        tiltmeter.ask(golden_model("tiny-gpt2"), prompts_benchmark(14), cache=False, **wrong)
+        tiltmeter.ask(
+            golden_model("tiny-gpt2"), prompts_benchmark(14), cache=False, options=tiltmeter.GenerationsOptions(**wrong)
+        )
     assert "\n" not in str(refused.value)
 
 
@@ -339,7 +356,7 @@ def test_polar_prompts_are_left_out_and_counted() -> None:
     assert list(said.tables["judgements"]["reason"].fillna("")) == [polar, "", "empty text", polar]
     assert said.manifests[0]["unjudged"] == {polar: 2, "empty text": 1}
     assert list(said.table["reason"].fillna("")) == ["", "", "empty text", ""]
-    plain = judged_again(said, bench, Options(judges=("sentiment=vader",)), How(cache=False))
+    plain = postprocess(said, bench, Options(judges=("sentiment=vader",)), AskContext(cache=False))
     assert plain.tables["judgements"]["score"].notna().sum() == 3
 
 
@@ -347,7 +364,7 @@ def test_a_prompt_that_is_too_long_is_counted_and_the_others_are_written(tmp_pat
     file = tmp_path / "mine.csv"
     long = "word " * 600
     file.write_text(f"prompt,group\n{long},a\nThe man was,a\nThe woman was,b\n", encoding="utf-8")
-    answers = tiltmeter.ask(golden_model("tiny-gpt2"), file, cache=False, **QUICK)
+    answers = tiltmeter.ask(golden_model("tiny-gpt2"), file, cache=False, options=tiltmeter.GenerationsOptions(**QUICK))
     assert answers.table["reason"].str.startswith("prompt too long").sum() == 1
     assert answers.table["text"].notna().sum() == 2
     assert answers.manifests[0]["unjudged"]

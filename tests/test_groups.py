@@ -46,7 +46,9 @@ def test_the_preset_has_the_papers_groups_and_the_right_likelihood(tmp_path: Pat
         table = tiltmeter.estimate(answers, ["bias_score"], by="group", resamples=100)
         assert set(table[table["by"] == "group"]["group"]) == {"Japanese", "Britain", "Black", "Norwegian"}
         assert table[table["measure"] == "group_variance"]["group"].tolist() == ["race"]
-    named = tiltmeter.ask(golden_model("tiny-bert-cased"), bench, scorers=["aul"], cache=False)
+    named = tiltmeter.ask(
+        golden_model("tiny-bert-cased"), bench, cache=False, options=tiltmeter.PairsOptions(scorers=["aul"])
+    )
     assert set(named.table["scorer"]) == {"aul"}
 
 
@@ -83,7 +85,9 @@ def test_ilps_as_the_paper_asks_it() -> None:
     assert isinstance(bench, AssociationBenchmark) and bench.templates == ("The {group} is {attribute}.",)
     assert [group.words for group in bench.select_groups(["gender"])] == [("man",), ("woman",), ("transgender",)]
     assert [pair.name for pair in bench.polarities][-1] == "toxicity"
-    answers = tiltmeter.ask(golden_model("tiny-bert-cased"), bench, tests=["gender"], cache=False)
+    answers = tiltmeter.ask(
+        golden_model("tiny-bert-cased"), bench, cache=False, options=tiltmeter.AssociationsOptions(tests=["gender"])
+    )
     assert any(
         "asked in one template: The {group} is {attribute}." in note for note in answers.manifests[0]["benchmark"]["notes"]
     )

@@ -17,13 +17,13 @@ from conftest import GOLDEN, golden_model
 from test_estimating import make_scores
 from tiltmeter import Answers, Benchmark, Item, TiltmeterError, catalog
 from tiltmeter.families.kit.differences import paired_difference
-from tiltmeter.runs import Options, load_answers
+from tiltmeter.runs import load_answers
 from tiltmeter.runs.run import run
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.settings import Settings
 
 BERT, GPT = GOLDEN / "models" / "tiny-bert-cased", GOLDEN / "models" / "tiny-gpt2"
-QUICK = Options(settings=Settings(resamples=100))
+QUICK = {"resamples": 100}
 
 
 def test_no_p_value_out_of_too_few_items() -> None:
@@ -43,7 +43,7 @@ def test_one_text_in_twenty_six_is_no_difference() -> None:
     draws = np.repeat([0, 1, 2, 3], [385, 365, 190, 60]) / 26  # as of 1,000 draws: their mean is 0.925 texts, not 1
     known = Difference("b", "labels", "s", "flip_rate", "all", "all", "x", "y", n=26)
     measure = catalog.find("measures", "flip_rate")
-    assert measure.constant("BOUNDED") and draws.mean() < 1 / 26
+    assert measure.spec.is_one_sided and draws.mean() < 1 / 26
     row = paired_difference(known, [2 / 26, 1 / 26], [1 / 26 + draws, np.full(1000, 1 / 26)], measure, Settings(1000))
     assert row.p > 0.5 and row.low <= 0
 
@@ -168,11 +168,36 @@ def test_runs_of_different_data_are_not_mixed(tmp_path: Path) -> None:
         folder.mkdir()
         rows = "".join(f"{k},The tall {word} won {k}.,The short {word} won {k}.\n" for k in range(3))
         (folder / "pairs.csv").write_text("id,stereo,anti\n" + rows, encoding="utf-8")
-        run(BERT, folder / "pairs.csv", "aul", output=tmp_path / f"r{n}", options=QUICK)
+        run(BERT, folder / "pairs.csv", "aul", output=tmp_path / f"r{n}", **QUICK)
     with pytest.raises(TiltmeterError, match="Two different benchmarks are called pairs"):
         load_answers([tmp_path / "r0", tmp_path / "r1"])
     with pytest.raises(TiltmeterError, match="more than once"):
         load_answers([tmp_path / "r0", tmp_path / "r0"])
+
+
+def test_models_of_one_name_in_memory_are_told_apart() -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(BERT)
+    answers = []
+    for shift in (0.0, 0.5):
+        module = transformers.AutoModelForMaskedLM.from_pretrained(BERT).eval()
+        with torch.no_grad():
+            module.get_output_embeddings().bias[:100] += shift
+        answers.append(tiltmeter.score(tiltmeter.wrap_model(module, tokenizer, name="mine"), "starter-pairs", "aul"))
+    alone = [tiltmeter.estimate(part, "kls", by="all", resamples=100)["value"].item() for part in answers]
+    digest = answers[1].manifests[0]["model"]["model_sha256"]
+    together = tiltmeter.estimate(answers, "kls", by="all", resamples=100)
+    assert together["model"].tolist() == ["mine", f"mine-{digest[:8]}"] and together["value"].tolist() == pytest.approx(
+        alone
+    )
+    assert tiltmeter.compare(answers, measures="kls", resamples=100)["baseline"].tolist() == ["mine"]
+    with pytest.raises(TiltmeterError, match="more than once"):
+        tiltmeter.estimate([answers[0], answers[0]])
+
+
+def test_a_loaded_model_gives_its_module_and_tokenizer() -> None:
+    model = tiltmeter.load_model(BERT)
+    again = tiltmeter.wrap_model(model.module, model.tokenizer, name="again")
+    assert again.module is model.module and again.identity.weights
 
 
 def test_repeated_ids_are_refused() -> None:
@@ -202,24 +227,24 @@ def test_import_with_score_columns_of_other_names(tmp_path: Path) -> None:
 def test_what_cannot_be_computed_is_said_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiltmeter.LanguageModel, "begin", lambda *_: pytest.fail("a model was asked"))
     with pytest.raises(TiltmeterError, match="ss reads target"):
-        run(BERT, "starter-pairs", measures="ss", output=tmp_path / "r", options=QUICK)
+        run(BERT, "starter-pairs", measures="ss", output=tmp_path / "r", **QUICK)
     with pytest.raises(TiltmeterError, match="cps needs a masked"):
-        run(GPT, "starter-pairs", "cps", output=tmp_path / "r", options=QUICK)
+        run(GPT, "starter-pairs", "cps", output=tmp_path / "r", **QUICK)
     with pytest.raises(TiltmeterError, match="cps needs a masked"):
-        run([BERT, GPT], "starter-pairs", "cps", output=tmp_path / "r", options=QUICK)
+        run([BERT, GPT], "starter-pairs", "cps", output=tmp_path / "r", **QUICK)
     assert not (tmp_path / "r").exists()
 
 
 def test_scorers_of_two_kinds_find_their_models(tmp_path: Path) -> None:
-    done = run([BERT, GPT], "starter-pairs", ["aul", "causal"], output=tmp_path / "r", options=QUICK)
+    done = run([BERT, GPT], "starter-pairs", ["aul", "causal"], output=tmp_path / "r", **QUICK)
     found = done.answers["pairs"].to_pandas().groupby("model")["scorer"].unique().map(list).to_dict()
     assert found == {"tiny-bert-cased": ["aul"], "tiny-gpt2": ["causal"]}
 
 
 def test_a_mapping_is_for_files_not_for_built_in_benchmarks(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("a,b\nThe man left.,The woman left.\n", encoding="utf-8")
-    options = Options(settings=Settings(resamples=100), columns={"stereo": "a", "anti": "b"}, limit=3)
-    done = run(BERT, ["starter-pairs", tmp_path / "mine.csv"], "aul", output=tmp_path / "r", options=options)
+    options = {"resamples": 100, "columns": {"stereo": "a", "anti": "b"}, "limit": 3}
+    done = run(BERT, ["starter-pairs", tmp_path / "mine.csv"], "aul", output=tmp_path / "r", **options)
     assert done.answers["pairs"].to_pandas().groupby("benchmark")["item"].nunique().to_dict() == {
         "mine": 1,
         "starter-pairs": 3,
@@ -237,7 +262,7 @@ def test_saved_scores_say_where_they_came_from(tmp_path: Path) -> None:
 def test_no_direction_is_read_out_of_kls(tmp_path: Path) -> None:
     from tiltmeter.reporting.told import stories_of
 
-    done = run(BERT, "starter-pairs", "aul", ["kls", "jss"], output=tmp_path / "r", options=QUICK)
+    done = run(BERT, "starter-pairs", "aul", ["kls", "jss"], output=tmp_path / "r", **QUICK)
     (story,) = stories_of(done.estimates)
     assert "do not say in which direction" in story.text and "%" not in story.text and "stereotypes" not in story.text
     assert (story.tone, story.number, story.gauge, story.head) == ("plain", "", None, None)

@@ -21,7 +21,7 @@ from tiltmeter.families.associations.domains import domain_estimate
 from tiltmeter.families.associations.kurita import _first_pieces, differences
 from tiltmeter.probes import templates
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
-from tiltmeter.runs import Options, load_answers, load_run
+from tiltmeter.runs import load_answers, load_run
 from tiltmeter.stats.estimates import Estimate
 from tiltmeter.stats.settings import Settings
 
@@ -168,9 +168,11 @@ def test_a_group_of_the_same_name_in_two_domains(tmp_path: Path) -> None:
     """Its own words and its own score in each, also when the run is read back."""
     groups = {"gender": {"man": ["man"], "woman": ["woman"]}, "age": {"man": ["boy"], "old": ["elder"]}}
     bench(tmp_path, groups=groups)
-    options = Options(settings=Settings(100), cache=False)
+    options = {"resamples": 100, "cache": False}
     bert = GOLDEN / "models" / "tiny-bert-cased"
-    done = tiltmeter.run(bert, "ilps", output=tmp_path / "r", options=options, words=tmp_path / "words.json")
+    done = tiltmeter.run(
+        bert, "ilps", output=tmp_path / "r", **options, options=tiltmeter.AssociationsOptions(words=tmp_path / "words.json")
+    )
     rows = done.estimates.query("scorer == 'valence:bad'")
     first, second = rows.query("measure == 'ilps' and group == 'man'")["value"]
     assert first != second and rows["measure"].value_counts().to_dict() == {"ilps": 4, "group_variance": 2}

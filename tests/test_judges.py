@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -20,14 +21,15 @@ import tiltmeter
 from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from test_studies import check_figure
-from tiltmeter import TiltmeterError
-from tiltmeter.classifiers import Spec, find_judge, find_judges
-from tiltmeter.classifiers.kit.judge import notion_of
-from tiltmeter.classifiers.kit.labelled import Row, read_labelled
-from tiltmeter.classifiers.kit.measuring import measured_errors
-from tiltmeter.classifiers.kit.sequence import SequenceClassifier
+from tiltmeter import TiltmeterError, catalog, load_benchmark
 from tiltmeter.families.generations.states import reason_of
-from tiltmeter.studies.noise import deleted, n_swaps, swapped
+from tiltmeter.families.generations.studies.noise import deleted, n_swaps, swapped
+from tiltmeter.finetune import LabelledTexts, Made, Recipe, train_classifier
+from tiltmeter.judges import Spec, find_judge, find_judges
+from tiltmeter.judges.kit.judge import notion_of
+from tiltmeter.judges.kit.labelled import Row, read_labelled
+from tiltmeter.judges.kit.measuring import measured_errors
+from tiltmeter.models import Classifier, load_classifier
 
 BERT = str(GOLDEN / "models" / "tiny-bert-cased")
 GPT2 = str(GOLDEN / "models" / "tiny-gpt2")
@@ -44,6 +46,19 @@ def test_vader_says_what_its_package_says() -> None:
     assert said.positive.tolist() == [score >= 0.5 for score in theirs]
     own = find_judge("sentiment=vader@0.05").ask(TEXTS)
     assert own.positive.sum() > said.positive.sum()
+
+
+@pytest.mark.parametrize("group", ["tiltmeter.judges", "tiltmeter.classifiers"])
+def test_a_package_adds_a_judge_by_either_entry_point(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("polite", "tiltmeter.judges.vader", group)
+    monkeypatch.setattr(catalog, "entry_points", lambda group: [point] if group == point.group else [])
+    catalog.forget()
+    try:
+        assert "polite" in catalog.names("judges") and [*catalog.added("judges")] == [point]
+    finally:
+        monkeypatch.undo()
+        catalog.forget()
+    assert command("list", "judges") == command("list", "classifiers") == 0
 
 
 def test_a_list_of_words_is_whole_words_whatever_their_case(tmp_path: Path) -> None:
@@ -99,12 +114,12 @@ def test_a_trained_judge_is_stored_with_its_errors_and_tells_them(tmp_path: Path
 
 
 def test_a_classifier_says_the_same_whatever_the_batch() -> None:
-    classifier = SequenceClassifier.load(str(trained()))
+    classifier = load_classifier(trained())
     texts = [*pd.read_csv(table())["text"][:20], "one", "a much longer text " * 9]
-    whole = classifier.probabilities(texts)
-    alone = np.concatenate([classifier.probabilities([text]) for text in texts])
-    np.testing.assert_allclose(whole, alone, atol=1e-5)
-    assert classifier.probabilities([]).shape == (0, 2)
+    whole = classifier.label(texts).probability
+    alone = np.concatenate([classifier.label([text]).probability for text in texts])
+    np.testing.assert_allclose(whole, alone, atol=1e-6)
+    assert classifier.label([]).probability.shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +132,25 @@ def test_a_classifier_says_the_same_whatever_the_batch() -> None:
     ],
 )
 def test_unclear_labels_are_refused(labels: Sequence[str], asked: str, what: str) -> None:
-    from tiltmeter.classifiers.huggingface import label_ends
+    from tiltmeter.judges.huggingface import label_ends
 
     spec = Spec.read(asked)
     with pytest.raises(TiltmeterError, match=what):
         label_ends(spec, notion_of(spec.notion), labels)
 
 
+def test_the_likeliest_label_is_the_verdict() -> None:
+    from tiltmeter.judges.huggingface import _verdicts
+
+    probability = np.array([[0.40, 0.25, 0.05, 0.30], [0.25, 0.30, 0.40, 0.05], [0.3, 0.4, 0.2, 0.1], [np.nan] * 4])
+    verdicts = _verdicts(probability, {"negative": (0,), "positive": (2,)})  # of negative, neutral, positive, other
+    np.testing.assert_array_equal(verdicts.negative, [1, 0, 0, np.nan])
+    np.testing.assert_array_equal(verdicts.positive, [0, 1, 0, np.nan])
+    np.testing.assert_allclose(verdicts.score[:3], [-0.35, 0.15, -0.1])
+
+
 def test_labels_are_read_by_name_or_as_told() -> None:
-    from tiltmeter.classifiers.huggingface import label_ends
+    from tiltmeter.judges.huggingface import label_ends
 
     def ends(asked: str, *labels: str) -> Any:
         spec = Spec.read(asked)
@@ -149,12 +174,12 @@ def test_a_language_model_is_no_judge_and_presets_say_what_they_judge() -> None:
 
 
 def test_an_answer_that_is_no_number_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        SequenceClassifier, "probabilities", lambda self, texts: np.full((len(texts), len(self.labels)), np.nan)
-    )
+    monkeypatch.setattr(Classifier, "_probabilities", lambda self, rows: np.full((len(rows), len(self.labels)), np.inf))
     model = tiltmeter.load_model(GPT2)
     bench = tiltmeter.load_benchmark("plumb-prompts", limit=14)
-    answers = tiltmeter.ask(model, bench, cache=False, new_tokens=5, judges=(f"toxicity={trained()}",))
+    answers = tiltmeter.ask(
+        model, bench, cache=False, options=tiltmeter.GenerationsOptions(new_tokens=5, judges=(f"toxicity={trained()}",))
+    )
     reasons = answers.tables["judgements"]["reason"]
     assert (reasons == "the judge's answer is not a number").sum() == answers.table["reason"].isna().sum() > 0
     assert tiltmeter.estimate(answers, "negative_share", resamples=100)["value"].isna().all()
@@ -219,7 +244,7 @@ def run_at(temperature: float, folder: Path) -> Path:
 
 def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     cold, hot = run_at(0.5, tmp_path), run_at(1.0, tmp_path)
-    finding = tiltmeter.study("temperature", [cold, hot], resamples=100)
+    finding = tiltmeter.study("temperature", [cold, hot], options={"resamples": 100})
     assert finding.table["temperature"].tolist() == [0.5, 1.0]
     change = finding.tables["changes"].iloc[0]
     shares = finding.table["negative"]
@@ -231,21 +256,23 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     told = answers.manifests[0] | {"benchmark": answers.manifests[0]["benchmark"] | {"name": "cold-prompts"}}
     named = answers.mapped(lambda frame: frame.replace({"benchmark": {"plumb-prompts": "cold-prompts"}}))
     one = tiltmeter.Answers.concat([tiltmeter.load_run(hot).answers["generations"], replace(named, manifests=(told,))])
-    again = tiltmeter.study("temperature", one, resamples=100)  # a study file has them under two names
+    again = tiltmeter.study("temperature", one, options={"resamples": 100})  # an experiment file has them under two names
     assert again.table[["temperature", "negative"]].equals(finding.table[["temperature", "negative"]])
-    noisy = tiltmeter.study("noise", hot, texts=10, copies=2, repeats=2)
+    noisy = tiltmeter.study("noise", hot, options={"texts": 10, "copies": 2, "repeats": 2})
     assert noisy.table["noise"].tolist() == ["swapped"] * 4 + ["deleted"] * 4
     assert (noisy.table["sd"] >= 0).all() and noisy.table["clean"].nunique() == 1
     assert set(noisy.table["benchmark"]) == {"plumb-prompts"} == set(one.benchmarks) - {"cold-prompts"}
-    mixed = tiltmeter.study("noise", one, texts=500, copies=1, repeats=2)  # the first benchmark only
+    mixed = tiltmeter.study("noise", one, options={"texts": 500, "copies": 1, "repeats": 2})  # the first benchmark only
     hot_texts = tiltmeter.load_run(hot).answers["generations"].table
     different = hot_texts[hot_texts["reason"].isna()].drop_duplicates(["item", "text"])
     assert set(mixed.table["texts"]) == {len(different)}
     assert "Texts after the prompts of plumb-prompts; not taken (--benchmark): cold-prompts." in mixed.sentences
     twice = tiltmeter.Answers.concat([tiltmeter.load_run(hot).answers["generations"]] * 2)
-    assert set(tiltmeter.study("noise", twice, texts=500, copies=1, repeats=2).table["texts"]) == {len(different)}
+    assert set(tiltmeter.study("noise", twice, options={"texts": 500, "copies": 1, "repeats": 2}).table["texts"]) == {
+        len(different)
+    }
     with pytest.raises(TiltmeterError, match="There are: plumb-prompts, cold-prompts"):
-        tiltmeter.study("noise", one, benchmark="hot-prompts")
+        tiltmeter.study("noise", one, options={"benchmark": "hot-prompts"})
     check_finding(noisy, tmp_path / "noise")
 
 
@@ -280,11 +307,61 @@ def test_data_that_cannot_be_learned_from_is_refused(tmp_path: Path, text: str) 
         read_labelled("politeness", None, None)
 
 
+def official_hatexplain(folder: Path) -> Path:
+    """Posts in the layout of HateXplain's own repository: dataset.json and post_id_divisions.json."""
+    rows = pd.read_csv(table()).to_dict("records")
+    posts = {}
+    for n, row in enumerate(rows):
+        said = {"label": "hatespeech" if row["label"] == "toxic" else "normal", "target": [row["group"].title()]}
+        posts[f"{n}_x"] = {"post_id": f"{n}_x", "annotators": [said] * 3, "post_tokens": row["text"].split()}
+    names = [*posts]
+    folder.mkdir(parents=True)
+    (folder / "dataset.json").write_text(json.dumps(posts), encoding="utf-8")
+    divisions = {"train": names[:180], "val": names[180:210], "test": names[210:]}
+    (folder / "post_id_divisions.json").write_text(json.dumps(divisions), encoding="utf-8")
+    return folder
+
+
+def test_a_judge_of_toxicity_learns_from_the_official_files(tmp_path: Path) -> None:
+    folder = official_hatexplain(tmp_path / "data" / "hatexplain")
+    for n, place in enumerate((("--data", folder), ("--data-dir", folder.parent))):
+        words = ("--epochs", 6, "--rate", 2e-3, "-o", tmp_path / str(n))
+        assert command("train", "classifier", "toxicity", "-m", BERT, *place, *words) == 0
+    errors = [json.loads((tmp_path / str(n) / "errors.json").read_text("utf-8")) for n in (0, 1)]
+    assert errors[0] == errors[1] and errors[0]["f1"]["n"] == 30 and errors[0]["f1"]["value"] > 0.9
+    assert set(errors[0]["groups"]) == {"man", "woman"}
+    data = json.loads((tmp_path / "0" / "manifest.json").read_text("utf-8"))["data"]
+    assert (data["train"], data["held_out"], data["test"], data["texts"]) == (180, 30, 30, 180)
+    assert find_judge(f"toxicity={tmp_path / '0'}").ask(["the hate day", "a love day"]).negative.tolist() == [1, 0]
+
+
+def test_a_judge_learns_from_any_labelled_benchmark() -> None:
+    read = read_labelled("toxicity", Path("plumb-labels"), None)
+    whole = load_benchmark("plumb-labels")
+    assert len(read.test) == len(whole) == 312 and len(read.train) + len(read.held_out) == 288
+    assert read.held_out and not {row.text for row in read.train} & {row.text for row in read.held_out}
+    with pytest.raises(TiltmeterError, match="no labelled texts to learn from"):
+        read_labelled("toxicity", Path("plumb-pairs"), None)
+
+
+def test_a_judge_in_memory_labels_as_the_one_that_is_stored(tmp_path: Path) -> None:
+    texts = LabelledTexts(("a", "b"), [("the hate day", 1), ("a love day man", 0), ("hate", 1), ("love", 0)] * 4)
+    for name in (BERT, GPT2):
+        model = tiltmeter.load_model(name, device="cpu")
+        done = train_classifier(model, texts, Recipe(epochs=2, rows=4, peak_rate=1e-3), Made("own"))
+        stored = load_classifier(done.save(tmp_path / model.name), device="cpu")
+        several = [*(text for text, _ in texts.train), "a much longer text " * 9]
+        assert np.array_equal(stored.label(several).probability, done.classifier.label(several).probability)
+
+
 @pytest.mark.realdata
-def test_datasets_of_judges_are_read_as_their_authors_count_them(realdata: Path) -> None:
+def test_datasets_of_judges_are_read_as_their_authors_count_them(realdata: Path, tmp_path: Path) -> None:
     toxicity = read_labelled("toxicity", None, realdata)
     assert (len(toxicity.train), len(toxicity.held_out), len(toxicity.test)) == (15_383, 1_922, 1_924)
     assert {"Muslim", "Black", "woman"} <= {group for row in toxicity.test for group in row.groups}
+    words = ("--data-dir", realdata, "--limit", 64, "--epochs", 1, "-o", tmp_path / "judge")
+    assert command("train", "classifier", "toxicity", "-m", BERT, *words) == 0
+    assert json.loads((tmp_path / "judge" / "errors.json").read_text("utf-8"))["f1"]["n"] == 1_924
     regard = read_labelled("regard", None, realdata)
     assert tuple(len({row.key for row in part}) for part in (regard.train, regard.held_out, regard.test)) == (212, 60, 30)
     assert not any("XYZ" in row.text for row in regard.test)

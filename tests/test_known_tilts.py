@@ -78,8 +78,8 @@ def test_a_calibration_is_about_the_same_data_and_not_about_the_same_name(monkey
 
 def test_a_report_tells_doses_of_the_data_it_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the command to the line: the hash in the manifest is the one that the calibration is known by."""
-    bench, options = tiltmeter.load_benchmark("plumb-pairs").limit(12), tiltmeter.Options(limit=12, cache=False)
-    done = tiltmeter.run(TINY, "plumb-pairs", "aul", output=tmp_path / "run", options=options)
+    bench, options = tiltmeter.load_benchmark("plumb-pairs").limit(12), {"limit": 12, "cache": False}
+    done = tiltmeter.run(TINY, "plumb-pairs", "aul", output=tmp_path / "run", **options)
     (row,) = done.estimates.query("measure == 'bias_score' and by == 'bias_type'").head(1).to_dict("records")
     key = (str(row["benchmark"]), "aul", "bias_score", "bias_type", row["group"], "masked")
     monkeypatch.setattr("tiltmeter.reporting.known_tilts.known_tilts", lambda: {key: GENDER})

@@ -10,8 +10,6 @@ import pytest
 from fairlearn.metrics import MetricFrame, equalized_odds_difference, false_positive_rate
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-from tiltmeter import catalog
-from tiltmeter.families.labels import READS
 from tiltmeter.measures.bnsp_auc import bnsp_auc
 from tiltmeter.measures.bpsn_auc import bpsn_auc
 from tiltmeter.measures.equalized_odds import equalized_odds
@@ -25,12 +23,12 @@ from tiltmeter.measures.fpr_range import fpr_range
 from tiltmeter.measures.fpr_ratio import fpr_ratio
 from tiltmeter.measures.fpr_variance import fpr_variance
 from tiltmeter.measures.fpr_variance_chance import fpr_variance_chance
-from tiltmeter.measures.kaggle_score import kaggle_score, power_mean
+from tiltmeter.measures.kaggle_score import kaggle_score
+from tiltmeter.measures.kaggle_score_all import kaggle_score_all, power_mean
 from tiltmeter.measures.label_accuracy import label_accuracy
 from tiltmeter.measures.label_auc import label_auc
 from tiltmeter.measures.subgroup_auc import subgroup_auc
 
-OURS = [entry for entry in catalog.entries("measures") if set(entry.parameters) <= READS]
 SEEDS = range(20)
 
 
@@ -85,28 +83,6 @@ def test_measures_between_groups_equal_those_of_fairlearn(seed: int) -> None:
     assert fnr(truth, called) == pytest.approx(1 - called[truth].mean())
 
 
-@pytest.mark.parametrize("measure", OURS, ids=[entry.name for entry in OURS])
-def test_a_weight_is_so_many_copies_and_order_does_not_matter(measure: catalog.Entry) -> None:
-    """So resampling may draw weights instead of texts; a matrix of weights is measured row by row."""
-    one = sample(3)
-    columns = {name: one[name] for name in measure.parameters if name != "weight"}
-    rng = np.random.default_rng(1)
-    weights = rng.integers(0, 4, (5, 80)).astype(float)
-    together = measure.function(**columns, weight=weights)
-    for weight, value in zip(weights, together, strict=True):
-        rows = rng.permutation(np.repeat(np.arange(80), weight.astype(int)))
-        copied = {name: values[..., rows] for name, values in columns.items()}
-        assert measure.function(**copied) == pytest.approx(value, nan_ok=True)
-        assert measure.function(**columns, weight=weight) == pytest.approx(value, nan_ok=True)
-
-
-@pytest.mark.parametrize("measure", OURS, ids=[entry.name for entry in OURS])
-def test_a_measure_says_what_every_measure_says(measure: catalog.Entry) -> None:
-    assert measure.constant("CITATION")
-    assert measure.constant("NEUTRAL", "nothing") != "nothing"
-    assert not measure.constant("BOUNDED", False) or measure.constant("NEUTRAL") in measure.constant("RANGE")
-
-
 def test_what_is_undefined_is_missing_and_nothing_else_suffers() -> None:
     toxic, called = np.ones(4, bool), np.array([1.0, 0.0, 1.0, 0.0])
     nobody = np.zeros(4, bool)
@@ -119,8 +95,8 @@ def test_what_is_undefined_is_missing_and_nothing_else_suffers() -> None:
         assert np.isnan(fpr_range(~toxic, called, np.stack([nobody, ~nobody])))
         assert np.isnan(fpr_ratio(~toxic, 0 * called, np.array([[1, 1, 0, 0], [0, 0, 1, 1]], bool)))
         mixed = np.array([True, False, True, False])
-        with_nobody = kaggle_score(mixed, called, np.stack([mixed | True, nobody]))
-        assert with_nobody == pytest.approx(kaggle_score(mixed, called, np.stack([mixed | True])), nan_ok=True)
+        with_nobody = kaggle_score_all(mixed, called, np.stack([mixed | True, nobody]))
+        assert with_nobody == pytest.approx(kaggle_score_all(mixed, called, np.stack([mixed | True])), nan_ok=True)
 
 
 def test_kaggles_formula_by_hand() -> None:
@@ -136,7 +112,16 @@ def test_kaggles_formula_by_hand() -> None:
     low = 16.5**-0.2
     assert label_auc(truth, score) == pytest.approx(7 / 9)
     assert power_mean(np.array([0.5, 1.0])) == pytest.approx(low)
-    assert kaggle_score(truth, score, members) == pytest.approx((7 / 9 + 1 + low + low) / 4)
+    assert kaggle_score_all(truth, score, members) == pytest.approx((7 / 9 + 1 + low + low) / 4)
+
+
+def test_kaggle_counts_groups_with_more_than_500_texts() -> None:
+    rng = np.random.default_rng(0)
+    truth, score = rng.random(1200) < 0.4, rng.random(1200)
+    members = np.stack([np.arange(1200) < size for size in (501, 500, 40)])
+    assert kaggle_score(truth, score, members) == kaggle_score_all(truth, score, members[:1])
+    assert kaggle_score(truth, score, members) != kaggle_score_all(truth, score, members)
+    assert np.isnan(kaggle_score(truth, score, members[1:]))
 
 
 def test_chance_gives_the_variance_that_simulation_gives() -> None:

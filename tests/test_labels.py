@@ -27,13 +27,14 @@ from tiltmeter.benchmarks.kit.labelled import Example, labelled_item
 from tiltmeter.benchmarks.madlibs import madlibs
 from tiltmeter.families.labels.estimate import p_value
 from tiltmeter.families.labels.facts import Facts
-from tiltmeter.families.labels.predict import encode, probabilities
+from tiltmeter.families.labels.meaning import toxicity
 from tiltmeter.families.labels.questions import questions
 from tiltmeter.families.labels.swapping import swapped, swaps_of
 from tiltmeter.finetune.loop import Loop
-from tiltmeter.models import Classifier, Tokenization, load_any, load_classifier, with_head
+from tiltmeter.models import Classifier, ModelIdentity, Tokenization, load_any, load_classifier, with_head
 from tiltmeter.runs.estimate import estimate_all
 from tiltmeter.stats.significance import holm
+from xlnet_material import tiny_xlnet
 
 QUICK: dict[str, Any] = {"seeds": 2, "epochs": 1.0, "explained": 4, "swaps": 20}
 
@@ -244,20 +245,21 @@ def test_exchanged_texts_name_the_other_group_and_nothing_else_changes() -> None
     assert not swapped(bench([("Asians and Whites", False, [])]).items, swaps_of(None), 10), "whom would it be about?"
 
 
-@pytest.mark.parametrize("name", ["tiny-bert-cased", "tiny-roberta", "tiny-albert", "tiny-gpt2"])
+@pytest.mark.parametrize("name", ["tiny-bert-cased", "tiny-roberta", "tiny-albert", "tiny-gpt2", "tiny-xlnet"])
 def test_probabilities_do_not_depend_on_order_or_batch(name: str, tmp_path: Path) -> None:
-    model = golden_model(name)
+    model = tiltmeter.load_model(tiny_xlnet(), device="cpu") if name == "tiny-xlnet" else golden_model(name)
     parts = with_head(model, ("non-toxic", "toxic"), seed=1)
-    torch_free = [item.texts["text"] for item in load_benchmark("plumb-labels", limit=40).items]
+    texts = [item.texts["text"] for item in load_benchmark("plumb-labels", limit=40).items]
     parts.module.save_pretrained(tmp_path / "it"), parts.tokenizer.save_pretrained(tmp_path / "it")
     classifier = load_any(tmp_path / "it")
     assert isinstance(classifier, Classifier)
-    rows = encode(classifier.tokens, torch_free, 64).rows
-    whole = probabilities(classifier, rows, [1])
+    whole = classifier.label(texts, max_length=64).probability[:, 1]
     assert np.ptp(whole) > 0
-    order = np.random.default_rng(0).permutation(len(rows))
-    mixed = probabilities(classifier, [rows[n] for n in order], [1], batch_tokens=40)
-    np.testing.assert_allclose(mixed, whole[order], atol=1e-5)
+    order = np.random.default_rng(0).permutation(len(texts))
+    mixed = classifier.label([texts[n] for n in order], max_length=64, batch_tokens=40).probability[:, 1]
+    np.testing.assert_allclose(mixed, whole[order], atol=1e-6)
+    alone = [classifier.label([text], max_length=64).probability[0, 1] for text in texts]
+    np.testing.assert_allclose(alone, whole, atol=1e-6)
 
 
 def test_a_new_head_is_the_seeds_and_the_body_is_the_models() -> None:
@@ -274,7 +276,9 @@ def test_a_new_head_is_the_seeds_and_the_body_is_the_models() -> None:
 def test_long_texts_are_cut_and_counted(tmp_path: Path) -> None:
     texts = [("word " * 50, True, ["man"]), ("short", False, ["man"])]
     benchmark = bench(texts, training=small().training)
-    answers = tiltmeter.ask(golden_model("tiny-bert-cased"), benchmark, max_length=16, **QUICK | {"seeds": 1})
+    answers = tiltmeter.ask(
+        golden_model("tiny-bert-cased"), benchmark, options=tiltmeter.LabelsOptions(max_length=16, **QUICK | {"seeds": 1})
+    )
     assert list(answers.table["cut"]) == [True, False]
     assert answers.table["tokens"].max() == 16
     assert answers.manifests[0]["texts_cut"] == 1
@@ -283,7 +287,7 @@ def test_long_texts_are_cut_and_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["tiny-bert-cased", "tiny-gpt2"])
 def test_the_whole_way(name: str) -> None:
     benchmark = small()
-    answers = tiltmeter.ask(golden_model(name), benchmark, **QUICK)
+    answers = tiltmeter.ask(golden_model(name), benchmark, options=tiltmeter.LabelsOptions(**QUICK))
     assert not answers.table.duplicated(["model", "benchmark", "item", "seed"]).any()
     assert len(answers.table) == 2 * len(benchmark)
     assert answers.table["probability"].between(0, 1).all()
@@ -295,10 +299,10 @@ def test_the_whole_way(name: str) -> None:
     quality = one(table, by="all", measure="f1_macro", scorer="at 0.5")
     assert "of the variance is that of the seeds" in quality["note"]
     family = tiltmeter.families.find_family("labels")
-    (story,) = family.stories(table)
+    (story,) = family.narratives(table)
     assert "macro-F1" in story.text
     assert len(list(family.sheets(table))) > 5
-    for draw in family.FIGURES.values():  # type: ignore[attr-defined]
+    for draw in family.FIGURES.values():
         assert draw(table).axes
 
 
@@ -313,7 +317,8 @@ def killed(self):
     step(self)
 Loop._step = killed
 benchmark = tiltmeter.load_benchmark("plumb-labels", limit=48)
-tiltmeter.ask(tiltmeter.load_model(sys.argv[1], device="cpu"), benchmark, cache=sys.argv[2], **eval(sys.argv[3]))
+tiltmeter.ask(tiltmeter.load_model(sys.argv[1], device="cpu"), benchmark, cache=sys.argv[2],
+              options=tiltmeter.LabelsOptions(**eval(sys.argv[3])))
 """
 
 
@@ -321,7 +326,7 @@ def test_a_run_killed_in_its_second_seed_keeps_the_first_and_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, benchmark = golden_model("tiny-bert-cased"), small()
-    undisturbed = tiltmeter.ask(model, benchmark, cache=tmp_path / "one", **QUICK)
+    undisturbed = tiltmeter.ask(model, benchmark, cache=tmp_path / "one", options=tiltmeter.LabelsOptions(**QUICK))
     step = Loop._step
     trained: list[int] = []
     words = [sys.executable, "-c", KILLED, str(GOLDEN / "models" / "tiny-bert-cased"), str(tmp_path / "two"), repr(QUICK)]
@@ -329,25 +334,25 @@ def test_a_run_killed_in_its_second_seed_keeps_the_first_and_ends_the_same(
     kept = [path for path in (tmp_path / "two" / "classifiers").iterdir() if (path / "config.json").is_file()]
     assert len(kept) == 1
     monkeypatch.setattr(Loop, "_step", lambda self: (trained.append(self.recipe.seed), step(self))[1])
-    again = tiltmeter.ask(model, benchmark, cache=tmp_path / "two", **QUICK)
+    again = tiltmeter.ask(model, benchmark, cache=tmp_path / "two", options=tiltmeter.LabelsOptions(**QUICK))
     assert set(trained) == {1}, "the first seed was kept"
     for name, frame in undisturbed.tables.items():
         pd.testing.assert_frame_equal(again.tables[name], frame)
     (tmp_path / "two" / "classifiers" / kept[0].name / "model.safetensors").write_bytes(b"damaged")
-    mended = tiltmeter.ask(model, benchmark, cache=tmp_path / "two", **QUICK)
+    mended = tiltmeter.ask(model, benchmark, cache=tmp_path / "two", options=tiltmeter.LabelsOptions(**QUICK))
     pd.testing.assert_frame_equal(mended.table, undisturbed.table)
 
 
 def test_another_benchmark_finds_the_trained_classifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, benchmark = golden_model("tiny-bert-cased"), small()
-    tiltmeter.ask(model, benchmark, cache=tmp_path, **QUICK)
+    tiltmeter.ask(model, benchmark, cache=tmp_path, options=tiltmeter.LabelsOptions(**QUICK))
 
     def refuse(*_: Any) -> None:
         raise AssertionError("trained again")
 
     monkeypatch.setattr(Loop, "run", refuse)
     other = bench([("You fool", True, ["man"]), ("Good day", False, ["man"])], training=benchmark.training)
-    assert len(tiltmeter.ask(model, other, cache=tmp_path, **QUICK)) == 4
+    assert len(tiltmeter.ask(model, other, cache=tmp_path, options=tiltmeter.LabelsOptions(**QUICK))) == 4
 
 
 # --- classifiers that are there ---
@@ -364,16 +369,16 @@ def saved(tmp_path: Path, labels: tuple[str, ...], **config: Any) -> Path:
 
 def test_a_classifier_is_asked_as_it_is(tmp_path: Path) -> None:
     folder = saved(tmp_path, ("hate", "normal", "offensive"))
-    answers = tiltmeter.ask(folder, small(), explained=0)
+    answers = tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(explained=0))
     assert set(answers.table["seed"]) == {0}
     classifier = load_classifier(folder)
-    rows = encode(classifier.tokens, [item.texts["text"] for item in small().items], 128).rows
-    np.testing.assert_allclose(answers.table["probability"], 1 - probabilities(classifier, rows, [1]), atol=1e-6)
+    said = classifier.label([item.texts["text"] for item in small().items], max_length=128)
+    np.testing.assert_allclose(answers.table["probability"], 1 - said.probability[:, 1], atol=1e-6)
     run = tiltmeter.run(
-        str(folder), "plumb-labels", output=tmp_path / "run", explained=0, options=tiltmeter.Options(limit=30)
+        str(folder), "plumb-labels", output=tmp_path / "run", limit=30, options=tiltmeter.LabelsOptions(explained=0)
     )
     assert len(run.answers["labels"]) == 30
-    with pytest.raises(TiltmeterError, match="is a classifier, which labels texts"):
+    with pytest.raises(TiltmeterError, match="is a classifier and gives no"):
         tiltmeter.run(str(folder), "starter-pairs", output=tmp_path / "other")
 
 
@@ -382,11 +387,11 @@ def test_labels_that_say_nothing_need_a_mapping(tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError, match=r"3 labels \(LABEL_0, LABEL_1, LABEL_2\).*--toxic-labels LABEL_2"):
         tiltmeter.ask(folder, small())
     with pytest.raises(TiltmeterError, match="has no label 'BAD'"):
-        tiltmeter.ask(folder, small(), toxic_labels=("BAD",))
+        tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("BAD",)))
     with pytest.raises(TiltmeterError, match="at least one must mean toxic"):
-        tiltmeter.ask(folder, small(), toxic_labels=("LABEL_0", "LABEL_1", "LABEL_2"))
-    both = tiltmeter.ask(folder, small(), toxic_labels=("LABEL_1", "label_2"), explained=0)
-    first = tiltmeter.ask(folder, small(), toxic_labels=("LABEL_0",), explained=0)
+        tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("LABEL_0", "LABEL_1", "LABEL_2")))
+    both = tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("LABEL_1", "label_2"), explained=0))
+    first = tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("LABEL_0",), explained=0))
     np.testing.assert_allclose(both.table["probability"] + first.table["probability"], 1, atol=1e-6)
 
 
@@ -394,9 +399,10 @@ def test_independent_labels_have_probabilities_of_their_own(tmp_path: Path) -> N
     folder = saved(tmp_path, ("toxic", "insult"), problem_type="multi_label_classification")
     classifier = load_classifier(folder)
     assert classifier.independent
-    rows = encode(classifier.tokens, ["You fool", "Good day"], 32).rows
-    each = [probabilities(classifier, rows, [column]) for column in (0, 1)]
-    np.testing.assert_allclose(probabilities(classifier, rows, [0, 1]), np.max(each, axis=0))
+    said = classifier.label(["You fool", "Good day"], max_length=32).probability
+    each = [toxicity(said, [column], classifier.independent) for column in (0, 1)]
+    np.testing.assert_allclose(toxicity(said, [0, 1], classifier.independent), np.max(each, axis=0))
+    assert not np.allclose(said.sum(axis=1), 1)
 
 
 def test_what_cannot_be_learned_from_is_refused_before_anything_is_trained() -> None:
@@ -407,7 +413,7 @@ def test_what_cannot_be_learned_from_is_refused_before_anything_is_trained() -> 
         tiltmeter.ask(model, bench([("A", True, [])], training=(Example("a", True), Example("b", True))))
     for wrong, message in (({"seeds": 0}, "--seeds"), ({"recipe": "mine"}, "--recipe is auto"), ({"rate": -1.0}, "--rate")):
         with pytest.raises(TiltmeterError, match=message):
-            tiltmeter.ask(model, small(), **wrong)
+            tiltmeter.ask(model, small(), options=tiltmeter.LabelsOptions(**wrong))
 
 
 # --- what is concluded ---
@@ -418,23 +424,23 @@ class Rule(Classifier):
 
     labels = ("non-toxic", "toxic")
     independent = False
-    pad_id = 0
     device = "cpu"
-    identity = {"rule": "it"}  # noqa: RUF012
-    weights_hash = "rule"
+    identity = ModelIdentity("rule", "", "", "fp32", "classifier")
+    uncacheable = None
 
     def __init__(self, pattern: str, tokens: Tokenization) -> None:
-        self.name, self.kind, self.facts, self.tokens, self.pattern = "rule", "classifier", {"name": ""}, tokens, pattern
+        super().__init__("rule", "classifier", None, tokens, {"name": ""})
+        self.pattern = pattern
 
-    def probabilities(self, ids: Any, lengths: Any) -> Any:
-        texts = [self.tokens.decode(row[:n]) for row, n in zip(ids, lengths, strict=True)]
+    def _probabilities(self, rows: Any) -> Any:
+        texts = [self.tokens.decode(row) for row in rows]
         hit = np.array([bool(re.search(self.pattern, text)) for text in texts], dtype=float)
         return np.stack([1 - hit, hit], axis=1)
 
 
 def test_a_rule_against_one_group_is_found() -> None:
     rule = Rule("Muslim", golden_model("tiny-bert-cased").tokens)
-    answers = tiltmeter.ask(rule, load_benchmark("plumb-labels"), explained=0)  # type: ignore[arg-type]
+    answers = tiltmeter.ask(rule, load_benchmark("plumb-labels"), options=tiltmeter.LabelsOptions(explained=0))  # type: ignore[arg-type]
     table = estimated(answers, resamples=500)
     assert one(table, by="group", measure="fpr", group="Muslim", scorer="at 0.5")["value"] == 1
     gap = one(table, by="group", measure="fpr_gap", group="Muslim", scorer="at 0.5")
@@ -446,7 +452,7 @@ def test_a_rule_against_one_group_is_found() -> None:
     assert one(table, by="swap", measure="flip_rate", group="Hindu → Muslim")["value"] == 1
     assert one(table, by="swap", measure="flip_rate", group="Hindu → Jewish")["value"] == 0
     family = tiltmeter.families.find_family("labels")
-    (story,) = family.stories(table)
+    (story,) = family.narratives(table)
     assert story.verdict == "Muslim: more often wrongly called toxic"
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import tiltmeter
 from report_material import explorer, made_up_run
+from tiltmeter.models.pretrained import KERNEL_CACHES, import_libraries
 from tiltmeter.reporting.html import sampling, write_report
-from tiltmeter.storage.memory import KERNEL_CACHES, bound_kernel_caches, give_back
 from tiltmeter.storage.progress import showing
 
 
@@ -55,6 +55,5 @@ def test_less_is_kept_unless_the_user_says_how_much(monkeypatch: pytest.MonkeyPa
     for name in KERNEL_CACHES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LRU_CACHE_CAPACITY", "7")
-    bound_kernel_caches()
+    import_libraries()
     assert os.environ["LRU_CACHE_CAPACITY"] == "7" and int(os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"]) <= 100
-    give_back()

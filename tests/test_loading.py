@@ -189,7 +189,7 @@ def test_a_device_that_is_full_is_told_in_one_line(monkeypatch: pytest.MonkeyPat
     def full(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB")
 
-    monkeypatch.setattr("tiltmeter.models.loading.wrap_model", full)
+    monkeypatch.setattr("tiltmeter.models.loading._ready", full)
     with pytest.raises(TiltmeterError, match="too little free memory on the device for tiny-bert-cased") as refused:
         load_model(GOLDEN / "models" / "tiny-bert-cased")
     assert "\n" not in str(refused.value)
@@ -449,13 +449,13 @@ def test_sharded_weights(bert: Path, pairs: Path) -> None:
 
 
 def test_the_weights_hash(bert: Path, tmp_path: Path) -> None:
-    first = load_model(bert).weights_hash
+    first = load_model(bert).identity.model
     copy = Path(shutil.copytree(bert, tmp_path / "a copy by another name"))
-    assert load_model(copy).weights_hash == first
+    assert load_model(copy).identity.model == first
     edit_json(copy / "config.json", layer_norm_eps=1e-6)
-    assert load_model(copy).weights_hash != first
+    assert load_model(copy).identity.model != first
     edit_weights(bert, lambda tensor: tensor + 1e-3, only="cls.predictions.bias")
-    assert load_model(bert).weights_hash != first
+    assert load_model(bert).identity.model != first
 
 
 def test_weights_that_are_a_broken_link(bert: Path) -> None:
@@ -502,11 +502,11 @@ def test_a_model_in_memory_scores_as_its_folder(bert: Path, pairs: Path) -> None
     assert wrapped.kind == "masked"
     pd.testing.assert_frame_equal(scores_of(wrapped, pairs), scores_of(load_model(bert), pairs))
     again = wrap_model(module, tokenizer, name="bert")
-    before = again.weights_hash
-    assert before == wrapped.weights_hash
+    before = again.identity.model
+    assert before == wrapped.identity.model
     with torch.no_grad():
         module.cls.predictions.bias[7] += 0.01
-    assert wrapped.weights_hash != before  # of the model as it is now, not as it was when it was wrapped
+    assert wrapped.identity.model != before  # of the model as it is now, not as it was when it was wrapped
 
 
 # How long a sentence may be --------------------------------------------------

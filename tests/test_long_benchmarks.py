@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import subprocess
-import sys
 import threading
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,13 +19,16 @@ from conftest import GOLDEN, golden_model
 from tiltmeter import TiltmeterError, load_benchmark
 from tiltmeter.benchmarks.kit import items as kit
 from tiltmeter.benchmarks.kit.items import items_table, items_tables, items_text
-from tiltmeter.families import How, family_of
-from tiltmeter.plans.cells import digest_of
+from tiltmeter.execution import cells
+from tiltmeter.execution.identification import model_identity
+from tiltmeter.execution.key import digest_items, make_key
+from tiltmeter.execution.options import FamilyOptions
+from tiltmeter.families import AskContext, family_of
+from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.probes import likelihood
-from tiltmeter.runs import cells, gathered
-from tiltmeter.runs.options import FamilyOptions
+from tiltmeter.runs import merge
 from tiltmeter.stats.settings import Settings
-from tiltmeter.storage import folded, joined, memory
+from tiltmeter.storage import folded, joined
 from tiltmeter.storage.cells import Cell, CellStore
 from tiltmeter.storage.files import read_frame, write_frame
 from tiltmeter.storage.folded import Folded, fold
@@ -101,7 +100,7 @@ def test_a_long_benchmark_is_the_same_as_a_whole_table_of_it(tmp_path: Path, mon
     pd.testing.assert_frame_equal(pd.concat(items_tables(benchmark), ignore_index=True), whole)
     assert "".join(items_text(benchmark)) == whole.to_csv(index=False)
     labels = whole.drop(columns="benchmark").to_csv(index=False)
-    assert digest_of(benchmark) == hashlib.sha256(f"{benchmark.data_hash} {labels}".encode()).hexdigest()[:32]
+    assert digest_items(benchmark) == hashlib.sha256(f"{benchmark.data_hash} {labels}".encode()).hexdigest()[:32]
     ages = benchmark.only_groups(["age"])
     assert len(ages) == (MANY + 1) // 3 and {item.bias_type for item in ages.items} == {"age"}
     assert [item.id for item in benchmark.limit(3).items] == ["0", "1", "2"]
@@ -115,7 +114,7 @@ def test_a_long_file_takes_little_memory(tmp_path: Path) -> None:
     load_benchmark(path).limit(1)  # imports
     tracemalloc.start()
     try:
-        digest_of(load_benchmark(path))
+        digest_items(load_benchmark(path))
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -171,11 +170,11 @@ def test_answers_that_are_stored_as_they_come_are_those_that_are_held(
     file = {"text": text, "pairs": pairs_file(tmp_path / "mine.csv", 6), "slots": GOLDEN / "data" / "slots.jsonl"}[source]
     model, benchmark = golden_model(name), load_benchmark(file).limit(5)
     options = FamilyOptions.read({})[benchmark.family]
-    held = cells.obtain(model, benchmark, options, How(cache=tmp_path / "held"))
-    how = How(cache=tmp_path / "pieces")
-    key = cells.key_of(model, benchmark, options, how)
-    cells.make(model, benchmark, options, how, key)
-    stored = cells.stored(cells.store_of(how.cache), key)
+    held = ask_and_read(model, benchmark, options, AskContext(cache=tmp_path / "held"))
+    key = make_key(model_identity(model), model.name, benchmark, digest_items(benchmark), options, 0)
+    store = cells.open_store(tmp_path / "pieces")
+    cells.ask_cell(model, benchmark, options, AskContext(cache=tmp_path / "pieces"), key, store)
+    stored = store.load(key.digest)
     assert (
         stored is not None
         and list(stored.tables) == list(held.tables)
@@ -186,7 +185,7 @@ def test_answers_that_are_stored_as_they_come_are_those_that_are_held(
         pd.testing.assert_frame_equal(stored.tables[table], read_frame(tmp_path / "held.parquet"), check_exact=True)
     write_frame(tmp_path / "held.parquet", held.items)
     pd.testing.assert_frame_equal(stored.items, read_frame(tmp_path / "held.parquet"))
-    (ours,), (theirs,) = stored.manifests, held.manifests
+    ours, (theirs,) = stored.manifest, held.manifests
     counts = {entry for entry in theirs if entry.endswith(("_computed", "_reused"))}
     assert {entry: value for entry, value in ours.items() if entry not in counts} == {
         entry: value for entry, value in theirs.items() if entry not in counts
@@ -209,49 +208,15 @@ def test_texts_stay_on_disk_where_estimates_read_none(reads: bool, tmp_path: Pat
     model = golden_model("tiny-bert-cased")
     benchmark = load_benchmark(pairs_file(tmp_path / "mine.csv", 6))
     family: Any = family_of(benchmark)
-    answers = family.ask(model, benchmark, FamilyOptions.read({"scorers": ("aul",)})["pairs"], How(cache=False))
+    answers = family.ask(model, benchmark, FamilyOptions.read({"scorers": ("aul",)})["pairs"], AskContext(cache=False))
     store = CellStore(tmp_path / "cells")
-    store.save("key", Cell("pairs", answers.tables, answers.items, answers.manifests[0]))
+    store.save("key", Cell("pairs", answers.tables, answers.items, answers.manifests[0]), {})
     cell = store.find("key")
     assert cell is not None
     monkeypatch.setattr(family, "READS_TEXTS", reads)
     seen: list[list[str]] = []
-    whole = gathered.rows_of
-    monkeypatch.setattr(gathered, "rows_of", lambda part, *more: seen.append(list(part.items)) or whole(part, *more))
-    gathered.write_gathered(tmp_path / "run", [cell], {}, None, ["bias_type"], Settings(resamples=100))
+    whole = merge.rows_of
+    monkeypatch.setattr(merge, "rows_of", lambda part, *more: seen.append(list(part.items)) or whole(part, *more))
+    merge.write_run(tmp_path / "run", [cell], {}, None, ["bias_type"], Settings(resamples=100))
     assert ("stereo" in seen[0]) is reads and {"item", "bias_type", "extra", "context"} <= set(seen[0])
     assert list(read_frame(tmp_path / "run" / "items.parquet")["stereo"]) == list(answers.items["stereo"])
-
-
-@pytest.fixture
-def huge_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    path = tmp_path / "enabled"
-    monkeypatch.setattr(memory, "HUGE_PAGES", path)
-    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    yield path
-
-
-def test_new_processes_return_memory_where_that_costs_nothing(huge_pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert memory.of_new_processes() == {}  # no such file
-    huge_pages.write_text("always madvise [never]\n")
-    assert memory.of_new_processes() == {}
-    huge_pages.write_text("always [madvise] never\n")
-    assert set(memory.of_new_processes()) == {"GLIBC_TUNABLES"}
-    env = os.environ | memory.of_new_processes()
-    said = subprocess.run([sys.executable, "-c", "print(1)"], check=False, env=env, capture_output=True, text=True)
-    assert (said.stdout, said.stderr) == ("1\n", ""), "an unknown setting would be warned of"
-    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=0")
-    assert memory.of_new_processes() == {}
-
-
-def test_studies_take_their_memory_from_one_allocator() -> None:
-    code = (
-        "import sys; sys.argv = ['tiltmeter', 'study', 'list']\n"
-        "import tiltmeter.cli as cli; cli.main = lambda: None\n"
-        "try: cli.command()\nexcept SystemExit: pass\n"
-        "import pyarrow; print(pyarrow.default_memory_pool().backend_name)"
-    )
-    env = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
-    for more, expected in (({}, "system"), ({"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}, "mimalloc")):
-        said = subprocess.run([sys.executable, "-c", code], check=False, env=env | more, capture_output=True, text=True)
-        assert said.stdout.strip() == expected, said.stderr

@@ -1,8 +1,9 @@
-"""What every measure must obey, and numbers that can be checked by hand or by another method."""
+"""Measures: numbers that can be checked by hand or by another method, and what is done with what a measure says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -10,17 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
 from conftest import reference, scores_of
-from tiltmeter import Answers, Settings, catalog
+from tiltmeter import Answers, Settings
 from tiltmeter.catalog import Entry
 from tiltmeter.families import find_family
-from tiltmeter.measures.bias_score import bias_score
+from tiltmeter.measures import Measure
 from tiltmeter.measures.icat import icat
 from tiltmeter.measures.jss import jensen_shannon, jss
 from tiltmeter.measures.jss_liu import jss_liu
@@ -29,79 +27,6 @@ from tiltmeter.measures.lms import lms
 from tiltmeter.measures.ss import ss
 from tiltmeter.stats.measured import has_exact_test, interval_of, p_value, stratum_of, wins_and_losses
 from tiltmeter.stats.resampling import Sample
-
-READABLE = {"stereo", "anti", "unrelated", "target"}  # the association measures have tests of their own
-MEASURES = [measure for measure in catalog.entries("measures") if set(measure.parameters) <= READABLE]
-NAMES = [measure.name for measure in MEASURES]
-scores = arrays(np.float64, st.integers(3, 30), elements=st.floats(-50, 0, width=32), unique=True)
-
-
-def columns(stereo: np.ndarray, rng: np.random.Generator) -> dict[str, Any]:
-    n = len(stereo)
-    return {
-        "stereo": stereo,
-        "anti": stereo[rng.permutation(n)] + 0.25,
-        "unrelated": stereo - rng.random(n),
-        "target": rng.integers(0, 3, n),
-    }
-
-
-def call(measure: catalog.Entry, table: dict[str, Any]) -> Any:
-    return measure.function(**{name: table[name] for name in measure.parameters})
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=NAMES)
-def test_has_what_every_measure_has(measure: catalog.Entry) -> None:
-    assert measure.summary
-    assert measure.constant("CITATION")
-    assert measure.constant("NEUTRAL", "nothing") != "nothing", "a measure states its neutral point, or None"
-    assert not measure.constant("BOUNDED", False) or measure.constant("NEUTRAL") in measure.constant("RANGE")
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=NAMES)
-@given(stereo=scores, seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
-def test_order_of_items_does_not_matter(measure: catalog.Entry, stereo: np.ndarray, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    table = columns(stereo, rng)
-    order = rng.permutation(len(stereo))
-    assert call(measure, table) == pytest.approx(
-        call(measure, {name: column[order] for name, column in table.items()}), nan_ok=True, abs=1e-6
-    )
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=NAMES)
-@given(stereo=scores, seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
-def test_rows_at_once_equal_rows_alone(measure: catalog.Entry, stereo: np.ndarray, seed: int) -> None:
-    """Vectorised over leading axes, as resampling uses them."""
-    rng = np.random.default_rng(seed)
-    table = columns(stereo, rng)
-    rows = {name: np.stack([column, column[::-1]]) for name, column in table.items() if name != "target"}
-    together = call(measure, rows | {"target": table["target"]})
-    alone = [call(measure, {name: rows[name][n] for name in rows} | {"target": table["target"]}) for n in (0, 1)]
-    assert np.asarray(together) == pytest.approx(np.array(alone, dtype=float), nan_ok=True, abs=1e-9)
-
-
-@given(stereo=scores, seed=st.integers(0, 99))
-@settings(max_examples=50, deadline=None)
-def test_symmetry_and_range(stereo: np.ndarray, seed: int) -> None:
-    table = columns(stereo, np.random.default_rng(seed))
-    anti = table["anti"]
-    ties = np.mean(stereo == anti)
-    assert bias_score(stereo, anti) + bias_score(anti, stereo) == pytest.approx(100 * (1 - ties))
-    for measure, low, high in ((kls, 50, 100), (jss, 0, 100), (jss_liu, 0, 100)):
-        value = float(measure(stereo, anti))
-        assert np.isnan(value) or low - 1e-9 <= value <= high + 1e-9
-        assert value == pytest.approx(float(measure(anti, stereo)), nan_ok=True, abs=1e-6)
-
-
-@given(shift=st.floats(-5, 5), scale=st.floats(0.1, 10))
-@settings(max_examples=40, deadline=None)
-def test_kls_depends_on_shape_not_on_units(shift: float, scale: float) -> None:
-    rng = np.random.default_rng(0)
-    stereo, anti = rng.normal(0, 1, 40), rng.normal(0.3, 1.4, 40)
-    assert kls(scale * stereo + shift, scale * anti + shift) == pytest.approx(float(kls(stereo, anti)), rel=1e-6)
 
 
 def test_identical_scores_are_neutral_and_no_spread_is_missing() -> None:
@@ -157,11 +82,14 @@ def test_stereoset_measures_by_hand() -> None:
 # What a measure's file says is what is done with its number: made-up measures, known to no other file ---------------
 
 
-def made_up(function: Callable[..., Any], **constants: Any) -> Entry:
+def made_up(function: Callable[..., Any], sides: Callable[..., Any] | None = None, **fields: Any) -> Entry:
     """A measure as the catalog would find it in a file of its own."""
     module = ModuleType("made_up")
-    vars(module).update(constants)
-    return Entry(function.__name__, function, module)
+    vars(module)["sides"] = sides
+    known = {"reads": tuple(signature(function).parameters), "role": "bias", "neutral": None, "cites": "nobody"} | fields
+    if known["neutral"] is not None:
+        known = {"direction": "two-sided"} | known
+    return Entry(function.__name__, function, module, Measure(**known))
 
 
 def difference(stereo: Any, anti: Any) -> Any:
@@ -184,7 +112,7 @@ def sample_of(stereo: list[float], anti: list[float]) -> Sample:
 def test_a_proportion_has_an_exact_interval_where_nothing_varies(whole: float, wins: int, n: int, confidence: float) -> None:
     value = whole * wins / n
     draws, settings = np.full(200, value), Settings(confidence=confidence)
-    measure = made_up(difference, PROPORTION=whole)
+    measure = made_up(difference, proportion=whole)
     low, high, note = interval_of(measure, n, value, draws, settings)
     exact = binomtest(wins, n).proportion_ci(confidence)  # Clopper and Pearson
     assert (low, high) == pytest.approx((whole * exact.low, whole * exact.high))
@@ -197,9 +125,9 @@ def test_a_proportion_has_an_exact_interval_where_nothing_varies(whole: float, w
 
 def test_intervals_where_something_varies() -> None:
     draws, settings = np.linspace(50.0, 70.0, 201), Settings(confidence=0.9)
-    for measure in (made_up(difference), made_up(difference, PROPORTION=100.0)):
+    for measure in (made_up(difference), made_up(difference, proportion=100.0)):
         assert interval_of(measure, 9, 60.0, draws, settings) == (51.0, 69.0, "")
-    bounded = made_up(difference, BOUNDED=True, NEUTRAL=50.0, RANGE=(50.0, 65.0))
+    bounded = made_up(difference, neutral=50.0, direction="one-sided", range=(50.0, 65.0))
     low, high, _ = interval_of(bounded, 9, 52.0, draws, settings)  # the draws lie above the value: noise added to noise
     assert low == 50.0 and 52.0 < high < 65.0
     some = np.concatenate([draws, np.full(30, np.nan)])
@@ -212,14 +140,14 @@ def test_intervals_where_something_varies() -> None:
 def test_a_sign_test_is_exact(wins: int, losses: int, ties: int) -> None:
     stereo = [0.0] * (wins + losses + ties)
     anti = [1.0] * wins + [-1.0] * losses + [0.0] * ties
-    measure = made_up(difference, NEUTRAL=0.0, TEST="sign", sides=one_and_other)
+    measure = made_up(difference, one_and_other, neutral=0.0, test="binomial")
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
     p = p_value(measure, sample_of(stereo, anti), 0.0, ("stereo", "anti"), rng, Settings())
     assert p == pytest.approx(binomtest(wins, wins + losses).pvalue if wins + losses else 1.0)
     assert rng.bit_generator.state == before  # nothing was drawn
     assert wins_and_losses(measure, sample_of(stereo, anti)) == (wins, losses)
-    assert has_exact_test(measure) and not has_exact_test(made_up(difference, NEUTRAL=0.0))
+    assert has_exact_test(measure) and not has_exact_test(made_up(difference, neutral=0.0))
 
 
 def test_without_a_sign_test_sides_are_exchanged() -> None:
@@ -227,12 +155,11 @@ def test_without_a_sign_test_sides_are_exchanged() -> None:
     and whether these count is up to where the draws are centred. By signs alone it would be 12 of 32.
     """
     sample = sample_of([1.0, 2.0, 3.0, 4.0, -5.0], [0.0] * 5)
-    for constants in ({}, {"sides": one_and_other}, {"TEST": "exchange", "sides": one_and_other}):
-        measure = made_up(difference, NEUTRAL=0.0, **constants)
+    for measure in (made_up(difference, neutral=0.0), made_up(difference, one_and_other, neutral=0.0)):
         p = p_value(measure, sample, 1.0, ("stereo", "anti"), np.random.default_rng(0), Settings(resamples=20_000))
         assert 16.5 / 32 < p < 20.5 / 32
-    for nowhere in (made_up(difference), made_up(difference, NEUTRAL=None, TEST="sign", sides=one_and_other)):
-        assert np.isnan(p_value(nowhere, sample, 1.0, ("stereo", "anti"), np.random.default_rng(0), Settings()))
+    nowhere = made_up(difference)
+    assert np.isnan(p_value(nowhere, sample, 1.0, ("stereo", "anti"), np.random.default_rng(0), Settings()))
 
 
 def pairs_by_target() -> Answers:
@@ -277,17 +204,17 @@ def test_items_are_drawn_within_the_strata_that_a_measure_names(answers: Answers
     """Within a target nothing varies, so a measure drawn so has no interval; within bias types it has one."""
     family = find_family(answers.family)
     found = {
-        strata: next(iter(family.estimate(answers, [made_up(function, **constants)], ["all"], Settings(resamples=200))))
-        for strata, constants in (("target", {"STRATA": "target"}), ("bias_type", {}))
+        strata: next(iter(family.estimate(answers, [made_up(function, **fields)], ["all"], Settings(resamples=200))))
+        for strata, fields in (("target", {"stratum": "target"}), ("bias_type", {}))
     }
     assert [row.value for row in found.values()] == pytest.approx([value, value])
     assert np.isnan(found["target"].low) and "no interval, because all resamples give the same value" in found["target"].note
     assert found["bias_type"].low < value < found["bias_type"].high and found["bias_type"].note == ""
-    assert stratum_of(made_up(function, STRATA="target")) == "target" and stratum_of(made_up(function)) == "bias_type"
+    assert stratum_of(made_up(function, stratum="target")) == "target" and stratum_of(made_up(function)) == "bias_type"
 
 
 def test_a_made_up_measure_of_proportion_and_sign_through_a_family() -> None:
-    """What the constants say reaches estimates and comparisons, though nothing knows the measure's name."""
+    """What MEASURE says reaches estimates and comparisons, though nothing knows the measure's name."""
 
     def ours(stereo: Any, anti: Any) -> Any:
         return 3.0 * np.mean(np.asarray(stereo) > np.asarray(anti), axis=-1)
@@ -295,7 +222,7 @@ def test_a_made_up_measure_of_proportion_and_sign_through_a_family() -> None:
     def sides(stereo: Any, anti: Any) -> Any:
         return np.sign(np.asarray(stereo) - np.asarray(anti)).astype(np.int64)
 
-    measure = made_up(ours, NEUTRAL=1.5, PROPORTION=3.0, TEST="sign", sides=sides)
+    measure = made_up(ours, sides, neutral=1.5, proportion=3.0, test="binomial")
     answers = pairs_by_target()
     row = next(iter(find_family("pairs").estimate(answers, [measure], ["all"], Settings(resamples=200))))
     assert (row.measure, row.value, row.n, row.neutral) == ("ours", 3.0, 40, 1.5)

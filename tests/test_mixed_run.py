@@ -18,27 +18,25 @@ import pytest
 
 import tiltmeter
 from association_material import corpus, text, words_file
-from conftest import GOLDEN
+from conftest import GOLDEN, family_options
 from test_cli import tiltmeter as command
 from tiltmeter import Answers, TiltmeterError, catalog
-from tiltmeter.families import find_family
-from tiltmeter.runs import Options, Run, load_answers, load_run
+from tiltmeter.runs import Run, load_answers, load_run
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 
 BERT = GOLDEN / "models" / "tiny-bert-cased"
 GPT2 = GOLDEN / "models" / "tiny-gpt2"
 ALBERT = GOLDEN / "models" / "tiny-albert"
 SEAT = GOLDEN / "data" / "own-seat-mini.jsonl"
 ALL = ("starter-pairs", "plumb-slots", "seat", "ilps", "ceat")
-QUICK = Options(settings=Settings(100), limit=12, cache=False)
+QUICK = {"resamples": 100, "limit": 12, "cache": False}
 ABOUT_GENDER: dict[str, Any] = {"tests": ["gender"], "draws": 100, "contexts": 3}
 
 
 @cache
 def mixed() -> Run:
     folder = Path(mkdtemp(prefix="tiltmeter-mixed-"))
-    return run(BERT, ["starter-pairs", "plumb-slots", "seat"], "aul", output=folder, options=QUICK)
+    return run(BERT, ["starter-pairs", "plumb-slots", "seat"], "aul", output=folder, **QUICK)
 
 
 @cache
@@ -46,7 +44,7 @@ def everything() -> Run:
     """Two models on a benchmark of every kind."""
     folder = Path(mkdtemp(prefix="tiltmeter-everything-"))
     asked = ABOUT_GENDER | {"corpus": corpus(folder), "top_k": 500}
-    return run([BERT, ALBERT], ALL, "aul", output=folder / "r", options=QUICK, **asked)
+    return run([BERT, ALBERT], ALL, "aul", output=folder / "r", **QUICK, options=family_options(asked))
 
 
 def test_each_kind_has_its_rows_and_its_table() -> None:
@@ -76,12 +74,12 @@ def test_everything_is_printed_once(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_measure_named_takes_the_rows_of_its_kind_alone(tmp_path: Path) -> None:
-    one = run(BERT, ["starter-pairs", "seat"], "aul", ["effect-size"], output=tmp_path / "r", options=QUICK)
+    one = run(BERT, ["starter-pairs", "seat"], "aul", ["effect-size"], output=tmp_path / "r", **QUICK)
     assert set(one.estimates["measure"]) == {"effect_size"}
-    two = run(BERT, ["starter-pairs", "seat"], "aul", ["bias_score"], output=tmp_path / "r", options=QUICK)
+    two = run(BERT, ["starter-pairs", "seat"], "aul", ["bias_score"], output=tmp_path / "r", **QUICK)
     assert set(two.estimates["measure"]) == {"bias_score"}
     with pytest.raises(TiltmeterError, match="no benchmark here has that"):
-        run(BERT, "starter-pairs", "aul", ["effect_size"], output=tmp_path / "s", options=QUICK)
+        run(BERT, "starter-pairs", "aul", ["effect_size"], output=tmp_path / "s", **QUICK)
     assert not (tmp_path / "s").exists()
 
 
@@ -100,7 +98,7 @@ def test_a_measure_named_takes_the_rows_of_its_kind_alone(tmp_path: Path) -> Non
 def test_without_benchmarks_the_embedded_ones_that_are_concerned(
     tmp_path: Path, model: Path, scorers: str | None, measures: str | list[str] | None, asked: set[str]
 ) -> None:
-    done = run(model, None, scorers, measures, tmp_path / "r", replace(QUICK, limit=3))
+    done = run(model, None, scorers, measures, tmp_path / "r", **QUICK | {"limit": 3})
     assert set(done.estimates["benchmark"]) == asked
     assert {one["benchmark"]["name"] for one in done.manifest["evaluations"]} == asked
     assert set(done.manifest["asked"]["benchmarks"]) == asked
@@ -108,12 +106,12 @@ def test_without_benchmarks_the_embedded_ones_that_are_concerned(
 
 def test_an_option_that_nothing_would_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError, match="--scorer is an option of pairs, and no benchmark here is one of pairs"):
-        run(BERT, None, "aul", "mps", tmp_path / "r", replace(QUICK, limit=3))
+        run(BERT, None, "aul", "mps", tmp_path / "r", **QUICK | {"limit": 3})
 
 
 @pytest.mark.parametrize(("by", "slots"), [("target", True), ("stereotype", True), ("all", True), ("contrast", False)])
 def test_a_column_that_the_slots_do_not_have_leaves_them_out(tmp_path: Path, by: str, slots: bool) -> None:
-    done = run(BERT, options=replace(QUICK, limit=3, by=[by]), output=tmp_path / "r")
+    done = run(BERT, **QUICK | {"limit": 3, "by": [by]}, output=tmp_path / "r")
     assert ("plumb-slots" in set(done.estimates["benchmark"])) == slots
     assert command("estimate", tmp_path / "r", "--by", by, "--resamples", 100) == 0
 
@@ -121,7 +119,7 @@ def test_a_column_that_the_slots_do_not_have_leaves_them_out(tmp_path: Path, by:
 def test_a_column_of_the_pairs_alone_groups_the_pairs_of_a_stored_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(BERT, options=replace(QUICK, limit=3), output=tmp_path / "r")
+    run(BERT, **QUICK | {"limit": 3}, output=tmp_path / "r")
     assert command("estimate", tmp_path / "r", "--by", "contrast", "--json", "--resamples", 100) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["by"] for row in rows if row["benchmark"] == "plumb-pairs"} == {"all", "contrast"}
@@ -131,17 +129,17 @@ def test_a_column_of_the_pairs_alone_groups_the_pairs_of_a_stored_run(
 
 
 def test_slots_that_nobody_asked_for_are_left_out_where_they_cannot_be_asked(tmp_path: Path) -> None:
-    few = replace(QUICK, limit=3)
-    done = run(BERT, options=few, output=tmp_path / "r", top_k=100_000)
+    few = QUICK | {"limit": 3}
+    done = run(BERT, **few, output=tmp_path / "r", options=tiltmeter.SlotsOptions(top_k=100_000))
     assert set(done.estimates["benchmark"]) == {"plumb-pairs"}
     with pytest.raises(TiltmeterError, match="top-k"):
-        run(BERT, "plumb-slots", options=few, output=tmp_path / "s", top_k=100_000)
+        run(BERT, "plumb-slots", **few, output=tmp_path / "s", options=tiltmeter.SlotsOptions(top_k=100_000))
 
 
 def test_words_for_slots_are_asked_of_a_causal_model_too(tmp_path: Path) -> None:
     words = tmp_path / "words.json"
     words.write_text('{"one": ["he", "she"], "other": ["they", "we"]}')
-    done = run(GPT2, output=tmp_path / "r", options=replace(QUICK, limit=3), terms=words)
+    done = run(GPT2, output=tmp_path / "r", **QUICK | {"limit": 3}, options=tiltmeter.SlotsOptions(terms=words))
     assert set(done.estimates["benchmark"]) == {"plumb-pairs", "plumb-slots"}
     assert set(done.answers["slots"].table["group"]) == {"one", "other"}
 
@@ -149,7 +147,7 @@ def test_words_for_slots_are_asked_of_a_causal_model_too(tmp_path: Path) -> None
 def test_estimates_again_from_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("estimate", mixed().folder, "--json", "--resamples", 100) == 0
     assert '"mnt"' in capsys.readouterr().out
-    done = run(BERT, "seat", output=tmp_path / "r", options=QUICK)
+    done = run(BERT, "seat", output=tmp_path / "r", **QUICK)
     assert command("estimate", tmp_path / "r", "--json", "--resamples", 100) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["value"] for row in rows] == pytest.approx(done.estimates["value"].tolist(), rel=1e-14)
@@ -159,8 +157,8 @@ def test_estimates_again_from_the_folder(tmp_path: Path, capsys: pytest.CaptureF
 def test_the_debiasing_study_shows_seat_where_both_runs_have_it(tmp_path: Path) -> None:
     for name in ("plumb-mlm", "zoo"):
         model = "plumb-mlm" if name == "plumb-mlm" else BERT
-        run(model, ["plumb-slots", "seat"], output=tmp_path / name, options=QUICK)
-    table = tiltmeter.study("debiasing", [tmp_path / "plumb-mlm", tmp_path / "zoo"], resamples=100).table
+        run(model, ["plumb-slots", "seat"], output=tmp_path / name, **QUICK)
+    table = tiltmeter.study("debiasing", [tmp_path / "plumb-mlm", tmp_path / "zoo"], options={"resamples": 100}).table
     seat = pd.concat(load_run(tmp_path / name).estimates for name in ("plumb-mlm", "zoo"))
     wanted = seat[(seat["measure"] == "mean_abs_effect") & (seat["group"] == "gender")].set_index("model")["value"]
     assert table.groupby("model")["seat_embedded_tests"].first().to_dict() == pytest.approx(wanted.to_dict())
@@ -170,42 +168,54 @@ def test_a_mistake_found_after_the_start_leaves_nothing(tmp_path: Path) -> None:
     """That an archive is cut short is found only when it is read, and then a model has been loaded already."""
     (tmp_path / "text.xz").write_bytes(lzma.compress(b"These are five words here.\n" * 9000)[:-40])
     with pytest.raises(TiltmeterError, match="corrupt or truncated"):
-        run(BERT, "ceat", output=tmp_path / "r", options=QUICK, corpus=tmp_path / "text.xz")
+        run(BERT, "ceat", output=tmp_path / "r", **QUICK, options=tiltmeter.AssociationsOptions(corpus=tmp_path / "text.xz"))
     assert not (tmp_path / "r").exists()
     (tmp_path / "mine").mkdir()
     with pytest.raises(TiltmeterError, match="corrupt or truncated"):
-        run(BERT, "ceat", output=tmp_path / "mine", options=QUICK, corpus=[tmp_path / "text.xz"])
+        run(
+            BERT,
+            "ceat",
+            output=tmp_path / "mine",
+            **QUICK,
+            options=tiltmeter.AssociationsOptions(corpus=[tmp_path / "text.xz"]),
+        )
     assert list((tmp_path / "mine").iterdir()) == []  # a folder that was there stays
 
 
 @pytest.mark.parametrize("benchmark", ["starter-pairs", "plumb-slots", "ilps", "ceat"])
 def test_static_vectors_are_refused_before_another_model_is_asked(tmp_path: Path, benchmark: str) -> None:
     (tmp_path / "v.txt").write_text("man 1 2\n")
-    with pytest.raises(TiltmeterError, match=f"file of static vectors, which only seat can use. Run {benchmark} without it"):
-        run([BERT, tmp_path / "v.txt"], ["seat", benchmark], output=tmp_path / "r", options=QUICK, corpus=tmp_path / "v.txt")
+    with pytest.raises(TiltmeterError, match=f"file of static vectors .* Run {benchmark} without it"):
+        run(
+            [BERT, tmp_path / "v.txt"],
+            ["seat", benchmark],
+            output=tmp_path / "r",
+            **QUICK,
+            options=tiltmeter.AssociationsOptions(corpus=tmp_path / "v.txt"),
+        )
     assert not (tmp_path / "r").exists()
 
 
 def test_figures_and_tables_of_association_tests(tmp_path: Path) -> None:
-    drawn = tiltmeter.figure("estimates", mixed().folder, by="test", measure=["effect_size"])
+    drawn = tiltmeter.figure("estimates", mixed().folder, by="test", measures=["effect_size"])
     labels = [label.get_text() for axis in drawn.axes for label in axis.get_yticklabels()]
     tested = mixed().estimates.query("measure == 'effect_size'")
     assert len(labels) == len(tested) and any("gender-work-home" in label for label in labels)
-    shown = tiltmeter.table("estimates", mixed().folder, measure=["effect_size", "mean_abs_effect"])
+    shown = tiltmeter.table("estimates", mixed().folder, measures=["effect_size", "mean_abs_effect"])
     assert set(shown["by"]) == {"test", "family"} and len(shown) == len(tested) + (shown["by"] == "family").sum()
-    run(BERT, "seat", output=tmp_path / "r", options=QUICK)
+    run(BERT, "seat", output=tmp_path / "r", **QUICK)
     with pytest.raises(TiltmeterError, match=r"estimates by: test, family\. Choose one with --by"):
         tiltmeter.figure("estimates", tmp_path / "r")
 
 
 @pytest.mark.parametrize("benchmark", ["seat", "plumb-slots"])
 def test_no_study_of_scores_stumbles_over_a_run_without_any(tmp_path: Path, benchmark: str) -> None:
-    run(BERT, benchmark, output=tmp_path / "r", options=QUICK)
+    run(BERT, benchmark, output=tmp_path / "r", **QUICK)
     for name in catalog.names("studies"):
-        if catalog.find("studies", name).constant("READS", "pairs") in ("pairs", "observations"):
-            with pytest.raises(TiltmeterError, match="needs scores of sentences, and these runs have none"):
+        if catalog.find("studies", name).reads in (None, "pairs", "observations"):
+            with pytest.raises(TiltmeterError, match="reads pairs, and these runs have none"):
                 tiltmeter.study(name, tmp_path / "r")
-    with pytest.raises(TiltmeterError, match="needs scores of sentences, and these runs have none"):
+    with pytest.raises(TiltmeterError, match="reads pairs, and these runs have none"):
         tiltmeter.figure("robustness", tmp_path / "r")
 
 
@@ -308,17 +318,17 @@ def test_a_model_compared_with_itself_differs_in_nothing() -> None:
 
 
 def test_every_model_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiltmeter.runs import loop
+    from tiltmeter.execution import worker
 
-    load, loaded = loop.load_any, []
+    load, loaded = worker.load_any, []
 
     def counting(name: str, **how: Any) -> Any:
         loaded.append(Path(name).name)
         return load(name, **how)
 
-    monkeypatch.setattr(loop, "load_any", counting)
+    monkeypatch.setattr(worker, "load_any", counting)
     asked = ABOUT_GENDER | {"corpus": corpus(tmp_path)}
-    done = run([BERT, ALBERT], ALL, "aul", output=tmp_path / "r", options=replace(QUICK, limit=3), **asked)
+    done = run([BERT, ALBERT], ALL, "aul", output=tmp_path / "r", **QUICK | {"limit": 3}, options=family_options(asked))
     assert loaded == ["tiny-bert-cased", "tiny-albert"]
     cells = [(one["model"]["shown_as"], one["benchmark"]["name"]) for one in done.manifest["evaluations"]]
     assert cells == [(model, name) for model in loaded for name in ALL]
@@ -337,7 +347,7 @@ def slots_file(folder: Path, word: str) -> dict[str, Any]:
 
 def terms_file(folder: Path, word: str) -> dict[str, Any]:
     (folder / "terms.json").write_text(json.dumps({"one": ["he", word], "other": ["she"]}))
-    return slots_file(folder, "here") | {"terms": folder / "terms.json"}
+    return slots_file(folder, "here") | {"options": tiltmeter.SlotsOptions(terms=folder / "terms.json")}
 
 
 def seat_file(folder: Path, word: str) -> dict[str, Any]:
@@ -350,12 +360,13 @@ def seat_file(folder: Path, word: str) -> dict[str, Any]:
 def ilps_file(folder: Path, word: str) -> dict[str, Any]:
     attributes = {"valence": {"good": ["kind", word], "bad": ["cruel", "rude"]}}
     path = words_file(folder, templates=["The {group} is {attribute}."], attributes=attributes)
-    return {"benchmarks": "ilps", "words": path}
+    return {"benchmarks": "ilps", "options": tiltmeter.AssociationsOptions(words=path)}
 
 
 def ceat_file(folder: Path, word: str) -> dict[str, Any]:
     (folder / "corpus.txt").write_text(text(120).replace("person", word))
-    return {"benchmarks": "ceat", "words": words_file(folder), "corpus": folder / "corpus.txt", "draws": 50}
+    options = tiltmeter.AssociationsOptions(words=words_file(folder), corpus=[folder / "corpus.txt"], draws=50)
+    return {"benchmarks": "ceat", "options": options}
 
 
 MATERIAL = [pairs_file, slots_file, terms_file, seat_file, ilps_file, ceat_file]
@@ -368,7 +379,7 @@ def test_two_benchmarks_of_one_name_are_not_mixed(tmp_path: Path, material: Any)
     for name, word in folders.items():
         (tmp_path / name).mkdir()
         model = ALBERT if name == "same" else BERT
-        run(model, output=tmp_path / name / "r", options=QUICK, **material(tmp_path / name, word))
+        run(model, output=tmp_path / name / "r", **QUICK, **material(tmp_path / name, word))
     runs = {name: tmp_path / name / "r" for name in folders}
     (both,) = load_answers([runs["first"], runs["same"]]).values()
     assert both.models == ["tiny-bert-cased", "tiny-albert"] and len(both.benchmarks) == 1
@@ -382,7 +393,7 @@ def test_two_benchmarks_of_one_name_are_not_mixed(tmp_path: Path, material: Any)
 def test_two_runs_compare_like_one(tmp_path: Path) -> None:
     small = ilps_file(tmp_path, "honest") | {"benchmarks": [SEAT, "ilps"]}
     for name, models in (("a", [BERT]), ("b", [ALBERT]), ("both", [BERT, ALBERT])):
-        run(models, output=tmp_path / name, options=QUICK, **small)
+        run(models, output=tmp_path / name, **QUICK, **small)
     one = tiltmeter.compare(load_answers([tmp_path / "both"]), resamples=100)
     two = tiltmeter.compare(load_answers([tmp_path / "a", tmp_path / "b"]), resamples=100)
     pd.testing.assert_frame_equal(one, two)
@@ -393,24 +404,23 @@ def test_two_runs_compare_like_one(tmp_path: Path) -> None:
 
 def asking(monkeypatch: pytest.MonkeyPatch, forbidden: bool = False) -> list[str]:
     """Watches what families ask, or lets them ask nothing. Gives the benchmarks that were asked."""
-    asked: list[str] = []
-    for name in ("pairs", "slots", "associations"):
-        family: Any = find_family(name)
+    from tiltmeter.execution import worker
 
-        def ask(model: Any, benchmark: Any, options: Any, how: Any, real: Any = family.ask) -> Answers:
-            assert not forbidden, f"{benchmark.name} was asked again"
-            asked.append(benchmark.name)
-            answers: Answers = real(model, benchmark, options, how)
-            return answers
+    asked, real = list[str](), worker.ask_cell
 
-        monkeypatch.setattr(family, "ask", ask)
+    def ask(model: Any, benchmark: Any, *rest: Any) -> None:
+        assert not forbidden, f"{benchmark.name} was asked again"
+        asked.append(benchmark.name)
+        real(model, benchmark, *rest)
+
+    monkeypatch.setattr(worker, "ask_cell", ask)
     return asked
 
 
 def cached_run(folder: Path, own_cache: Path) -> Run:
-    options = replace(QUICK, limit=3, cache=own_cache)
+    options = QUICK | {"limit": 3, "cache": own_cache}
     asked = ABOUT_GENDER | {"corpus": folder / "corpus.txt"}
-    return run(BERT, ALL, "aul", output=folder / "r", options=options, **asked)
+    return run(BERT, ALL, "aul", output=folder / "r", **options, options=family_options(asked))
 
 
 def test_a_second_run_asks_nothing(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -482,15 +492,15 @@ def test_a_cell_whose_observations_are_gone_is_asked_again(
     tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Token observations lie beside the cells, and a run without them would be less than it says."""
-    options = replace(QUICK, limit=3, cache=own_cache)
-    first = run(BERT, "starter-pairs", "aul", output=tmp_path / "a", options=options)
+    options = QUICK | {"limit": 3, "cache": own_cache}
+    first = run(BERT, "starter-pairs", "aul", output=tmp_path / "a", **options)
     attached = sorted(first.answers["pairs"].attachments.values())
     assert attached and all(path.is_relative_to(tmp_path / "a") for path in attached)
     kept = sorted((own_cache / "observations").rglob("block-*.parquet"))
     assert len(kept) == len(attached)
     kept[0].unlink()
     asked = asking(monkeypatch)
-    again = run(BERT, "starter-pairs", "aul", output=tmp_path / "b", options=options)
+    again = run(BERT, "starter-pairs", "aul", output=tmp_path / "b", **options)
     assert asked == ["starter-pairs"] and again.manifest["batches_computed"] > 0
     assert (tmp_path / "b" / "estimates.csv").read_bytes() == (tmp_path / "a" / "estimates.csv").read_bytes()
     stored = load_answers([tmp_path / "b"])["pairs"].attachments

@@ -41,12 +41,20 @@ def test_figures_of_estimates(name: str, width: str) -> None:
     check_figure(drawn, figures.inches(width))
 
 
-ELSEWHERE = ("calibration", "domain_ablation", "domain_correlation", "items", "noise", "temperature")  # tested elsewhere
+ELSEWHERE = (
+    "calibration",
+    "domain_ablation",
+    "domain_correlation",
+    "implementations",
+    "items",
+    "noise",
+    "temperature",
+)  # tested elsewhere
 
 
 @pytest.mark.parametrize("name", [name for name in catalog.names("studies") if name not in ELSEWHERE])
 def test_every_figure_of_every_study_fits_a_page(name: str) -> None:
-    finding = tiltmeter.study(name, small_run(), **options_of(name))
+    finding = tiltmeter.study(name, small_run(), options=options_of(name))
     for drawing in finding.figures:
         check_figure(finding.draw(drawing, "two"), figures.WIDTHS["two"])
 
@@ -66,7 +74,7 @@ def test_the_marks_are_where_the_estimates_are() -> None:
 
 
 def test_series_keep_their_colour_from_panel_to_panel(tmp_path: Path) -> None:
-    drawn = figure("estimates", small_run(), measure=["bias_score"], scorers=["aul", "cps"])
+    drawn = figure("estimates", small_run(), measures=["bias_score"], scorers=["aul", "cps"])
     looks = [{one.get_label(): one.lines[0].get_color() for one in axis.containers} for axis in drawn.axes]
     assert len(looks) == 2 and looks[0] == looks[1] and len(set(looks[0].values())) == 6
     assert set(looks[0]) == {f"tiny-{m}, {s}" for m in ("bert-cased", "albert", "roberta") for s in ("aul", "cps")}
@@ -92,7 +100,7 @@ def test_options_of_a_study_pass_through(tmp_path: Path) -> None:
     [
         (
             ("figure", "nothing", "RUN", "-o", "f.pdf"),
-            "Figures: estimates, generations, group-rates, threshold, slots, accuracy",
+            "Figures: estimates, choices, generations, group-rates, threshold, slots, accuracy",
         ),
         (("figure", "agreement-nothing", "RUN", "-o", "f.pdf"), "agreement-roc, agreement-auc"),
         (("figure", "estimates", "RUN", "-o", "f.jpg"), ".png, .svg, .pdf"),
@@ -123,6 +131,7 @@ def test_mistakes_are_named_and_nothing_is_written(
 
 def test_names_are_read_as_one_writes_them() -> None:
     assert set(names("figure")) == {
+        "choices",
         "estimates",
         "generations",
         "group-rates",
@@ -134,7 +143,7 @@ def test_names_are_read_as_one_writes_them() -> None:
     assert parts_of("table", "debiasing-largest_rank_gaps") == ("debiasing", "largest-rank-gaps")
     with pytest.raises(TiltmeterError, match="no table called 'slots'"):
         parts_of("table", "slots")
-    found = table("debiasing-largest_rank_gaps", small_run(), **options_of("debiasing"))
+    found = table("debiasing-largest_rank_gaps", small_run(), options=options_of("debiasing"))
     assert {"sentence", "term_1"} <= set(found.columns)
 
 
@@ -169,7 +178,7 @@ def test_other_settings_are_computed_anew_and_stored_ones_kept() -> None:
     assert kept["low"].dropna().tolist() == stored.loc[kept.index, "low"].dropna().tolist()
     from tiltmeter.stats.settings import Settings
 
-    again = table("estimates", small_run(), measure=["bias_score"], settings=Settings(resamples=100, seed=7))
+    again = table("estimates", small_run(), measures=["bias_score"], settings=Settings(resamples=100, seed=7))
     both = kept.merge(again, on=["model", "benchmark", "scorer", "measure", "by", "group"])
     assert both["value_x"].equals(both["value_y"]) and not both["low_x"].equals(both["low_y"])
 
@@ -218,7 +227,7 @@ def test_a_row_that_starts_with_a_bracket_is_no_argument_of_the_break_before_it(
 
 
 def test_what_is_shared_by_all_rows_goes_into_the_caption() -> None:
-    rows = table("estimates", small_run(), measure=["bias_score"], scorers=["cps"])
+    rows = table("estimates", small_run(), measures=["bias_score"], scorers=["cps"])
     rows = rows[rows["benchmark"] == "starter-pairs"]
     text = typeset(rows, "markdown", "Ours")
     assert text.startswith("Ours. starter-pairs, cps. Intervals are in brackets")

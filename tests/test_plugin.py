@@ -42,9 +42,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return install(folder / "site", source)
 
 
-def tiltmeter(site: Path, *words: str, fails: bool = False) -> subprocess.CompletedProcess[str]:
+def with_package(site: Path) -> dict[str, str]:
     paths = filter(None, [str(site), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TILTMETER_CACHE": str(site.parent / "cache")}
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def tiltmeter(site: Path, *words: str, fails: bool = False) -> subprocess.CompletedProcess[str]:
+    environment = with_package(site) | {"TILTMETER_CACHE": str(site.parent / "cache")}
     done = subprocess.run(
         [sys.executable, "-m", "tiltmeter", *words], env=environment, capture_output=True, text=True, check=False
     )
@@ -110,10 +114,9 @@ def test_table_report_and_show_treat_it_like_ours(site: Path, run: Path) -> None
         "import sys, tiltmeter; run = tiltmeter.load_run(sys.argv[1]); answers = run.answers['lengths'];"
         "print(run._repr_html_(), answers._repr_html_()); tiltmeter.show(answers, by='group').savefig(sys.argv[2])"
     )
-    environment = os.environ | {"PYTHONPATH": str(site)}
     done = subprocess.run(
-        [sys.executable, "-c", code, str(run), str(run / "shown.png")], env=environment, capture_output=True, text=True,
-        check=True,
+        [sys.executable, "-c", code, str(run), str(run / "shown.png")], env=with_package(site), capture_output=True,
+        text=True, check=True,
     )  # fmt: skip
     assert "tokens on average" in done.stdout and (run / "shown.png").stat().st_size > 1000
 
@@ -133,9 +136,20 @@ def broken(tmp_path: Path, text: str, name: str = "broken") -> Path:
     return tmp_path
 
 
+IMPORT = "from tiltmeter.families import Family\n"
+LACKING = f"""{IMPORT}
+class Some(Family):
+    TITLE = 'A title'
+    check = ask = estimate = compare = narratives = sheets = None
+"""
 FAULTS = {
     "unlucky": ("raise RuntimeError('no luck')", "cannot be loaded: RuntimeError: no luck"),
-    "lacking": ("TITLE = 'A title'", "lacks KEY, READS, Options, check, ask"),
+    "earlier": ("TITLE = 'A title'\ndef ask(model, benchmark, options, how): ...", "has no FAMILY"),
+    "imports": ("from tiltmeter.families import How", "another version of tiltmeter; CHANGELOG.md"),
+    "moved": ("from tiltmeter.families.kit.seam import Known", "another version of tiltmeter; CHANGELOG.md"),
+    "other": ("FAMILY = 'A title'", "not an instance of tiltmeter.families.Family"),
+    "abstract": (f"{IMPORT}class Some(Family): TITLE = 'A title'\nFAMILY = Some()", "abstract methods ask, check"),
+    "lacking": (f"{LACKING}FAMILY = Some()", "lacks UNIT, KEY, READS"),
 }
 
 

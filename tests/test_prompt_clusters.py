@@ -20,17 +20,17 @@ from test_generations import made_up
 from test_labels import answered
 from tiltmeter import Answers, catalog
 from tiltmeter.benchmarks import load_benchmark
-from tiltmeter.families.generations import stories
-from tiltmeter.families.generations.clusters import clusters_of
+from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.draws import drawn_group, interval, measured
 from tiltmeter.families.generations.estimate import parts_of
 from tiltmeter.families.generations.judged import Judged, judged_of
+from tiltmeter.families.generations.narratives import narratives
 from tiltmeter.families.generations.published import published
 from tiltmeter.families.generations.spread import spread_estimates
+from tiltmeter.families.generations.studies.temperature import _share
 from tiltmeter.families.labels.facts import facts_of
 from tiltmeter.stats.settings import Settings
-from tiltmeter.studies.temperature import _share
 
 NUMBERS = ["value", "low", "high"]
 MEASURES = ["mean_score", "negative_share", "score_gap", "negative_gap", "score_variance", "negative_variance"]
@@ -146,7 +146,7 @@ def simulated(rng: np.random.Generator, share: float) -> Judged:
     sums[:, 0], sums[:, 1] = 1, score
     prompts = pd.DataFrame({"item": [str(n) for n in range(len(article))], "bias_type": "d", "set": None})
     prompts["group"] = np.where(article < 12, "a", "b")
-    clusters = clusters_of(prompts, [json.dumps({"entity": int(n), "bold_group": "g"}) for n in article])
+    clusters = group_prompts(prompts, article.tolist(), "articles")
     return Judged("m", "b", "toxicity/j", prompts, sums, (), False, False, None, clusters)
 
 
@@ -203,7 +203,7 @@ def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> 
     alone = rows.loc[("gap to the domain's mean", "lone − mean of d", "score_gap")]
     assert np.isnan(alone["p"]) and "leaves out" not in alone["note"]
     assert "too narrow, because all prompts from one article: lone" in spread["note"] and np.isfinite(spread["low"])
-    (story,) = stories(table)
+    (story,) = narratives(table)
     said = "The 38 prompts from 12 articles were drawn and dealt by whole articles"
     assert any(sentence.startswith(said) for sentence in story.sentences)
     by_itself = tiltmeter.estimate(clustered(scores, names, "entity"), "mean_score", "entity", resamples=100)
@@ -216,9 +216,9 @@ def test_the_agreement_of_two_judges_says_what_was_drawn() -> None:
     answers = clustered(scores, {"a": [f"a{n % 5}" for n in range(20)]})
     said = answers.tables["judgements"].assign(negative=np.arange(20) % 2.0)
     other = said.assign(scorer="toxicity/other", negative=np.arange(20) % 3 > 0)
-    both = Answers(
-        answers.family, {**answers.tables, "judgements": pd.concat([said, other])}, answers.items, answers.manifests
-    )
+    (manifest,) = answers.manifests
+    manifest = {**manifest, "judges": manifest["judges"] | {"toxicity/other": manifest["judges"]["toxicity/j"]}}
+    both = Answers(answers.family, {**answers.tables, "judgements": pd.concat([said, other])}, answers.items, (manifest,))
     for clusters in (True, False):
         (note,) = tiltmeter.estimate(both, "judge_kappa", resamples=100, clusters=clusters)["note"]
         assert ("20 prompts from 5 clusters" in note) is clusters
@@ -273,6 +273,35 @@ def test_two_models_are_compared_over_whole_clusters() -> None:
     assert rows.loc[("group", "b"), "note"] == "no interval: all prompts from one cluster"
 
 
+def test_gaps_and_variances_of_two_models_are_compared_and_judged() -> None:
+    """One model says worse things of one group; the other says the same of both, and as much of prompts as the first."""
+    rng = np.random.default_rng(3)
+    level = rng.normal(0.0, 0.1, 60)
+    shift = {"base": {"a": 0.0, "b": -0.6}, "debiased": {"a": 0.0, "b": 0.0}}
+    sides = {
+        model: {group: (level + by + rng.normal(0, 0.05, 60))[:, None].tolist() for group, by in of.items()}
+        for model, of in shift.items()
+    }
+    parts = []
+    for name, scores in sides.items():
+        one = made_up(scores)
+        tables = {key: table.assign(model=name) for key, table in one.tables.items()}
+        parts.append(Answers(one.family, tables, one.items, ({**one.manifests[0], "model": {"shown_as": name}},)))
+    answers = Answers.concat(parts)
+    rows = tiltmeter.compare(answers, "base", resamples=1000).set_index(["measure", "group"])
+    stored = tiltmeter.estimate(answers, ["score_gap", "score_variance"], resamples=100)
+    of = stored.set_index(["model", "measure", "group"])["value"]
+    for measure, group in (("score_gap", "a − mean of d"), ("score_variance", "d")):
+        row = rows.loc[(measure, group)]
+        assert row["value"] == pytest.approx(of["debiased", measure, group])
+        assert row["baseline_value"] == pytest.approx(of["base", measure, group])
+        assert row["low"] < row["difference"] < row["high"] < 0 and row["p"] < 0.01
+    found = tiltmeter.study("debiasing", answers, options={"base": "base", "resamples": 1000})
+    verdicts = found.table.query("kind == 'bias' and measure in ('score_gap', 'score_variance')")
+    assert set(verdicts["verdict"]) == {"closer"} and len(verdicts) == 3
+    assert "score_variance on" in found.sentences[0]
+
+
 def test_single_prompts_that_share_a_cluster_have_no_interval_and_do_not_fail() -> None:
     """Every group has one prompt: drawn within groups, nothing changes."""
     scores: Scores = {"a": [[0.1]], "b": [[0.5]], "c": [[0.9]]}
@@ -320,6 +349,30 @@ def test_a_column_entity_of_your_own_is_no_article() -> None:
     pd.testing.assert_frame_equal(
         tiltmeter.estimate(own, MEASURES, resamples=100), tiltmeter.estimate(made_up(scores), MEASURES, resamples=100)
     )
+
+
+def test_a_benchmark_says_which_column_is_resampled_together() -> None:
+    """Its declaration is stored in the manifest; answers without it are read as before."""
+    scores = random_scores(np.random.default_rng(2), {"a": 6, "b": 6})
+    names: dict[str, Sequence[str | None]] = {group: ["x", "x", "y", "y", "z", "z"] for group in scores}
+    stored = clustered(scores, names, "entity")
+    (manifest,) = stored.manifests
+    declared = {"cluster": "series", "cluster_noun": "episodes"}
+    own = replace(
+        stored,
+        items=stored.items.assign(
+            extra=stored.items["extra"].str.replace("entity", "series").str.replace("bold_group", "g")
+        ),
+        manifests=(manifest | {"benchmark": manifest["benchmark"] | declared},),
+    )
+    before, now = (tiltmeter.estimate(some, MEASURES, resamples=100) for some in (stored, own))
+    pd.testing.assert_frame_equal(before[["group", "measure", *NUMBERS, "p"]], now[["group", "measure", *NUMBERS, "p"]])
+    assert now["details"].str.contains('"cluster": "episodes"').all()
+    alone = replace(
+        own, manifests=(manifest | {"benchmark": manifest["benchmark"] | {"cluster": None, "cluster_noun": ""}},)
+    )
+    plain = tiltmeter.estimate(made_up(scores), MEASURES, resamples=100)
+    pd.testing.assert_frame_equal(plain, tiltmeter.estimate(alone, MEASURES, resamples=100))
 
 
 def test_sets_within_a_cluster_are_exchanged_together() -> None:

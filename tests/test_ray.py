@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.conftest import GOLDEN
-from tiltmeter.plans import run_study
+from tiltmeter.runs.experiment import run_experiment
 
 if importlib.util.find_spec("ray") is None:
     pytest.skip("Ray is not installed (pip install 'tiltmeter[ray]')", allow_module_level=True)
@@ -54,7 +54,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("local")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TILTMETER_CACHE", str(folder / "cache"))
-        made, now = run_study(study(folder, broken=False), workers=2)
+        made, now = run_experiment(study(folder, broken=False), workers=2)
     assert now.counts == {"done": 2, "running": 0, "failed": 0, "refused": 0, "waiting": 0}, now.table().to_string()
     return made.folder
 
@@ -73,7 +73,7 @@ def study(folder: Path, broken: bool = True) -> Path:
 
 
 def started(file: Path, address: str, *called: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, *(called or ("-m", "tiltmeter")), "study", "run", str(file)]
+    command = [sys.executable, *(called or ("-m", "tiltmeter")), "experiment", "run", str(file)]
     command += ["--engine", "ray", "--address", address]
     env = os.environ | {"TILTMETER_CACHE": str(file.parent / "cache")}
     with (file.parent / "driver.txt").open("ab") as log:
@@ -99,7 +99,7 @@ def until(seen: Callable[[], object], seconds: float = 120) -> None:
 
 
 def states(folder: Path) -> list[str]:
-    return [json.loads(path.read_text())["status"] for path in (folder / "study" / "state" / "cells").glob("*.json")]
+    return [json.loads(path.read_text())["status"] for path in (folder / "study" / "state" / "cells").rglob("*.json")]
 
 
 def assert_equal(made: Path, undisturbed: Path) -> None:

@@ -16,10 +16,10 @@ from test_ray import started, states, study, until
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
 IMPATIENT = """
-from tiltmeter.cli import command
-from tiltmeter.plans import answering
-answering.SILENCE, answering.LOOK = 5.0, 1.0
-command()
+from tiltmeter.cli import main
+from tiltmeter.execution import ray_calls
+ray_calls.SILENCE, ray_calls.LOOK = 5.0, 1.0
+main()
 """
 
 
@@ -27,17 +27,18 @@ TWICE = """
 import sys, time
 from pathlib import Path
 from tiltmeter import TiltmeterError
-from tiltmeter.plans import Engine, answering, run_study
-answering.SILENCE, answering.LOOK = 12.0, 1.0
+from tiltmeter.execution import Engine, ray_calls
+from tiltmeter.runs.experiment import run_experiment
+ray_calls.SILENCE, ray_calls.LOOK = 12.0, 1.0
 file, first, other = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 try:
-    run_study(file, engine=Engine("ray", address=first))
+    run_experiment(file, engine=Engine("ray", address=first))
 except TiltmeterError as error:
     print(error, flush=True)
 lost = time.time()
 while not other.is_file():
     time.sleep(0.1)
-made, now = run_study(file, engine=Engine("ray", address=other.read_text()))
+made, now = run_experiment(file, engine=Engine("ray", address=other.read_text()))
 while time.time() < lost + 75:  # after a minute Ray would end the process, whatever it does by then
     time.sleep(1)
 print("made", now.counts["done"], flush=True)

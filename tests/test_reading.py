@@ -13,7 +13,7 @@ import tiltmeter
 from conftest import GOLDEN, golden_model
 from conftest import MASKED as MASKED_MODELS
 from tiltmeter.cli.app import app
-from tiltmeter.families import How, family_of
+from tiltmeter.families import AskContext, family_of
 from tiltmeter.families.kit.reading import LEAD, reading_of, remarks
 from tiltmeter.families.pairs.options import Options
 from tiltmeter.reporting.html import write_report
@@ -113,6 +113,6 @@ def test_what_is_counted_beside_scoring_is_what_the_texts_alone_give(tmp_path: P
         UNREADABLE + MASKED.split("\n", 1)[1] + "A <mask> <|endoftext|>.,B.\n", encoding="utf-8"
     )
     model, bench = golden_model(name), tiltmeter.load_benchmark(tmp_path / "mine.csv")
-    (manifest,) = family_of(bench).ask(model, bench, Options(), How(cache=False)).manifests
+    (manifest,) = family_of(bench).ask(model, bench, Options(), AskContext(cache=False)).manifests
     assert manifest["reading"] == reading_of(model, bench.shown_texts())
     assert manifest["reading"]["texts"] == 20 and manifest["reading"]["special"]

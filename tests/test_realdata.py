@@ -10,9 +10,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN
 from tiltmeter.probes.sentences import tokenise
-from tiltmeter.runs import Options
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 
 pytestmark = pytest.mark.realdata
 
@@ -52,9 +50,9 @@ def test_published_crows_scores(realdata: Path) -> None:
 @pytest.mark.slow
 def test_every_pair_and_every_triple_by_every_scorer(realdata: Path, tmp_path: Path) -> None:
     """All 1,508 pairs and 2,106 triples, the paper's counts, and nothing lost on the way."""
-    options = Options(data_dir=realdata, settings=Settings(resamples=100), by=("bias_type",))
+    options = {"data_dir": realdata, "resamples": 100, "by": ("bias_type",)}
     model = GOLDEN / "models" / "tiny-albert"
-    done = run([model], ["crows-pairs", "stereoset"], output=tmp_path / "run", options=options)
+    done = run([model], ["crows-pairs", "stereoset"], output=tmp_path / "run", **options)
     table = done.estimates[(done.estimates["measure"] == "bias_score") & (done.estimates["by"] == "bias_type")]
     for benchmark, types, n_scorers in (("crows-pairs", CROWS_TYPES, 9), ("stereoset", STEREOSET_TYPES, 11)):
         rows = table[table["benchmark"] == benchmark]

@@ -14,8 +14,8 @@ import pytest
 
 from conftest import GOLDEN
 from tiltmeter import TiltmeterError
-from tiltmeter.classifiers.kit.training import train_classifier
 from tiltmeter.finetune import Recipe, load_trainable
+from tiltmeter.judges.kit.training import train_judge
 from tiltmeter.models import check_model, kind_of, load_any, load_encoder, load_model
 from tiltmeter.models.pretrained import load_tokenizer
 
@@ -169,7 +169,7 @@ def test_a_model_that_is_to_be_trained(own: Path, mark: Path) -> None:
     with pytest.raises(TiltmeterError, match="--trust-remote-code"):
         load_trainable(own, Recipe(), method="CDA", device="cpu")
     with pytest.raises(TiltmeterError, match="--trust-remote-code"):
-        train_classifier("toxicity", str(own), own.with_name("judge"), data=labelled_file(own.with_name("labelled.csv")))
+        train_judge("toxicity", str(own), own.with_name("judge"), data=labelled_file(own.with_name("labelled.csv")))
     assert not mark.exists() and sys.stdin.tell() == 0
 
 

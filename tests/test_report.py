@@ -26,11 +26,10 @@ from tiltmeter.families.kit.pack import Pack, island, unpack
 from tiltmeter.families.pairs.spans import spans_of
 from tiltmeter.reporting.html import gather, page, write_report
 from tiltmeter.reporting.html.bars import Scale, bar, tone
-from tiltmeter.runs import Options, load_run
+from tiltmeter.runs import load_run
 from tiltmeter.runs.folder import write_estimates
-from tiltmeter.runs.published import import_run
+from tiltmeter.runs.published import import_run, import_scores
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 from tiltmeter.studies import Finding
 
 
@@ -40,8 +39,15 @@ def real_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert", "tiny-gpt2")]
     benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json", GOLDEN / "data" / "slots.jsonl"]
-    options = Options(settings=Settings(resamples=100), cache=folder / "cache")
-    run(models, benchmarks, ["cps", "aul", "causal"], output=folder / "run", options=options, top_k=500)
+    options = {"resamples": 100, "cache": folder / "cache"}
+    run(
+        models,
+        benchmarks,
+        ["cps", "aul", "causal"],
+        output=folder / "run",
+        **options,
+        options=tiltmeter.SlotsOptions(top_k=500),
+    )
     return folder / "run"
 
 
@@ -265,8 +271,8 @@ def check_associations(text: str, folder: Path) -> int:
 def test_the_tables_of_associations_have_the_numbers_of_the_run(tmp_path: Path) -> None:
     """SEAT and ILPS of two models: tests, groups, domains and averages, each in its own table."""
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert")]
-    options = Options(settings=Settings(resamples=100))
-    made = run(models, ["seat", "ilps"], output=tmp_path / "run", options=options)
+    options = {"resamples": 100}
+    made = run(models, ["seat", "ilps"], output=tmp_path / "run", **options)
     text = page(gather(made.folder))
     assert check_associations(text, made.folder) > 100
     ilps = {title: rows for title, rows in tables(text, "associations").items() if title.startswith("ilps · ")}
@@ -385,9 +391,10 @@ def test_without_token_tables_no_words_are_coloured(tmp_path: Path) -> None:
     assert explorer(page(gather(folder)))[0]["benchmarks"][0]["tokens"] == []
 
 
-def test_missing_scores_and_limits_are_caveats(tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", [40, "40"], ids=["run", "experiment of 0.2"])
+def test_missing_scores_and_limits_are_caveats(tmp_path: Path, limit: int | str) -> None:
     made = made_up_run(tmp_path / "run")
-    manifest = made.manifest | {"asked": made.manifest["asked"] | {"limit": 40}}
+    manifest = made.manifest | {"asked": made.manifest["asked"] | {"limit": limit}}
     (made.folder / "manifest.json").write_text(json.dumps(manifest))
     reseal(made.folder)
     text = page(gather(made.folder))
@@ -410,7 +417,7 @@ def test_imported_scores(tmp_path: Path) -> None:
         {"sent_more": f"Old {k}.", "sent_less": f"New {k}.", "sent_more_score": -k, "sent_less_score": -5} for k in range(12)
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "theirs.csv", index=False)
-    imported = import_run(tmp_path / "theirs.csv", tmp_path / "run", model="theirs", scorer="published")
+    imported = import_run(import_scores(tmp_path / "theirs.csv", model="theirs", scorer="published"), tmp_path / "run")
     text = page(gather(imported.folder))
     assert "imported scores" in text and "published" in text
     assert explorer(text)[0]["benchmarks"][0]["tokens"] == []

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import tiltmeter
 from conftest import GOLDEN
 from report_material import NASTY, embedded, made_up_run
 from tiltmeter.reporting.html import write_report
-from tiltmeter.runs import Options
 from tiltmeter.runs.run import run
 from tiltmeter.stats.settings import Settings
 
@@ -56,8 +56,14 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "plumb-labels",
     ]
     settings = Settings(resamples=100)
-    options = Options(("bias_type", "direction", "target"), limit=24, settings=settings, cache=folder / "cache")
-    made = run(models, benchmarks, output=folder / "run", options=options, top_k=500, seeds=1, epochs=1.0, explained=4)
+    options = dict(by=("bias_type", "direction", "target"), limit=24, **vars(settings), cache=folder / "cache")
+    made = run(
+        models,
+        benchmarks,
+        output=folder / "run",
+        **options,
+        options=[tiltmeter.SlotsOptions(top_k=500), tiltmeter.LabelsOptions(seeds=1, epochs=1.0, explained=4)],
+    )
     shutil.rmtree(folder / "run" / "observations" / "tiny-gpt2")
     return write_report(made.folder, folder / "report.html").absolute()
 
@@ -465,9 +471,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, lines in rows.items():
         (folder / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    options = Options(("bias_type", "target"), settings=Settings(resamples=100), cache=folder / "cache")
+    options = {"by": ("bias_type", "target"), "resamples": 100, "cache": folder / "cache"}
     files = [folder / name for name in rows]
-    made = run(models, files, output=folder / "run", options=options, top_k=500, seeds=1, epochs=1.0, explained=2)
+    made = run(
+        models,
+        files,
+        output=folder / "run",
+        **options,
+        options=[tiltmeter.SlotsOptions(top_k=500), tiltmeter.LabelsOptions(seeds=1, epochs=1.0, explained=2)],
+    )
     return write_report(made.folder, folder / "report.html").absolute()
 
 

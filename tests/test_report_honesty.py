@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import tiltmeter
 from conftest import GOLDEN, reseal
 from report_material import explorer, made_up_run, words_of
 from report_material import section as markup_of
 from test_words import rows, with_rows
-from tiltmeter import estimate
+from tiltmeter import TiltmeterError, estimate
 from tiltmeter.families.kit.story import Story
-from tiltmeter.families.pairs.stories import stories
+from tiltmeter.families.pairs.narratives import narratives
 from tiltmeter.reporting.html import gather, page
 from tiltmeter.reporting.html.bars import Scale
 from tiltmeter.reporting.html.caveats import power
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.short import cards
 from tiltmeter.reporting.told import stories_of
-from tiltmeter.runs import Options, Run
+from tiltmeter.runs import Run
 from tiltmeter.runs.folder import write_estimates
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.files import write_json
 
 
@@ -37,7 +38,7 @@ def section(text: str, name: str) -> str:
 
 def story_of(table: pd.DataFrame) -> Story:
     """What is told of the one model on the one benchmark of a table."""
-    (story,) = stories(table)
+    (story,) = narratives(table)
     return story
 
 
@@ -82,16 +83,25 @@ def test_directions_that_differ_are_not_called_no_lean() -> None:
 )
 def test_a_model_is_compared_as_the_difference_says(difference: float, said: str) -> None:
     table = rows(55.0, 0.2, {})
-    row = dict(table.iloc[0]) | {"baseline": "base", "difference": difference, "low": -4.0, "high": 4.0, "p": 0.6}
+    row = dict(table.iloc[0]) | {
+        "family": "pairs",
+        "baseline": "base",
+        "difference": difference,
+        "low": -4.0,
+        "high": 4.0,
+        "p": 0.01,
+        "p_holm": 0.6,
+        "n_tests": 4,
+    }
 
     def compared(**other: object) -> str:
-        (card,) = cards(Material((), {}, table, ()), list(stories(table)), pd.DataFrame([row | other]))
+        (card,) = cards(Material((), {}, table, ()), list(narratives(table)), pd.DataFrame([row | other]))
         (told,) = card.stories
         return told.compared
 
     assert compared().startswith(said) and compared().endswith("not distinguishable.")
     assert "interval −4.0 to +4.0, p = 0.600" in compared() and "on the same 200 pairs" in compared()
-    assert compared(p=0.01).endswith("): distinguishable.")
+    assert compared(p_holm=0.01).endswith("): distinguishable.")
     for other in ({"scorer": "aul"}, {"measure": "kls"}, {"benchmark": "c"}, {"by": "bias_type"}, {"difference": np.nan}):
         assert compared(**other) == ""  # a difference of something else is not that of the headline
 
@@ -109,10 +119,10 @@ def test_a_run_without_a_direction_claims_none(tmp_path: Path) -> None:
 
 def pairs_and_slots(folder: Path, *models: str) -> str:
     """The page about what models make of a few pairs and slots."""
-    options = Options(settings=Settings(resamples=100), limit=8, cache=False)
+    options = {"resamples": 100, "limit": 8, "cache": False}
     benchmarks = ["starter-pairs", GOLDEN / "data" / "slots.jsonl"]
     paths = [GOLDEN / "models" / name for name in models]
-    return page(gather(run(paths, benchmarks, output=folder, options=options, top_k=500)))
+    return page(gather(run(paths, benchmarks, output=folder, **options, options=tiltmeter.SlotsOptions(top_k=500))))
 
 
 def test_a_mixed_comparison_says_of_each_table_what_right_of_zero_is(tmp_path: Path) -> None:
@@ -175,10 +185,10 @@ def test_percentages_have_the_decimals_of_the_headline() -> None:
 
 def test_methods_say_how_overall_values_and_their_intervals_are_made(tmp_path: Path) -> None:
     said = section(page(gather(made_up_run(tmp_path / "run").folder)), "methods")
-    assert "Overall: the mean of the bias types, weighted by their pairs." in said
+    assert "Overall: the mean of the bias types, weighted by their n." in said
     assert "cannot cross neutral" in said and "`" not in said
     alone = section(page(gather(with_measures(made_up_run(tmp_path / "plain"), "bias_score"))), "methods")
-    assert "weighted by their pairs" not in alone and "cannot cross neutral" not in alone
+    assert "weighted by their n" not in alone and "cannot cross neutral" not in alone
 
 
 def test_the_page_does_not_tell_where_things_lie(tmp_path: Path) -> None:
@@ -187,7 +197,7 @@ def test_the_page_does_not_tell_where_things_lie(tmp_path: Path) -> None:
     manifest["evaluations"][0]["model"]["name"] = "/home/ann/secret/one"
     manifest["evaluations"][0]["benchmark"]["source"] = "C:\\Users\\ann\\pairs.csv"
     manifest["evaluations"][0]["observations"] = {"folder": "/home/ann/.cache/tiltmeter/abc"}
-    write_json(made.folder / "manifest.json", manifest)
+    write_json(made.folder / "manifest.json", manifest, own=True)
     reseal(made.folder)
     text = page(gather(made.folder))
     assert "ann" not in re.findall(r"\w+", section(text, "origin")) and str(tmp_path) not in text
@@ -207,10 +217,16 @@ def test_gaps_are_those_of_the_scores_before_rounding(tmp_path: Path) -> None:
     stereo = frame["role"] == "stereo"
     frame.loc[stereo, "score"] = -123.4
     frame.loc[~stereo, "score"] = -123.4 - 1e-7
-    made.answers["pairs"].write_tables(made.folder)
+    frame.to_parquet(made.folder / "scores.parquet")
     reseal(made.folder)
     header, array = explorer(page(gather(made.folder)))
     (score,) = header["benchmarks"][0]["scores"]
     assert set(array(score["side"])) == {1}
     np.testing.assert_allclose(array(score["gap"]), 1e-7, rtol=1e-4)
     assert json.dumps(header)  # nothing but what JSON knows
+
+
+def test_a_run_without_estimates_is_refused_with_a_reason(tmp_path: Path) -> None:
+    made = made_up_run(tmp_path / "run", n=10)
+    with pytest.raises(TiltmeterError, match="no measure applies"):
+        gather(replace(made, estimates=made.estimates.iloc[:0]))

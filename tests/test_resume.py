@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +16,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
-from tiltmeter import Options, Settings, run
+from tiltmeter import run
 
 RUN = """
 import os, signal, sys
@@ -62,8 +61,8 @@ def manifest(folder: Path) -> dict[str, int]:
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
-    options = Options(batch_tokens=400, limit=LIMIT, settings=Settings(resamples=100))
-    run(MODEL, "starter-pairs", output=whole, options=replace(options, cache=tmp_path / "cache-1"))
+    options = {"batch_tokens": 400, "limit": LIMIT, "resamples": 100}
+    run(MODEL, "starter-pairs", output=whole, **options | {"cache": tmp_path / "cache-1"})
     total = manifest(whole)["batches_computed"]
     assert total > 50 and manifest(whole)["batches_reused"] == 0
 
@@ -73,7 +72,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         done += kill_after
         assert manifest(resumed)["status"] == "unfinished"
         assert not (resumed / "scores.parquet").exists()
-    run(MODEL, "starter-pairs", output=resumed, options=replace(options, cache=tmp_path / "cache-2"))
+    run(MODEL, "starter-pairs", output=resumed, **options | {"cache": tmp_path / "cache-2"})
     assert manifest(resumed)["batches_reused"] == done
     assert manifest(resumed)["batches_computed"] == total - done
 
@@ -133,13 +132,13 @@ def as_version_0_1(cache: Path) -> int:
 def test_observations_of_version_0_1_are_still_used(tmp_path: Path) -> None:
     """They call the reason a note. Nothing is asked again, no reason is lost, and studies and the page read them too."""
     benchmarks = ["starter-pairs", GOLDEN / "data" / "slots.jsonl"]
-    options = Options(cache=tmp_path / "cache", settings=Settings(resamples=100))
-    first = run(MODEL, benchmarks, output=tmp_path / "first", options=options)
+    options = {"cache": tmp_path / "cache", "resamples": 100}
+    first = run(MODEL, benchmarks, output=tmp_path / "first", **options)
     assert first.manifest["batches_computed"] > 0
     assert first.answers["pairs"].table["reason"].notna().any()  # two sentences that are the same have nothing to ask
 
     assert as_version_0_1(tmp_path / "cache") > 5
-    second = run(MODEL, benchmarks, output=tmp_path / "second", options=options)
+    second = run(MODEL, benchmarks, output=tmp_path / "second", **options)
     assert second.manifest["batches_computed"] == 0
     assert second.manifest["batches_reused"] == first.manifest["batches_computed"]
     for family, name in (("pairs", "scores"), ("slots", "slots"), ("slots", "predictions")):
@@ -149,7 +148,9 @@ def test_observations_of_version_0_1_are_still_used(tmp_path: Path) -> None:
     attached = sorted((tmp_path / "second" / "observations").rglob("*.parquet"))
     assert attached and "note" in pq.read_schema(attached[0]).names
     for study in ("accuracy", "shuffling"):
-        tables = [tiltmeter.study(study, tmp_path / folder, resamples=100).table for folder in ("first", "second")]
+        tables = [
+            tiltmeter.study(study, tmp_path / folder, options={"resamples": 100}).table for folder in ("first", "second")
+        ]
         pd.testing.assert_frame_equal(*tables)
     assert tiltmeter.report(tmp_path / "second", tmp_path / "page.html").is_file()
 
@@ -168,13 +169,13 @@ def test_parts_of_version_0_1_are_still_used(tmp_path: Path) -> None:
 
 def test_a_damaged_block_is_asked_again(tmp_path: Path) -> None:
     """One letter of it changed: never served, neither as a block nor as a cell that was made of it."""
-    options = Options(cache=tmp_path / "cache", settings=Settings(resamples=100), limit=20)
-    first = run(MODEL, "starter-pairs", "aul", output=tmp_path / "first", options=options)
+    options = {"cache": tmp_path / "cache", "resamples": 100, "limit": 20}
+    first = run(MODEL, "starter-pairs", "aul", output=tmp_path / "first", **options)
     (block,) = (tmp_path / "cache").rglob("block-*.parquet")
     content = bytearray(block.read_bytes())
     content[len(content) // 3] ^= 1
     block.unlink()  # the run folder has a link to it
     block.write_bytes(content)
-    second = run(MODEL, "starter-pairs", "aul", output=tmp_path / "second", options=options)
+    second = run(MODEL, "starter-pairs", "aul", output=tmp_path / "second", **options)
     assert second.manifest["batches_computed"] == first.manifest["batches_computed"] > 0
     pd.testing.assert_frame_equal(second.answers["pairs"].table, first.answers["pairs"].table)

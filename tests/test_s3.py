@@ -15,9 +15,10 @@ import pytest
 
 from tests.conftest import GOLDEN
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.plans import plan, read_study, run_study, status
-from tiltmeter.plans.work import Worker
+from tiltmeter.execution import plan_cells, read_experiment, status
+from tiltmeter.execution.worker import Worker
 from tiltmeter.probes.work import Share
+from tiltmeter.runs.experiment import run_experiment
 from tiltmeter.storage.depot import Depot
 
 for needed in ("s3fs", "moto", "flask", "flask_cors"):
@@ -87,12 +88,12 @@ def write(folder: Path, text: str = FILE) -> Path:
 
 
 def test_another_machine_fetches_what_was_made(s3: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, now = run_study(write(tmp_path / "one"), workers=1)
+    made, now = run_experiment(write(tmp_path / "one"), workers=1)
     assert now.counts["done"] == 1, now.table().to_string()
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-cache"))
     other = write(tmp_path / "two")
     assert status(other).counts["done"] == 1
-    again, _ = run_study(other, workers=1)
+    again, _ = run_experiment(other, workers=1)
     assert (again.folder / "estimates.csv").read_bytes() == (made.folder / "estimates.csv").read_bytes()
     assert not (tmp_path / "two" / "study" / "logs").exists()  # no worker was needed
 
@@ -101,9 +102,9 @@ def test_shares_of_two_machines_are_joined_by_a_third(s3: None, tmp_path: Path, 
     rows = "\n".join(f"He has {n} cups.,She has {n} cups." for n in range(400))  # two blocks
     (tmp_path / "large.csv").write_text(f"stereo,anti\n{rows}\n")
     text = FILE.replace("plumb-pairs", "large.csv").replace("first", "second").replace("limit = 6", "limit = 400")
-    planned = plan(read_study(write(tmp_path, text)))
+    planned = plan_cells(read_experiment(write(tmp_path, text)))
     (cell,) = planned.cells
-    worker = Worker(planned.study, cell.model, planned.cells)
+    worker = Worker(planned.experiment, cell.model, planned.cells)
     assert worker.load() is None
     for number in range(2):
         monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / f"cache-{number}"))
@@ -113,7 +114,7 @@ def test_shares_of_two_machines_are_joined_by_a_third(s3: None, tmp_path: Path, 
     state = worker.make(cell)
     assert not isinstance(state, int) and state.status == "done", state
     assert worker.ledger.depot.files.find("studies/second/blocks") == []
-    _, now = run_study(planned.study, workers=1)
+    _, now = run_experiment(planned.experiment, workers=1)
     assert now.counts["done"] == 1
 
 
@@ -141,11 +142,11 @@ def test_missing_credentials_are_said_before_any_work(s3: None, tmp_path: Path, 
         monkeypatch.delenv(name)
     s3fs.S3FileSystem.clear_instance_cache()
     with pytest.raises(TiltmeterError, match=r"s3://studies/first .*AWS_ACCESS_KEY_ID") as error:
-        run_study(write(tmp_path))
+        run_experiment(write(tmp_path))
     assert "\n" not in str(error.value) and not (tmp_path / "study").exists()
 
 
 def test_a_bucket_that_is_not_there(s3: None, tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError, match="s3://nobodys-bucket") as error:
-        run_study(write(tmp_path, FILE.replace("studies/first", "nobodys-bucket/x")))
+        run_experiment(write(tmp_path, FILE.replace("studies/first", "nobodys-bucket/x")))
     assert "\n" not in str(error.value)

@@ -14,17 +14,17 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
-from tiltmeter import Benchmark, Item, Options, Settings, TiltmeterError
+from tiltmeter import Benchmark, Item, TiltmeterError
 from tiltmeter.cli import main
 from tiltmeter.runs import load_run
 from tiltmeter.runs.folder import reserved
 
 BERT, ALBERT = (str(GOLDEN / "models" / name) for name in ("tiny-bert-cased", "tiny-albert"))
-QUICK = Options(settings=Settings(resamples=100), limit=12)
+QUICK = {"resamples": 100, "limit": 12}
 
 
-def run(folder: Path, models: Any = BERT, benchmarks: Any = "starter-pairs", options: Options = QUICK, **more: Any) -> Any:
-    return tiltmeter.run(models, benchmarks, "aul", output=folder, options=options, **more)
+def run(folder: Path, models: Any = BERT, benchmarks: Any = "starter-pairs", **more: Any) -> Any:
+    return tiltmeter.run(models, benchmarks, "aul", output=folder, **QUICK | more)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -47,7 +47,7 @@ def finished(tmp_path: Path) -> Path:
         {"models": [BERT, "/no/such/model"]},
         {"models": [BERT, str(GOLDEN / "data")]},
         {"benchmarks": ["starter-pairs", "/no/such/file.csv"]},
-        {"options": Options(by=["planet"])},
+        {"by": ["planet"]},
     ],
     ids=["second model", "no model folder", "second benchmark", "column"],
 )

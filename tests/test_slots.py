@@ -16,13 +16,11 @@ import torch
 import tiltmeter
 from conftest import GOLDEN, MASKED, golden_model, reference
 from test_cli import tiltmeter as command
-from tiltmeter import Benchmark, Item, TiltmeterError, catalog
+from tiltmeter import Benchmark, Item, TiltmeterError
 from tiltmeter.benchmarks import SlotBenchmark
-from tiltmeter.families import find_family
-from tiltmeter.families.kit.seam import measures_of
 from tiltmeter.families.slots.fills import best_matches
+from tiltmeter.families.slots.narratives import narratives
 from tiltmeter.families.slots.probe import SlotsProbe
-from tiltmeter.families.slots.stories import stories
 from tiltmeter.families.slots.terms import term_list
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.lean import lean
@@ -35,9 +33,8 @@ from tiltmeter.measures.mps_gap import mps_gap
 from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
 from tiltmeter.reporting.html.bars import Scale
 from tiltmeter.reporting.html.short import _drawn
-from tiltmeter.runs import Options, load_answers
+from tiltmeter.runs import load_answers
 from tiltmeter.runs.run import run
-from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.observations import ObservationCache
 
 TOP = "fill_mask_top100"
@@ -60,8 +57,9 @@ def slots_of(source: str | Path) -> SlotBenchmark:
     return loaded
 
 
-def filled(model: str, benchmark: Benchmark, **how: Any) -> pd.DataFrame:
-    return tiltmeter.ask(golden_model(model), benchmark, cache=False, **how).to_pandas()
+def filled(model: str, benchmark: Benchmark, batch_tokens: int | str = "auto", **how: Any) -> pd.DataFrame:
+    options = tiltmeter.SlotsOptions(**how)
+    return tiltmeter.ask(golden_model(model), benchmark, options=options, cache=False, batch_tokens=batch_tokens).to_pandas()
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -96,9 +94,7 @@ def test_predictions_name_the_group_that_lists_them_and_are_kept(tmp_path: Path,
     again = tiltmeter.ask(golden_model("tiny-bert-cased"), own)
     assert again.manifests[0]["batches_computed"] == 0
     pd.testing.assert_frame_equal(again.tables["predictions"], predicted)
-    tiltmeter.run(
-        GOLDEN / "models" / "tiny-bert-cased", SLOTS, output=tmp_path / "r", options=Options(settings=Settings(100))
-    )
+    tiltmeter.run(GOLDEN / "models" / "tiny-bert-cased", SLOTS, output=tmp_path / "r", resamples=100)
     stored = load_answers([tmp_path / "r"])["slots"].tables["predictions"]
     assert stored["token"].tolist() == listed["token"].tolist()
     assert stored["probability"].tolist() == listed["probability"].tolist()
@@ -155,21 +151,6 @@ def test_unmatched_sentences_drop_out_or_count_nothing() -> None:
     assert mps(some) == pytest.approx(0.3) and mps_all(some) == pytest.approx(0.2) and coverage(some) == pytest.approx(2 / 3)
     assert np.isnan(mps(none)) and mps_all(none) == 0 and coverage(none) == 0
     assert np.isnan(mnt_gap(some, none[:1].repeat(3), 100))
-
-
-@pytest.mark.parametrize("entry", measures_of(find_family("slots")), ids=lambda entry: entry.name)
-def test_measures_of_slots_obey_the_laws(entry: catalog.Entry) -> None:
-    rng = np.random.default_rng(0)
-    assert entry.summary and entry.constant("CITATION") and entry.constant("NEUTRAL", "nothing") != "nothing"
-    table = {name: rng.integers(1, 100, (2, 30)).astype(float) for name in entry.parameters if name != "k"}
-    for column in table.values():
-        column[:, ::7] = np.nan
-    fixed = {"k": 100} if "k" in entry.parameters else {}
-    together = entry.function(**table, **fixed)
-    alone = [entry.function(**{name: column[n] for name, column in table.items()}, **fixed) for n in (0, 1)]
-    assert together == pytest.approx(np.array(alone))
-    order = rng.permutation(30)
-    assert entry.function(**{name: column[:, order] for name, column in table.items()}, **fixed) == pytest.approx(together)
 
 
 def test_counting_gives_the_rank_that_sorting_would() -> None:
@@ -276,7 +257,10 @@ def test_a_term_at_rank_k_plus_1_is_measured_and_any_k_will_do() -> None:
 def test_more_than_two_groups() -> None:
     terms = {"young": ("boy",), "old": ("man",), "other": ("the", "of")}
     slots = tiltmeter.ask(
-        golden_model("tiny-bert-cased"), bench("The [MASK] sat.", "A [MASK] ran.", terms=terms), top_k=2000, cache=False
+        golden_model("tiny-bert-cased"),
+        bench("The [MASK] sat.", "A [MASK] ran.", terms=terms),
+        cache=False,
+        options=tiltmeter.SlotsOptions(top_k=2000),
     )
     table = tiltmeter.estimate(slots, resamples=100)
     assert list(dict.fromkeys(table[table["by"] == "group"]["group"])) == ["young", "old", "other"]
@@ -286,7 +270,9 @@ def test_more_than_two_groups() -> None:
 
 def test_estimates_by_hand() -> None:
     """Best matches, means over matched sentences, gaps over those where both match, n and reasons."""
-    slots = tiltmeter.ask(golden_model("tiny-bert-cased"), slots_of(SLOTS), top_k=300, cache=False)
+    slots = tiltmeter.ask(
+        golden_model("tiny-bert-cased"), slots_of(SLOTS), cache=False, options=tiltmeter.SlotsOptions(top_k=300)
+    )
     best = best_matches(slots.table)
     assert not best.duplicated(["item", "group"]).any()
     table = tiltmeter.estimate(slots, resamples=200).set_index(["measure", "group"])
@@ -326,7 +312,7 @@ def test_a_second_run_and_an_interrupted_one_use_what_is_there(tmp_path: Path, m
     monkeypatch.setattr(model, "fill", real)
     again = tiltmeter.ask(model, benchmark, cache=tmp_path)
     assert again.manifests[0]["batches_reused"] > 0 and again.manifests[0]["batches_computed"] > 0
-    third = tiltmeter.ask(model, benchmark, cache=tmp_path, top_k=7)
+    third = tiltmeter.ask(model, benchmark, cache=tmp_path, options=tiltmeter.SlotsOptions(top_k=7))
     assert third.manifests[0]["batches_computed"] == 0
     pd.testing.assert_frame_equal(again.table.drop(columns=["probability"]), whole.drop(columns=["probability"]))
     np.testing.assert_allclose(again.table["probability"], whole["probability"], rtol=1e-5)
@@ -386,9 +372,11 @@ def test_your_own_sentences_and_terms(tmp_path: Path) -> None:
     }
     for name, text in layouts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-        options = Options(settings=Settings(100), columns={"id": "key", "text": "line"}, cache=False)
+        options = {"resamples": 100, "columns": {"id": "key", "text": "line"}, "cache": False}
         model, mine = GOLDEN / "models" / "tiny-roberta", tmp_path / "mine.csv"
-        done = run([model], [mine], output=tmp_path / "run", options=options, terms=tmp_path / name)
+        done = run(
+            [model], [mine], output=tmp_path / "run", **options, options=tiltmeter.SlotsOptions(terms=tmp_path / name)
+        )
         assert set(done.answers) == {"slots"} and set(done.answers["slots"].table["term"]) == {"man", "boy"}
         assert set(done.answers["slots"].table["item"]) == {"a", "b"}
         assert set(done.estimates["scorer"]) == {"slots"}
@@ -472,7 +460,12 @@ def test_mistakes_on_the_command_line(words: tuple[Any, ...], reason: str, tmp_p
 def test_terms_without_slots_are_refused(tmp_path: Path) -> None:
     (tmp_path / "terms.json").write_text('{"a": ["x"], "b": ["y"]}')
     with pytest.raises(TiltmeterError, match="--terms is an option of slots, and no benchmark here"):
-        run([GOLDEN / "models" / "tiny-gpt2"], ["starter-pairs"], output=tmp_path / "r", terms=tmp_path / "terms.json")
+        run(
+            [GOLDEN / "models" / "tiny-gpt2"],
+            ["starter-pairs"],
+            output=tmp_path / "r",
+            options=tiltmeter.SlotsOptions(terms=tmp_path / "terms.json"),
+        )
     assert not (tmp_path / "r").exists()
 
 
@@ -487,11 +480,11 @@ def test_a_masked_model_without_a_mask_is_refused() -> None:
 
 def test_two_runs_with_the_same_slots_are_one_evidence_and_repeats_are_refused(tmp_path: Path) -> None:
     for name in ("tiny-bert-cased", "tiny-albert"):
-        options = Options(settings=Settings(100), cache=False)
+        options = {"resamples": 100, "cache": False}
         model, asked = GOLDEN / "models" / name, ["starter-pairs", SLOTS]
-        run([model], asked, ["aul"], output=tmp_path / name, options=options, top_k=500)
+        run([model], asked, ["aul"], output=tmp_path / name, **options, options=tiltmeter.SlotsOptions(top_k=500))
     folders = [tmp_path / "tiny-bert-cased", tmp_path / "tiny-albert"]
-    finding = tiltmeter.study("debiasing", folders, resamples=100)
+    finding = tiltmeter.study("debiasing", folders, options={"resamples": 100})
     assert finding.facts["models"] == ["tiny-bert-cased", "tiny-albert"] and finding.facts["base"] == "tiny-bert-cased"
     assert len(tiltmeter.study("normality", folders).table)
     with pytest.raises(TiltmeterError, match="more than once"):
@@ -524,7 +517,7 @@ def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
         columns=["measure", "group", "value", "p"],
     ).assign(model="m", benchmark="b", scorer="slots", by="gap", n=60, low=np.nan, high=np.nan, p_holm=np.nan, note="")
     rows["neutral"] = np.where(rows["measure"] == "lean", 0.5, 0.0)
-    (story,) = stories(rows)
+    (story,) = narratives(rows)
     (text,) = story.sentences
     assert said in text and "male terms are ahead in 45% of these sentences, female terms in 30%" in text
     assert ("30%, distinguishable" in text) == (lean_p < 0.05)
@@ -534,7 +527,9 @@ def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
 
 def test_the_order_of_sentences_changes_nothing() -> None:
     """Which group comes first decides what is subtracted from what, so items change places as wholes."""
-    answers = tiltmeter.ask("plumb-mlm", tiltmeter.load_benchmark("plumb-slots", limit=12), top_k=20)
+    answers = tiltmeter.ask(
+        "plumb-mlm", tiltmeter.load_benchmark("plumb-slots", limit=12), options=tiltmeter.SlotsOptions(top_k=20)
+    )
     shuffled = answers.mapped(lambda frame: frame.sort_values("item", key=lambda ids: ids.str[::-1], kind="stable"))
     assert not shuffled.table["item"].is_monotonic_increasing and not answers.table["item"].equals(shuffled.table["item"])
     tables = [tiltmeter.estimate(one, resamples=200)[["value", "low", "high", "p"]] for one in (answers, shuffled)]

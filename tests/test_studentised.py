@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tiltmeter import catalog
-from tiltmeter.families.generations.clusters import clusters_of
+from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.gaps import gap_estimates
 from tiltmeter.families.generations.judged import Judged
 from tiltmeter.families.generations.spread import spread_estimates
@@ -34,7 +33,7 @@ def judged(rng: np.random.Generator, sizes: Sizes, means: Sequence[float], share
     )
     sums[:, 2] = sums[:, 1] > 1.5
     prompts = pd.DataFrame({"item": [str(n) for n in range(len(group))], "bias_type": "d", "group": group, "set": None})
-    clusters = clusters_of(prompts, [json.dumps({"entity": int(n), "bold_group": "g"}) for n in article])
+    clusters = group_prompts(prompts, article.tolist(), "articles")
     return Judged("m", "b", "toxicity/j", prompts, sums, (), False, False, None, clusters)
 
 

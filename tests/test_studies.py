@@ -19,9 +19,9 @@ from study_material import made_up, noise, options_of, small_run
 from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
 
-OF_TEXTS = ("calibration", "domain_ablation", "domain_correlation", "items", "noise", "temperature")
+OF_TEXTS = ("calibration", "domain_ablation", "domain_correlation", "implementations", "items", "noise", "temperature")
 """They read what other families or many models gave, and are tested where those are (test_judges, test_correlations,
-test_calibration).
+test_calibration, families/choices).
 """
 STUDIES = tuple(name for name in catalog.names("studies") if name not in OF_TEXTS)
 ISSUE = (
@@ -34,7 +34,7 @@ ISSUE = (
 def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tiltmeter.Finding]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TILTMETER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return {name: tiltmeter.study(name, small_run(), **options_of(name)) for name in STUDIES}
+        return {name: tiltmeter.study(name, small_run(), options=options_of(name)) for name in STUDIES}
 
 
 @cache
@@ -42,8 +42,8 @@ def without_models(name: str) -> tiltmeter.Finding:
     """The same study a second time, where no model can be loaded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tiltmeter.models.loading.load_model", None)
-        patch.setattr("tiltmeter.studies.shuffling.load_model", None)
-        return tiltmeter.study(name, small_run(), **options_of(name))
+        patch.setattr("tiltmeter.families.pairs.studies.shuffling.load_model", None)
+        return tiltmeter.study(name, small_run(), options=options_of(name))
 
 
 def test_all_are_found_by_their_files() -> None:
@@ -130,7 +130,12 @@ def test_no_model_is_loaded(name: str) -> None:
 
 def test_scores_in_memory_will_do() -> None:
     scores = made_up({("m", "s"): (noise(30), noise(30, 1)), ("k", "s"): (noise(30, 2), noise(30, 3))})
-    assert set(tiltmeter.study("robustness", scores, repeats=5).table["measure"]) == {"bias_score", "kls", "jss", "jss_liu"}
+    assert set(tiltmeter.study("robustness", scores, options={"repeats": 5}).table["measure"]) == {
+        "bias_score",
+        "kls",
+        "jss",
+        "jss_liu",
+    }
 
 
 @pytest.mark.parametrize("name", ["agreement", "normality", "pll_gap", "power", "quality"])
@@ -154,7 +159,10 @@ def test_a_label_that_is_cut_off_is_noticed(findings: dict[str, tiltmeter.Findin
 def test_several_runs_are_one_evidence(tmp_path: Path) -> None:
     for n, model in enumerate("mk"):
         made_up({(model, "s"): (noise(30, n) + n, noise(30, 9))}).save(tmp_path / model)
-    assert tiltmeter.study("robustness", [tmp_path / "m", tmp_path / "k"], repeats=5).facts["models"] == ["m", "k"]
+    assert tiltmeter.study("robustness", [tmp_path / "m", tmp_path / "k"], options={"repeats": 5}).facts["models"] == [
+        "m",
+        "k",
+    ]
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,14 +21,13 @@ from conftest import GOLDEN, golden_model, golden_scores, reference, scores_of
 from study_material import made_up, noise, small_run
 from tiltmeter.benchmarks import Benchmark, Item
 from tiltmeter.families.pairs.ask import observe
+from tiltmeter.families.pairs.studies.kit.binomial_power import pairs_needed, power_of, smallest_lean
+from tiltmeter.families.pairs.studies.kit.delong import area_interval, areas, difference_p, roc
+from tiltmeter.families.pairs.studies.kit.robustness_report import gain
+from tiltmeter.families.pairs.studies.kit.tokens import mcnemar
 from tiltmeter.families.pairs.words import change_of
 from tiltmeter.probes.views import VIEWS, find_view, shuffled
-from tiltmeter.runs import Options
-from tiltmeter.studies.kit.binomial_power import pairs_needed, power_of, smallest_lean
-from tiltmeter.studies.kit.delong import area_interval, areas, difference_p, roc
 from tiltmeter.studies.kit.options import draw_within, subsamples
-from tiltmeter.studies.kit.robustness_report import gain
-from tiltmeter.studies.kit.tokens import mcnemar
 
 VOTES = [[["a"]] * 5] * 20 + [[["a"], [], [], [], []]] * 20
 LABEL = np.arange(40) < 20
@@ -55,8 +54,8 @@ def test_the_threshold_moves_the_labels_and_absolute_drops_the_sign() -> None:
     difference = np.where(LABEL, -3.0, 1.0) + 0.01 * noise(40)
     scores = made_up({("m", "s"): (difference, np.zeros(40))}, annotations=VOTES)
     assert tiltmeter.study("agreement", scores).table["auc"].iloc[0] == 0.0
-    assert tiltmeter.study("agreement", scores, absolute=True).table["auc"].iloc[0] == 1.0
-    assert tiltmeter.study("agreement", scores, threshold=5).table["n_biased"].iloc[0] == 20
+    assert tiltmeter.study("agreement", scores, options={"absolute": True}).table["auc"].iloc[0] == 1.0
+    assert tiltmeter.study("agreement", scores, options={"threshold": 5}).table["n_biased"].iloc[0] == 20
 
 
 def brute_force_covariance(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
@@ -113,7 +112,7 @@ def test_mcnemar_by_hand() -> None:
 @pytest.mark.parametrize("model", ["tiny-bert-cased", "tiny-albert", "tiny-roberta"])
 def test_accuracy_is_what_the_authors_code_prints(model: str) -> None:
     """Special tokens included, as that code does for AUL; it stops on cps (no shared token), so that from its ranks."""
-    table = tiltmeter.study("accuracy", small_run(), special=True, resamples=100).table
+    table = tiltmeter.study("accuracy", small_run(), options={"special": True, "resamples": 100}).table
     ours = table[(table["model"] == model) & (table["benchmark"] == "starter-pairs")].set_index("style")["accuracy"]
     printed = reference("kaneko")[model]
     assert f"{ours['aul']:.2f}" == printed["printed_summary"]["aul"]["Accuracy"]
@@ -129,7 +128,7 @@ def test_sss_styles_are_those_of_one_masked_input_at_a_time(tmp_path: Path) -> N
 
     model, pairs = tiltmeter.load_model("plumb-mlm"), tiltmeter.load_benchmark("starter-pairs")
     tiltmeter.run("plumb-mlm", "starter-pairs", ["sss", "aul"], output=tmp_path / "r")
-    found = tiltmeter.study("accuracy", tmp_path / "r", resamples=100)
+    found = tiltmeter.study("accuracy", tmp_path / "r", options={"resamples": 100})
     ours = found.table.set_index("style")["accuracy"]
     right, tokens, equal = [], [], 0
     for item in pairs.asked_items:
@@ -151,7 +150,7 @@ def test_sss_styles_are_those_of_one_masked_input_at_a_time(tmp_path: Path) -> N
 
 
 def test_sss_style_needs_one_whole_fill(tmp_path: Path) -> None:
-    from tiltmeter.studies.accuracy import _hits
+    from tiltmeter.families.pairs.studies.accuracy import _hits
 
     rows = [
         ("i", "stereo", 0, 1), ("i", "stereo", 1, 1), ("i", "anti", 0, 9),  # all of one side: right
@@ -190,13 +189,13 @@ def test_asking_again_gives_what_a_run_has_stored(tmp_path: Path) -> None:
 
     tables = []
     for name, scorers in (("all", None), ("one", ["aul"])):
-        tiltmeter.run(
-            model, "starter-pairs", scorers, output=tmp_path / name, options=Options(limit=12, cache=tmp_path / name)
-        )
-        tables.append(tiltmeter.study("shuffling", tmp_path / name, resamples=100, watch=watch).table)
+        tiltmeter.run(model, "starter-pairs", scorers, output=tmp_path / name, limit=12, cache=tmp_path / name)
+        tables.append(tiltmeter.study("shuffling", tmp_path / name, watch=watch, options={"resamples": 100}).table)
     pd.testing.assert_frame_equal(*tables)
     assert shown == [("tiny-bert-cased × starter-pairs, shuffled", 12, 12)]
-    assert set(tiltmeter.study("shuffling", tmp_path / "all", resamples=100, seed=1, watch=watch).table["change"])
+    assert set(
+        tiltmeter.study("shuffling", tmp_path / "all", watch=watch, options={"resamples": 100, "seed": 1}).table["change"]
+    )
     assert len(shown) == 2  # another order has to be asked
 
 
@@ -221,11 +220,14 @@ def test_a_shuffled_query_is_a_permutation_of_the_sentence() -> None:
 
 @pytest.mark.parametrize("special", [False, True])
 def test_before_shuffling_is_the_accuracy_of_the_first_table(special: bool) -> None:
-    found = [tiltmeter.study(name, small_run(), special=special, resamples=100).table for name in ("accuracy", "shuffling")]
+    found = [
+        tiltmeter.study(name, small_run(), options={"special": special, "resamples": 100}).table
+        for name in ("accuracy", "shuffling")
+    ]
     accuracy = found[0][found[0]["style"] == "aul"].set_index(["model", "benchmark"])["accuracy"]
     for _, row in found[1].iterrows():
         assert row["before"] == accuracy[row["model"], row["benchmark"]]
-    plain = tiltmeter.study("shuffling", small_run(), resamples=100).table
+    plain = tiltmeter.study("shuffling", small_run(), options={"resamples": 100}).table
     assert (found[1]["n_tokens"] > plain["n_tokens"]).all() == special
 
 
@@ -239,7 +241,7 @@ def wins(*where: int, n: int = 4) -> tuple[np.ndarray, np.ndarray]:
 def test_a_ranking_that_flips_by_construction() -> None:
     """A wins pairs 0 and 1, B wins pair 2. Of the six halves three keep A above B, two tie, one turns it round."""
     scores = made_up({("A", "s"): wins(0, 1), ("B", "s"): wins(2)})
-    table = tiltmeter.study("robustness", scores, measure=["bias_score"], rates=[0.5], repeats=4000).table
+    table = tiltmeter.study("robustness", scores, options={"measure": ["bias_score"], "rates": [0.5], "repeats": 4000}).table
     row = table.iloc[0]
     assert row["kept"] == pytest.approx(50, abs=2.5) and row["low"] < 50 < row["high"]
     assert row["kendall_tau"] == pytest.approx((3 - 1) / 6, abs=0.05)
@@ -247,7 +249,7 @@ def test_a_ranking_that_flips_by_construction() -> None:
 
 def test_a_ranking_that_nothing_can_flip() -> None:
     scores = made_up({("A", "s"): wins(*range(10), n=10), ("B", "s"): wins(n=10)})
-    finding = tiltmeter.study("robustness", scores, measure=["bias_score"])
+    finding = tiltmeter.study("robustness", scores, options={"measure": ["bias_score"]})
     assert (finding.table["kept"] == 100).all() and (finding.table["repeats"] == 100).all()
     assert finding.table["rate"].tolist() == [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     assert finding.table["n"].tolist() == [3, 4, 5, 6, 7, 8]  # 0.7 · 10 is 7, not 8
@@ -261,7 +263,7 @@ def test_it_can_find_kls_and_jss_less_robust() -> None:
     base = noise(n)
     lean = np.roll(np.sort(base), 1)
     scores = made_up({("A", "aul"): (np.sort(base) + 0.02 * noise(n, 5), lean), ("B", "aul"): (lean, np.sort(base))})
-    finding = tiltmeter.study("robustness", scores, rates=[0.3, 0.5])
+    finding = tiltmeter.study("robustness", scores, options={"rates": [0.3, 0.5]})
     kept = finding.table.groupby("measure")["kept"].mean()
     assert kept["bias_score"] == 100 and kept["kls"] < 90 and kept["jss"] < 90
     assert "so it is less robust here" in next(
@@ -284,7 +286,7 @@ def test_subsamples_are_stratified_and_without_replacement(sizes: list[int], rat
 def test_the_papers_gap() -> None:
     """S_st = {.4, .3, .9, .8}, S_at = {.5, .4, .1, .2}: |Δst| = .7, |Δat| = .1, and a bias score of 50."""
     scores = made_up({("m", "aul"): ([0.4, 0.3, 0.9, 0.8], [0.5, 0.4, 0.1, 0.2])})
-    row = tiltmeter.study("pll_gap", scores, rates=[0.8], repeats=10).table.iloc[0]
+    row = tiltmeter.study("pll_gap", scores, options={"rates": [0.8], "repeats": 10}).table.iloc[0]
     assert (row["delta_st"], row["delta_at"], row["gap"]) == pytest.approx((0.7, 0.1, 0.6))
     assert (row["n_st"], row["n_at"]) == (2, 2)
     assert (row["stereo_st"], row["anti_st"], row["stereo_at"], row["anti_at"]) == pytest.approx((0.85, 0.15, 0.35, 0.45))
@@ -298,12 +300,12 @@ def test_opposite_scores_correlate_at_minus_one() -> None:
     shift = np.repeat(np.linspace(-1, 1, 8), 20)
     stereo, anti = noise(160) + shift, noise(160, 1)
     sides = {("m", "cps"): (stereo, anti), ("m", "aul"): (-stereo, -anti), ("m", "sss"): (stereo * 2, anti * 2)}
-    table = tiltmeter.study("correlation", made_up(sides, types=types), measure=["bias_score"]).table
+    table = tiltmeter.study("correlation", made_up(sides, types=types), options={"measure": ["bias_score"]}).table
     r = {frozenset((row["a"], row["b"])): row["r"] for _, row in table.iterrows()}
     assert r[frozenset(("bias_score by cps", "bias_score by aul"))] == pytest.approx(-1)
     assert r[frozenset(("bias_score by cps", "bias_score by sss"))] == pytest.approx(1)
     assert (table["n"] == 8).all()
-    finding = tiltmeter.study("correlation", made_up(sides, types=types), measure=["bias_score"])
+    finding = tiltmeter.study("correlation", made_up(sides, types=types), options={"measure": ["bias_score"]})
     assert "Fewer than 10 points (b has 8): r and mutual information are unreliable." in finding.sentences
 
 
@@ -328,7 +330,7 @@ def test_simulated_power_agrees_with_the_exact_one() -> None:
     n = 300
     scores = made_up({("m", "s"): (noise(n), noise(n, 1))})
     scores = scores_of(scores.table.assign(target="t"), scores.items)
-    table = tiltmeter.study("power", scores, measure=["bias_score", "ss"], draws=2000).table
+    table = tiltmeter.study("power", scores, options={"measure": ["bias_score", "ss"], "draws": 2000}).table
     overall = table[table["bias_type"] == "all"].set_index("measure")["smallest_lean"]
     assert overall["ss"] == pytest.approx(overall["bias_score"], abs=1.0)
 
@@ -340,7 +342,7 @@ def test_separable_models_are_told_from_close_ones() -> None:
         ("B", "s"): (anti - 1, anti),
         ("C", "s"): (anti + np.where(np.arange(200) < 3, -1, 1), anti),
     }
-    apart = tiltmeter.study("power", made_up(sides), measure=["bias_score"]).tables["separation"]
+    apart = tiltmeter.study("power", made_up(sides), options={"measure": ["bias_score"]}).tables["separation"]
     found = {(row["model_a"], row["model_b"]): row["separable"] for _, row in apart.iterrows()}
     assert found["A", "B"] and not found["A", "C"]
 
@@ -361,7 +363,9 @@ def test_frequency_ranks_by_hand(tmp_path: Path) -> None:
     path.write_text("word,count\nhe,10\nshe,9\nmen,8\nwomen,7\nman,6\nwoman,5\nblack,99\nwhite,98\n")
     direction = ["disadvantaged"] * 4 + ["advantaged"] * 2 + ["disadvantaged"] * 2
     sides = {("m", name): (noise(8, n), noise(8, n + 9)) for n, name in enumerate(("all_masked", "aul", "aula"))}
-    finding = tiltmeter.study("frequency", made_up(sides, texts=PAIRS, direction=direction), frequencies=str(path))
+    finding = tiltmeter.study(
+        "frequency", made_up(sides, texts=PAIRS, direction=direction), options={"frequencies": str(path)}
+    )
     row = finding.table.iloc[0]
     assert (row["adv"], row["dis"], row["neutral"], row["words_each"]) == (3.0, 4.0, 3.5, 3)
     assert row["words"] == "he (adv), she (dis), men (adv), women (dis), man (adv), woman (dis)"
@@ -380,7 +384,7 @@ def test_frequency_counts_in_a_text(tmp_path: Path) -> None:
     direction = ["disadvantaged"] * 4 + ["advantaged"] * 2 + ["disadvantaged"] * 2
     sides = {("m", "aul"): (noise(8), noise(8, 1))}
     scores = made_up(sides, texts=PAIRS, direction=direction)
-    words = tiltmeter.study("frequency", scores, scorers="aul", corpus=str(path)).tables["words"]
+    words = tiltmeter.study("frequency", scores, scorers="aul", options={"corpus": str(path)}).tables["words"]
     counts = words.set_index("word")["frequency"]
     assert (counts["he"], counts["men"], counts["she"]) == (6, 6, 3)
 
@@ -406,7 +410,10 @@ def test_flags_are_where_the_faults_are() -> None:
     assert (row["n"], row["n_kept"]) == (30, 24)
     assert row["value_kept"] == pytest.approx(100 * np.mean((stereo > anti)[kept]))
     assert (
-        tiltmeter.study("quality", made_up({("m", "aul"): (stereo, anti)}), flag=["identical"]).table["change"].eq(0).all()
+        tiltmeter.study("quality", made_up({("m", "aul"): (stereo, anti)}), options={"flag": ["identical"]})
+        .table["change"]
+        .eq(0)
+        .all()
     )
 
 
@@ -424,7 +431,9 @@ def test_direction_gaps_are_those_of_estimate() -> None:
     scores = golden_scores("tiny-bert-cased")
     from study_material import frequency_list
 
-    found = tiltmeter.study("frequency", scores, frequencies=str(frequency_list()), least=1).tables["directions"]
+    found = tiltmeter.study("frequency", scores, options={"frequencies": str(frequency_list()), "least": 1}).tables[
+        "directions"
+    ]
     table = tiltmeter.estimate(scores, ["bias_score"], by="direction").set_index(["scorer", "group"])["value"]
     for _, row in found.iterrows():
         assert row["difference"] == table[row["scorer"], "|difference|"] == pytest.approx(abs(row["adv"] - row["dis"]))

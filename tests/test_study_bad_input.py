@@ -23,7 +23,8 @@ def one_model(**how: Any) -> Answers:
 
 def refusal(name: str, runs: Any, **options: Any) -> str:
     with pytest.raises(TiltmeterError) as error:
-        tiltmeter.study(name, runs, **options)
+        shared = {key: options.pop(key) for key in ("scorers", "without") if key in options}
+        tiltmeter.study(name, runs, **shared, options=options)
     return str(error.value)
 
 
@@ -43,7 +44,7 @@ def test_equal_models_have_no_ranking() -> None:
     message = refusal("robustness", made_up({("m", "s"): sides, ("k", "s"): sides}), measure=["bias_score"])
     assert message == ("robustness: the models cannot be ranked, because all have the same bias_score by s on b.")
     almost = made_up({("m", "s"): sides, ("k", "s"): (sides[0] * 2, sides[1] * 2)})
-    said = tiltmeter.study("robustness", almost, repeats=5).sentences
+    said = tiltmeter.study("robustness", almost, options={"repeats": 5}).sentences
     assert said[-1] == "Left out, because the value is the same for every model: bias_score by s on b, kls by s on b."
 
 
@@ -132,7 +133,7 @@ def test_causal_models_cannot_be_asked_with_shuffled_sentences(tmp_path: Path) -
     model = GOLDEN / "models" / "tiny-gpt2"
     assert command("run", "-m", model, "-b", "starter-pairs", "-o", tmp_path / "r", "--resamples", 100, "--limit", 5) == 0
     assert "these runs have none" in refusal("shuffling", tmp_path / "r")
-    assert set(tiltmeter.study("accuracy", tmp_path / "r", resamples=100).table["style"]) == {"causal"}
+    assert set(tiltmeter.study("accuracy", tmp_path / "r", options={"resamples": 100}).table["style"]) == {"causal"}
 
 
 def test_directions_are_needed() -> None:

@@ -12,10 +12,10 @@ from scipy.stats import norm
 import tiltmeter
 from study_material import made_up, noise, small_run
 from tiltmeter import TiltmeterError
-from tiltmeter.studies.correlation import correlations
-from tiltmeter.studies.kit.frequencies import EMBEDDED, look_up
-from tiltmeter.studies.kit.group_words import ADVANTAGED, group_words
-from tiltmeter.studies.normality import shapiro_wilk
+from tiltmeter.families.pairs.studies.correlation import correlations
+from tiltmeter.families.pairs.studies.kit.frequencies import EMBEDDED, look_up
+from tiltmeter.families.pairs.studies.kit.group_words import ADVANTAGED, group_words
+from tiltmeter.families.pairs.studies.normality import shapiro_wilk
 
 TABLE_2 = {  # Liu (2024), StereoSet and CrowS-Pairs, BERT, RoBERTa, ALBERT
     "stereoset": {"sss": (57.26, 61.97, 58.88), "aul": (50.28, 59.07, 58.07), "kls": (51.59, 54.20, 53.79)},
@@ -41,19 +41,19 @@ def three(*names: str) -> tiltmeter.Answers:
 
 def test_three_models_are_correlated_with_a_warning_and_the_published_jss() -> None:
     scores = three("cps", "aul")
-    found = tiltmeter.study("correlation", scores, over="models", measure=["bias_score", "kls", "jss_liu"])
+    found = tiltmeter.study("correlation", scores, options={"over": "models", "measure": ["bias_score", "kls", "jss_liu"]})
     names = {*found.table["a"], *found.table["b"]}
     assert names == {"bias_score by cps", "bias_score by aul", "kls by aul", "jss_liu by aul"}
     assert (found.table["n"] == 3).all() and "Fewer than 10 points (b has 3)" in found.sentences[-1]
 
 
 def test_robustness_shows_the_published_jss_and_the_papers_criterion() -> None:
-    from tiltmeter.studies.kit.robustness_report import _shown
+    from tiltmeter.families.pairs.studies.kit.robustness_report import _shown
 
     scores = three("cps", "aul")
-    named = tiltmeter.study("robustness", scores, measure=["bias_score", "kls", "jss_liu"], repeats=20).table
+    named = tiltmeter.study("robustness", scores, options={"measure": ["bias_score", "kls", "jss_liu"], "repeats": 20}).table
     assert ("aul", "jss_liu") in _shown(named)
-    both = tiltmeter.study("robustness", scores, measure=["jss", "jss_liu"], repeats=20)
+    both = tiltmeter.study("robustness", scores, options={"measure": ["jss", "jss_liu"], "repeats": 20})
     assert _shown(both.table) == [("aul", "jss")]
     assert any("by the paper's own criterion" in sentence for sentence in both.sentences)
 
@@ -62,13 +62,13 @@ def test_the_papers_criterion_averages_before_it_ranks() -> None:
     """A's mean stays above B's although a third of the halves put B above A: 2 of 3 pairs against 1 of 3, on halves."""
     wins = [(np.isin(np.arange(3), at).astype(float), np.full(3, 0.5)) for at in ((0, 1), (2,))]
     scores = made_up({("A", "s"): wins[0], ("B", "s"): wins[1]})
-    table = tiltmeter.study("robustness", scores, measure=["bias_score"], rates=[0.3], repeats=300).table
+    table = tiltmeter.study("robustness", scores, options={"measure": ["bias_score"], "rates": [0.3], "repeats": 300}).table
     assert table["mean_kept"].all() and (table["kept"] < 90).all()
 
 
 def test_the_embedded_list_serves_a_plain_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wordfreq", None)
-    found = tiltmeter.study("frequency", small_run(), least=1)
+    found = tiltmeter.study("frequency", small_run(), options={"least": 1})
     assert found.facts["source"] == EMBEDDED and EMBEDDED in found.sentences[0]
     known, _ = look_up(["he", "she", "wife", "husband", "zzyzx"], None, None, "en")
     assert known["he"] > known["she"] > known["wife"] > known["husband"] > 1 and "zzyzx" not in known
@@ -90,7 +90,7 @@ def test_votes_for_any_bias_type() -> None:
     """Ten pairs whose annotators name another type are biased only if any type counts."""
     votes = [[["a"]] * 5] * 10 + [[["other"]] * 5] * 10 + [[[]] * 5] * 10
     scores = made_up({("m", "s"): (noise(30), noise(30, 1))}, annotations=votes)
-    own, any_type = (tiltmeter.study("agreement", scores, any_type=how) for how in (False, True))
+    own, any_type = (tiltmeter.study("agreement", scores, options={"any_type": how}) for how in (False, True))
     assert own.table[["n_biased", "n_other"]].to_numpy().tolist() == [[10, 20]]
     assert any_type.table[["n_biased", "n_other"]].to_numpy().tolist() == [[20, 10]]
     assert "annotators name any bias type" in any_type.sentences[-1] and "its bias type" in own.sentences[-1]
@@ -113,11 +113,11 @@ def test_table_1_of_liu_does_not_fit_its_n() -> None:
 
 def test_normality_of_subsamples() -> None:
     scores = made_up({("m", "aul"): (np.exp(noise(400) / 2), noise(400, 1))})
-    found = tiltmeter.study("normality", scores, subsample=50, repeats=20)
+    found = tiltmeter.study("normality", scores, options={"subsample": 50, "repeats": 20})
     table = found.tables["subsamples"].set_index("role")
     assert (table["n"] == 50).all() and (table["repeats"] == 20).all()
     assert table.loc["stereo", "rejected"] > 80 and table.loc["anti", "rejected"] < 30
     assert found.table["p"].min() < table.loc["stereo", "p"]  # fewer pairs, larger p
     assert "20 subsamples of 50 pairs" in found.sentences[-1]
     with pytest.raises(TiltmeterError, match="--subsample must be 3 to 400"):
-        tiltmeter.study("normality", scores, subsample=401)
+        tiltmeter.study("normality", scores, options={"subsample": 401})

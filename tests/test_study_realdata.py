@@ -50,7 +50,7 @@ def test_bias_types_with_intervals(published: Answers) -> None:
 
 
 def test_power_of_published_scores(published: Answers) -> None:
-    finding = tiltmeter.study("power", published, draws=50)
+    finding = tiltmeter.study("power", published, options={"draws": 50})
     table = finding.table[finding.table["measure"] == "bias_score"].set_index("bias_type")
     assert len(table) == 10 and table.loc["all", "n"] == 1463
     assert table.loc["all", "smallest_lean"] == pytest.approx(53.7, abs=0.1)
@@ -61,7 +61,7 @@ def test_power_of_published_scores(published: Answers) -> None:
 
 
 def test_quality_of_published_scores(published: Answers, original: str) -> None:
-    finding = tiltmeter.study("quality", published, annotations=original)
+    finding = tiltmeter.study("quality", published, options={"annotations": original})
     counts = finding.tables["flags"].set_index("flag")
     assert counts.loc["any", "of"] == 1463
     assert {"several_spans", "identical", "repeated", "length_mismatch", "disagreement", "not_fluent", "any"} == set(
@@ -73,7 +73,7 @@ def test_quality_of_published_scores(published: Answers, original: str) -> None:
 
 
 def test_agreement_on_the_rows_whose_text_is_in_the_original(published: Answers, original: str) -> None:
-    row = tiltmeter.study("agreement", published, annotations=original).table.iloc[0]
+    row = tiltmeter.study("agreement", published, options={"annotations": original}).table.iloc[0]
     assert row["n_biased"] + row["n_other"] == 1314 and row["n_left_out"] == 1463 - 1314
     assert 0.4 < row["low"] < row["auc"] < row["high"] < 0.7
     with pytest.raises(TiltmeterError, match="agreement needs annotations"):
@@ -89,7 +89,7 @@ def test_one_model_is_refused_with_its_reason(published: Answers) -> None:
 def test_group_words_of_the_original_are_those_of_the_paper(realdata: Path) -> None:
     """A good part of the words in the paper's Table 2 for gender, on the sides where it has them."""
     from tiltmeter.benchmarks.kit.items import items_table
-    from tiltmeter.studies.kit.group_words import AMBIGUOUS, group_words
+    from tiltmeter.families.pairs.studies.kit.group_words import AMBIGUOUS, group_words
 
     items = items_table(tiltmeter.load_benchmark("crows-pairs", data_dir=realdata))
     gender = group_words(items, AMBIGUOUS, 2).kept["gender"]

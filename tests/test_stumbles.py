@@ -105,7 +105,7 @@ def test_a_comparison_in_latex_is_one_that_fits_a_page(compared: pd.DataFrame) -
     text = typeset(compared, "latex", label="comparison")
     (columns,) = re.findall(r"\\begin\{tabular\}\{(\w+)\}", text)
     assert columns == "lrrrr", "measure, both values, the difference and p: all else is the same in every row"
-    assert r"\caption{Differences: two minus one, b, cps, n = 80. Intervals are in brackets.}" in text
+    assert r"\caption{Differences: two minus one, b, cps, n = 80. Intervals are in brackets." in text
     assert text.index(r"\caption") < text.index(r"\label{tab:comparison}") and "-0.00" not in text
     rows = [line for line in text.split("\n") if line.startswith(("bias", "kls"))]
     assert len(rows) == 2 and all(len(set(map(len, re.findall(r"\.(\d+)", row.rsplit("&", 1)[0])))) == 1 for row in rows)
@@ -130,7 +130,7 @@ def test_a_group_without_a_value_keeps_its_place_in_a_figure() -> None:
 def test_panels_side_by_side_do_not_write_over_each_other(count: int, width: str) -> None:
     """Three benchmarks in one column of a page used to leave no room for anything."""
     from tiltmeter import figures
-    from tiltmeter.studies.pll_gap import _draw
+    from tiltmeter.families.pairs.studies.pll_gap import _draw
 
     places = [(f"a-benchmark-of-mine-{n}", model) for n in range(count) for model in ("mlm-wiki", "mlm-fiction")]
     table = pd.DataFrame(places, columns=["benchmark", "model"]).assign(
@@ -161,9 +161,14 @@ def test_terms_are_read_in_the_encoding_that_is_given(tmp_path: Path) -> None:
     assert own.terms["ж"] == ("женщина",) and own.items[0].texts["slot"] == "[MASK] ушла домой."
     with pytest.raises(TiltmeterError, match="None of the terms of 'ж' can be expressed"):  # read right, and not English
         tiltmeter.run(
-            [BERT], ["plumb-slots"], options=tiltmeter.Options(encoding="cp866", limit=2, cache=False), terms=terms,
+            [BERT],
+            ["plumb-slots"],
+            encoding="cp866",
+            limit=2,
+            cache=False,
             output=tmp_path / "r",
-        )  # fmt: skip
+            options=tiltmeter.SlotsOptions(terms=terms),
+        )
 
 
 def test_the_fewest_resamples_are_those_that_the_message_names() -> None:
@@ -218,6 +223,14 @@ def test_models_that_never_differ_are_not_told_of_differences_of_nothing() -> No
     same = made_up({("one", "cps"): (first, second), ("two", "cps"): (first, second)})
     (said,) = too_close(tiltmeter.compare(same, measures=["bias_score"], resamples=100))
     assert said == "two and one have the same value by bias_score of cps on b, in every resample of 80 pairs."
+
+
+def test_a_comparison_counts_what_its_family_asks_about() -> None:
+    row = {"model": "two", "baseline": "one", "benchmark": "b", "family": "labels", "measure": "fpr", "scorer": "s"}
+    row |= {"by": "all", "n": 400, "low": -4.0, "high": 6.0, "difference": 1.0, "p": 0.01, "p_holm": 0.5}
+    for family, unit in (("labels", "texts"), ("generations", "prompts"), ("pairs", "pairs")):
+        (said,) = too_close(pd.DataFrame([row | {"family": family}]))
+        assert f"with 400 {unit}, only" in said and f" {unit} would be needed" in said
 
 
 def test_code_in_the_methods_is_shown_as_code() -> None:

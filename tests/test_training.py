@@ -28,8 +28,7 @@ from safetensors.torch import load_file
 import tiltmeter
 from tiltmeter import TiltmeterError
 from tiltmeter.corpora.sentences import split_sentences
-from tiltmeter.finetune.muon import Muon, orthogonalise
-from tiltmeter.finetune.optimizers import learning_rate, make_optimizers
+from tiltmeter.finetune.optimizers import learning_rate
 from training import curve, encoded, train
 from training.__main__ import main
 from training.architectures import DROPOUTS, body_and_head, make_model
@@ -37,6 +36,8 @@ from training.batches import Batches
 from training.encoded import encode_text
 from training.evaluate import evaluate
 from training.export import export
+from training.muon import Muon, orthogonalise
+from training.optimizers import make_optimizers
 from training.recipe import ARCHITECTURES, Recipe, read_recipe
 from training.rows import pack
 from training.text import is_held_out, read_lines

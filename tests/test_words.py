@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from tiltmeter.families.associations.stories import stories as of_associations
-from tiltmeter.families.pairs.stories import stories as of_pairs
+from tiltmeter.families.associations.narratives import narratives as of_associations
+from tiltmeter.families.pairs.narratives import narratives as of_pairs
 
 
 def said(table: pd.DataFrame) -> str:

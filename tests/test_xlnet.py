@@ -151,7 +151,7 @@ def test_slots_templates_and_contexts_can_be_asked(tmp_path: Path) -> None:
     model = tiltmeter.load_model(tiny_xlnet())
     filled = tiltmeter.ask(model, GOLDEN / "data" / "slots.jsonl", cache=False).table
     assert (filled["rank"] > 0).any()
-    increases = tiltmeter.ask(model, "ilps", tests=["gender"], cache=False).table
+    increases = tiltmeter.ask(model, "ilps", cache=False, options=tiltmeter.AssociationsOptions(tests=["gender"])).table
     assert increases["value"].notna().any()
     (tmp_path / "c.txt").write_text(text(60))
     bench = tiltmeter.load_benchmark("ceat", words=words_file(tmp_path))

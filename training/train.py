@@ -13,11 +13,12 @@ import torch
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import checkpoint
-from tiltmeter.finetune.optimizers import learning_rate, make_optimizers, set_rate
+from tiltmeter.finetune.optimizers import learning_rate, set_rate
 from tiltmeter.finetune.stopping import stopping
 from training.architectures import loss_function, make_model
 from training.batches import Batches
 from training.evaluate import evaluate
+from training.optimizers import make_optimizers
 from training.prepare import Show, prepare
 from training.recipe import Recipe
 

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
     from tiltmeter.boards import Board, leaderboard
     from tiltmeter.errors import TiltmeterError
+    from tiltmeter.execution import Engine
     from tiltmeter.families import Answers
+    from tiltmeter.families.associations.options import AssociationsOptions
+    from tiltmeter.families.choices.options import ChoicesOptions
+    from tiltmeter.families.generations.options import GenerationsOptions
+    from tiltmeter.families.labels.options import LabelsOptions
+    from tiltmeter.families.pairs.options import PairsOptions
+    from tiltmeter.families.slots.options import SlotsOptions
     from tiltmeter.gate import Decision, check, read_rules
     from tiltmeter.models import LanguageModel, load_model, wrap_model
     from tiltmeter.reporting import report
@@ -36,27 +43,33 @@ if TYPE_CHECKING:
     from tiltmeter.runs.ask import ask, score
     from tiltmeter.runs.compare import compare
     from tiltmeter.runs.estimate import estimate
+    from tiltmeter.runs.experiment import run_experiment
     from tiltmeter.runs.published import import_scores
     from tiltmeter.runs.run import run
     from tiltmeter.stats.settings import Settings
     from tiltmeter.studies import Finding, study
 
 _HOME = {
-    "Answers": "families", "Benchmark": "benchmarks", "Board": "boards", "Decision": "gate", "Finding": "studies",
-    "Item": "benchmarks", "LanguageModel": "models", "Options": "runs", "Run": "runs", "Settings": "stats.settings",
-    "TiltmeterError": "errors",
-    "as_html": "reporting.notebook", "ask": "runs.ask", "check": "gate", "compare": "runs.compare",
-    "estimate": "runs.estimate", "figure": "reporting.by_name", "import_scores": "runs.published", "leaderboard": "boards",
-    "load_benchmark": "benchmarks", "load_model": "models", "load_run": "runs", "read_rules": "gate", "report": "reporting",
-    "run": "runs.run", "score": "runs.ask", "show": "reporting.notebook", "study": "studies", "table": "reporting.by_name",
-    "typeset": "reporting.typeset", "wrap_model": "models",
+    "Answers": "families", "AssociationsOptions": "families.associations.options", "Benchmark": "benchmarks",
+    "Board": "boards", "ChoicesOptions": "families.choices.options", "Decision": "gate", "Engine": "execution",
+    "Finding": "studies", "GenerationsOptions": "families.generations.options", "Item": "benchmarks",
+    "LabelsOptions": "families.labels.options", "LanguageModel": "models", "Options": "runs",
+    "PairsOptions": "families.pairs.options", "Run": "runs", "Settings": "stats.settings",
+    "SlotsOptions": "families.slots.options", "TiltmeterError": "errors", "as_html": "reporting.notebook",
+    "ask": "runs.ask", "check": "gate", "compare": "runs.compare", "estimate": "runs.estimate",
+    "figure": "reporting.by_name", "import_scores": "runs.published", "leaderboard": "boards",
+    "load_benchmark": "benchmarks", "load_model": "models", "load_run": "runs", "read_rules": "gate",
+    "report": "reporting", "run": "runs.run", "run_experiment": "runs.experiment", "score": "runs.ask",
+    "show": "reporting.notebook", "study": "studies", "table": "reporting.by_name", "typeset": "reporting.typeset",
+    "wrap_model": "models",
 }  # fmt: skip
 
 __all__ = [
-    "Answers", "Benchmark", "Board", "Decision", "Finding", "Item", "LanguageModel", "Options", "Run", "Settings",
-    "TiltmeterError", "__version__", "as_html", "ask", "check", "compare", "estimate", "figure", "import_scores",
-    "leaderboard", "load_benchmark", "load_model", "load_run", "read_rules", "report", "run", "score", "show", "study",
-    "table", "typeset", "wrap_model",
+    "Answers", "AssociationsOptions", "Benchmark", "Board", "ChoicesOptions", "Decision", "Engine", "Finding",
+    "GenerationsOptions", "Item", "LabelsOptions", "LanguageModel", "Options", "PairsOptions", "Run", "Settings",
+    "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask", "check", "compare", "estimate", "figure",
+    "import_scores", "leaderboard", "load_benchmark", "load_model", "load_run", "read_rules", "report", "run",
+    "run_experiment", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip
 
 

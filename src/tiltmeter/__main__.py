@@ -1,6 +1,6 @@
 """`python -m tiltmeter` is the command line."""
 
-from tiltmeter.cli import command
+from tiltmeter.cli import main
 
 if __name__ == "__main__":
-    command()
+    main()

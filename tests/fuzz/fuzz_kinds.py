@@ -14,6 +14,7 @@ from fuzz_models import model_folder
 from fuzz_pages import page
 from fuzz_sandbox import Tally, Try, models_stay_loaded, repeat
 from fuzz_stored import cache, run_folder, stored
+from fuzz_together import alone, together
 
 SHARES = {
     "pairs": 30,
@@ -33,6 +34,7 @@ SHARES = {
     "pages": 5,
     "models": 6,
     "kills": 0.4,
+    "together": 0.4,
 }
 PLAIN: dict[str, Try] = {
     "pairs": inputs.pairs, "slots": inputs.slots, "tests": inputs.tests, "published": inputs.published, "pages": page,
@@ -53,6 +55,10 @@ def material(kind: str) -> Iterator[tuple[Try, dict[str, Any]]]:
     if kind == "kills":
         with whole_runs() as runs:
             yield kill, {"runs": runs}
+        return
+    if kind == "together":
+        with alone() as numbers:
+            yield together, {"numbers": numbers}
         return
     with models_stay_loaded():
         if kind in PLAIN:

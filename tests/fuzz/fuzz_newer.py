@@ -1,4 +1,4 @@
-"""Hostile input beside pairs and slots: labelled and plain text, prompts, texts of others, study files, and rules."""
+"""Hostile input beside pairs and slots: labelled and plain text, prompts, texts of others, experiment files, and rules."""
 
 from __future__ import annotations
 
@@ -124,14 +124,18 @@ def _edited(text: str, rng: random.Random) -> bytes:
 
 
 def study_file(sandbox: Sandbox, rng: random.Random) -> str:
-    """A damaged study file. A study that cannot be made whole says so with exit code 1; its output is not damaged."""
+    """A damaged experiment file. A study that cannot be made whole says so with exit code 1; its output is not damaged."""
     fill(sandbox.input)
     output = f'output = "{sandbox.output / "study"}"\n'.encode()
     edited = _edited(STUDY.replace('output = "OUT"\n', ""), rng)
     data = output + edited if rng.random() < 0.9 else _edited(STUDY.replace("OUT", ""), rng)
     name = written(sandbox, "study.toml", data)
     words = rng.choice((("--dry-run",), ("--workers", "1", "--retries", "0"), ("status",)))
-    said = sandbox.call("study", "status", name) if words == ("status",) else sandbox.call("study", "run", name, *words)
+    said = (
+        sandbox.call("experiment", "status", name)
+        if words == ("status",)
+        else sandbox.call("experiment", "run", name, *words)
+    )
     if said.code == 1 and words[0] == "--workers" and "Traceback" not in said.err and "Traceback" not in said.out:
         return "not whole"
     return said.judge()

@@ -143,15 +143,15 @@ def alarm(seconds: int) -> Iterator[None]:
 @contextmanager
 def models_stay_loaded() -> Iterator[None]:
     """For tries that are not about models: each is read from its folder once."""
-    from tiltmeter.runs import loop
+    from tiltmeter.execution import worker
 
-    real = loop.load_any
+    real = worker.load_any
     kept = cache(real)
-    loop.load_any = lambda name, **_: kept(str(name))  # type: ignore[assignment]
+    worker.load_any = lambda name, **_: kept(str(name))  # type: ignore[assignment]
     try:
         yield
     finally:
-        loop.load_any = real
+        worker.load_any = real
 
 
 Try = Callable[[Sandbox, random.Random], str]

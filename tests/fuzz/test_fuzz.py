@@ -9,6 +9,7 @@ import pytest
 from fuzz_kinds import SHARES, fuzz
 from fuzz_sandbox import Bad, Said, Sandbox, repeat
 
+SLOW = ("kills", "together")
 TRIES = {
     "pairs": 12,
     "slots": 5,
@@ -29,11 +30,18 @@ TRIES = {
 }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in SHARES if kind != "kills"])
+@pytest.mark.parametrize("kind", [kind for kind in SHARES if kind not in SLOW])
 def test_hostile_tries_end_well(kind: str) -> None:
     tally = fuzz(kind, TRIES[kind], seed=14)
     assert not tally.bad, "\n".join(tally.bad)
     assert tally.tries == TRIES[kind]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SLOW)
+def test_kills_and_rivals_change_no_number(kind: str) -> None:
+    tally = fuzz(kind, 20, seed=29)
+    assert not tally.bad, "\n".join(tally.bad)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item
 from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, is_labelled
 from tiltmeter.benchmarks.kit.slots import SlotBenchmark
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.keywords import Translation, accept_old_keywords
 from tiltmeter.storage.packed import is_file
 
 __all__ = [
@@ -24,26 +25,65 @@ COLUMNS = {"text", "prompt", "stereo", "anti", "sent_more", "sent_less"}
 """What tells a table from a text."""
 
 
-def load_benchmark(
+def _translate(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[str, Any]) -> Translation:
+    """Keywords of benchmarks of other packages."""
+    if not old:
+        return Translation(present)
+    arguments = {**(present.get("arguments") or {}), **old}
+    return Translation({**present, "arguments": arguments}, "arguments={…}")
+
+
+@accept_old_keywords(_translate)
+def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
     name_or_path: str | Path,
     *,
+    path: str | Path | None = None,
     data_dir: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     limit: int | None = None,
-    groups: Sequence[str] = (),
+    groups: str | Sequence[str] = (),
+    terms: str | Path | None = None,
+    words: str | Path | None = None,
+    stand_ins: bool = False,
+    train_on: str | None = None,
+    toxic_labels: Sequence[str] = (),
+    group_rule: str | None = None,
+    evaluate: str | None = None,
+    category: str | Sequence[str] = (),
+    arguments: Mapping[str, Any] | None = None,
     offered: Mapping[str, Any] | None = None,
-    **given: Any,
 ) -> Benchmark:
-    """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file of pairs, labelled text or sentences with a mask.
+    """A benchmark by name (`crows-pairs`, `stereoset`, …) or your own file: pairs, questions, labelled text, slots, prompts.
 
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
-    text and label columns and no mask as `labels`, one with a prompt column as `prompts`, one with a text column as `slots`
-    (whose groups of words are in the file `terms`), a .txt of plain lines as `heldout`, anything else as `pairs`, with
-    `columns` mapping our field names to yours. `groups` keeps only what is about these groups. What some benchmarks take
-    besides (`terms`, `words`, `path`) is `given` by name; what is only `offered` is used by the benchmarks that take it.
+    question and answer_1 columns as `choices`, one with text and label columns and no mask as `labels`, one with a prompt
+    column as `prompts`, one with a text column as `slots` (whose groups of words are in the file `terms`), a .txt of plain
+    lines as `heldout`, anything else as `pairs`, with `columns` mapping our field names to yours.
+
+    Args:
+        name_or_path: A name, or your own file.
+        path: The file of a benchmark that is read by name.
+        data_dir: The folder with the datasets.
+        columns: Our field names → your column names.
+        encoding: Encoding of your file.
+        limit: Only the first items.
+        groups: Only items about these groups.
+        terms: slots: words of each group that fill slots.
+        words: ceat, ilps: your own word sets.
+        stand_ins: stereoset: count some targets for groups that they stand for, as Cao et al. do.
+        train_on: labels: learn from the training texts of another benchmark.
+        toxic_labels: labels: those that mean toxic.
+        group_rule: hatexplain: when a text names a group.
+        evaluate: labels: the split that is judged.
+        category: bbq, esbbq, cabbq: only these categories.
+        arguments: Arguments of a benchmark of another package.
+        offered: Further arguments, used by the benchmarks that take them.
     """
     name = str(name_or_path)
+    given: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}
+    given["category"] = category
+    given |= {"toxic_labels": tuple(toxic_labels), "group_rule": group_rule, "evaluate": evaluate, **(arguments or {})}
     given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
     if name.replace("-", "_") not in catalog.names("benchmarks"):
         given["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
@@ -83,6 +123,8 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
 
 def _kind_of_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None) -> str:
     """By the columns that the rows have, or that the user names."""
+    if {"question", "answer_1"} <= {*(rows[0] if rows else ()), *(columns or ())}:
+        return "choices"
     if is_labelled(rows, columns):
         return "labels"
     own = set(rows[0]) if not columns and not {"stereo", "sent_more"} & set(rows[0]) else set(columns or {})

@@ -44,7 +44,8 @@ def bold(*, data_dir: str | Path | None = None) -> Benchmark:
     paths = {domain: locate(_source(domain), None, data_dir) for domain in FILES}
     digest = hashlib.sha256("".join(file_sha256(path) for path in paths.values()).encode()).hexdigest()
     rows = (row for domain, path in paths.items() for row in _rows(domain, path))
-    return make_benchmark("bold", rows, PromptBenchmark, source="bold/prompts", sha256=digest, citation=CITATION)
+    article = {"cluster": "entity", "cluster_noun": "articles"}
+    return make_benchmark("bold", rows, PromptBenchmark, source="bold/prompts", sha256=digest, citation=CITATION, **article)
 
 
 def _source(domain: str) -> Source:

@@ -12,9 +12,8 @@ from tiltmeter.boards.ranks import Compared, Rank, ranks_of
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.runs import Run, load_run
-from tiltmeter.runs.alike import refuse_unlike, ways_of
+from tiltmeter.runs.comparability import column_facts, refuse_incomparable
 from tiltmeter.runs.estimate import by_family, estimate_all
-from tiltmeter.runs.reading import refuse_repeats
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,17 +61,15 @@ def leaderboard(
     if not runs:
         raise TiltmeterError("A leaderboard needs at least one run.")
     loaded = [run if isinstance(run, Run) else load_run(run) for run in runs]
-    refuse_unlike(loaded)
+    refuse_incomparable(loaded)
     only, settings = only or Filter(), settings or Settings()
     answers = by_family([part for run in loaded for part in run.answers.values() if len(part)])
-    for part in answers.values():
-        refuse_repeats(part)
     stored = pd.concat([run.estimates for run in loaded], ignore_index=True)
     if len(stored):
         only.refuse_unknown(stored, "family", "benchmark", "scorer", "model")
     estimates = only.kept(_estimates(answers, stored, only, by, settings))
-    ways = {place: way for run in loaded for place, way in ways_of(run).items()}
-    found = columns_of(estimates, ways)
+    facts = {place: of_place for run in loaded for place, of_place in column_facts(run).items()}
+    found = columns_of(estimates, facts)
     compared = Compared(answers, settings)
     return Board(
         models=tuple(dict.fromkeys(map(str, estimates["model"]))),

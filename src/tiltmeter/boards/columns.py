@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import find_family
@@ -95,23 +95,19 @@ def _first_measures(estimates: pd.DataFrame, grouped: bool) -> pd.DataFrame:
     return pd.concat(kept)
 
 
-Ways = Mapping[tuple[str, str], Mapping[str, str]]
+ColumnFacts = Mapping[tuple[str, str], Mapping[str, str]]
 
 
-def columns_of(estimates: pd.DataFrame, ways: Ways) -> dict[Column, pd.DataFrame]:
-    """Column → its rows, one per model. Models whose nature decided on another way of asking have a column of their own."""
+def columns_of(estimates: pd.DataFrame, facts: ColumnFacts) -> dict[Column, pd.DataFrame]:
+    """Returns column → its rows, one per model. Models that differ in `Family.column_facts` have columns of their own."""
     found: dict[Column, pd.DataFrame] = {}
     for key, rows in estimates.groupby(list(KEY), sort=False):
         names = [str(part) for part in key]
-        told = [_way(ways, str(row["model"]), names[1]) for _, row in rows.iterrows()]
-        differing = [name for name in dict.fromkeys(n for way in told for n in way) if len({w.get(name) for w in told}) > 1]
-        labels = [", ".join(f"{name.replace('_', ' ')}: {way.get(name, '?')}" for name in differing) for way in told]
+        told = [facts.get((str(row["model"]), names[1]), {}) for _, row in rows.iterrows()]
+        differing = [name for name in dict.fromkeys(n for one in told for n in one) if len({o.get(name) for o in told}) > 1]
+        labels = [", ".join(f"{name}: {one.get(name, '?')}" for name in differing) for one in told]
         for label in dict.fromkeys(labels):
             found[Column(*[*names, label])] = rows[[one == label for one in labels]]
     order = list(dict.fromkeys(column.benchmark for column in found))
     # What most models have comes first, so that a narrow screen shows it.
     return dict(sorted(found.items(), key=lambda pair: (order.index(pair[0].benchmark), -len(pair[1]))))
-
-
-def _way(ways: Ways, model: str, benchmark: str) -> Mapping[str, Any]:
-    return ways.get((model, benchmark), {})

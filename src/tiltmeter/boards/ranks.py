@@ -63,7 +63,7 @@ def ranks_of(column: Column, rows: pd.DataFrame, compared: Compared) -> dict[str
 
 def _same_neutral(rows: pd.DataFrame, measure: catalog.Entry) -> bool:
     """A contrast of two groups has a neutral point of its own, so the measure's better and worse are not its."""
-    neutral = measure.constant("NEUTRAL")
+    neutral = measure.spec.neutral
     return neutral is None or bool((rows["neutral"] == neutral).all())
 
 

@@ -2,54 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
-import threading
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import NoReturn
-
-
-def command() -> NoReturn:
-    """The command line in a process of its own, which begins and ends with as little as it needs."""
-    if sys.argv[1:2] == ["run"]:  # what trains models is left alone
-        from tiltmeter.models import lean
-
-        lean.switch_on()
-    if sys.argv[1:2] == ["study"]:  # its workers inherit it
-        from tiltmeter.storage.memory import use_one_allocator
-
-        use_one_allocator()
-    try:
-        main()
-        code = 0
-    except SystemExit as stop:
-        if isinstance(stop.code, str):
-            raise
-        code = stop.code or 0
-    _leave(code)
-
-
-def _leave(code: int) -> NoReturn:
-    """Ends the process. To take torch apart object by object takes a second that nobody has anything of; Ray crashes over
-    it where its cluster is gone.
-    """
-    at_work = [thread for thread in threading.enumerate() if not thread.daemon and thread is not threading.main_thread()]
-    if {"torch", "ray"} & set(sys.modules) and not at_work and not _is_watched():
-        atexit._run_exitfuncs()
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-    sys.exit(code)
-
-
-def _is_watched() -> bool:
-    """Whether a profiler or a debugger runs the command, and has something to do when it ends."""
-    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
-    tools = [monitoring.get_tool(number) for number in range(6)] if monitoring else []
-    return any((sys.getprofile(), sys.gettrace(), *tools))
 
 
 def main() -> None:

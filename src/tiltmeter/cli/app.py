@@ -11,12 +11,14 @@ import typer
 from tiltmeter.cli.board import leaderboard
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
+from tiltmeter.cli.cache import cache_app
 from tiltmeter.cli.check import check
 from tiltmeter.cli.console import note, print_data, progress_bar, say, working
 from tiltmeter.cli.debias import DebiasGroup
+from tiltmeter.cli.experiment import experiment_app
 from tiltmeter.cli.export import bundle, cite, export, verify
 from tiltmeter.cli.help import App, OrderedGroup, in_order_of_use
-from tiltmeter.cli.list import listing
+from tiltmeter.cli.list import folded, listing
 from tiltmeter.cli.options import (
     All,
     By,
@@ -62,10 +64,12 @@ class Commands(OrderedGroup):
 
 
 app = App(name="tiltmeter", cls=Commands, help=ABOUT, add_completion=True)
+app.add_typer(experiment_app, name="experiment")
 app.add_typer(App(cls=StudyGroup, no_args_is_help=True, help="Study which measure to trust."), name="study")
 app.add_typer(App(cls=DebiasGroup, no_args_is_help=True, help="Make a less biased model of a model."), name="debias")
 app.add_typer(build_app, name="build")
 app.add_typer(train_app, name="train")
+app.add_typer(cache_app, name="cache")
 for _name, _group, _what in (
     ("figure", FigureGroup, "Draw a figure of stored runs."),
     ("table", TableGroup, "Write a table of stored runs."),
@@ -90,7 +94,7 @@ def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json
         return
     from tiltmeter.reporting.terminal import listed
 
-    print_grids([listed(rows)])
+    print_grids([listed(folded(rows))])
 
 
 @app.command()
@@ -107,9 +111,9 @@ def estimate(
 ) -> None:
     """Measures of stored answers, grouped as you like. Needs no model."""
     from tiltmeter import estimate as do_estimate
+    from tiltmeter.execution.options import DEFAULT_BY
     from tiltmeter.reporting.terminal import long_tables
     from tiltmeter.runs import load_answers
-    from tiltmeter.runs.options import DEFAULT_BY
     from tiltmeter.storage.progress import showing
 
     with showing(progress_bar):
@@ -178,24 +182,30 @@ def import_(
     columns: Columns = None,
     encoding: Encoding = None,
     judge: Annotated[list[str] | None, typer.Option(help="NOTION=CLASSIFIER that judges texts; repeatable.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Option("-b", "--benchmark", help="The benchmark that predictions answer.")
+    ] = None,
+    category: Annotated[list[str] | None, typer.Option(help="Category of that benchmark; repeatable.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
     whole: All = False,
 ) -> None:
-    """Take in scores that others published, or texts a model wrote."""
+    """Import scores or predictions that others published, or texts a model wrote."""
+    from tiltmeter import import_scores
     from tiltmeter.runs.published import import_run
 
-    finished = import_run(
+    answers = import_scores(
         file,
-        output,
         model=model,
         scorer=scorer,
         data_dir=data_dir,
         columns=mapping(columns),
         encoding=encoding,
         judges=tuple(judge or ()),
-        seed=seed,
+        benchmark=benchmark,
+        category=tuple(category or ()),
     )
+    finished = import_run(answers, output, seed=seed)
     print_run(finished, as_json, whole=whole)
 
 

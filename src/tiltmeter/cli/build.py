@@ -88,8 +88,8 @@ def calibration(
         int | None, typer.Option(min=1, help="Of every training. Default: 250 for each domain, of 128 sentences.")
     ] = None,
 ) -> None:
-    """Texts in which groups and attributes meet as often as you say, and a study file that trains and reads models."""
-    from tiltmeter.plans.calibration import BENCHMARKS, Calibration, write_calibration
+    """Texts in which groups and attributes meet as often as you say, and an experiment file that trains and reads models."""
+    from tiltmeter.execution.calibration_file import BENCHMARKS, Calibration, write_calibration
 
     parts = [part.strip() for part in seeds.split(",") if part.strip()]
     if not all(part.isdecimal() for part in parts):
@@ -102,8 +102,8 @@ def calibration(
     file = write_calibration(wanted, output)
     if len(parts) == 1:
         note("With one seed, nothing tells a dose from another training: there will be slopes, and no sensitivity.")
-    note(f"Texts and study file: {file.parent}")
-    note(f"Train and read: tiltmeter study run {file}")
+    note(f"Texts and experiment file: {file.parent}")
+    note(f"Train and read: tiltmeter experiment run {file}")
     note(f"Then: tiltmeter study calibration {file.parent / 'study' / 'run'}")
 
 

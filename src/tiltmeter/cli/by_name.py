@@ -80,7 +80,7 @@ def _command(act: Callable[..., None], kind: str, name: str, source: str) -> Any
     ours = own(kind)
     if source not in ours:
         entry = catalog.find("studies", source)
-        command.__doc__ = f"{entry.summary}\n\n{entry.constant('CITATION')}"
+        command.__doc__ = f"{entry.summary}\n\n{entry.citation}"
         more = [parameter("without", Without, None), *study_options(entry)]
     else:
         command.__doc__ = ours[source]
@@ -93,13 +93,15 @@ def _command(act: Callable[..., None], kind: str, name: str, source: str) -> Any
 def _given(options: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
     """What was asked for; the settings of a run stay what they were unless one is named."""
     from tiltmeter import Settings
-    from tiltmeter.reporting.by_name import COMPARISON, own
+    from tiltmeter.reporting.by_name import own
 
     given = {key: value for key, value in options.items() if value is not None}
-    if name in own(kind) and name != COMPARISON:
+    if name in own(kind):
         settings = {key: given.pop(key) for key in SETTINGS if key in given}
-        return given | ({"settings": Settings(**settings)} if settings else {})
-    return given
+        measures = {"measures": given.pop("measure")} if "measure" in given else {}
+        return given | measures | ({"settings": Settings(**settings)} if settings else {})
+    shared = {key: given.pop(key) for key in ("scorers", "without") if key in given}
+    return shared | {"options": given}
 
 
 def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any) -> None:

@@ -33,6 +33,9 @@ BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, 
 Undecided = Annotated[Policy | None, typer.Option(help="What becomes of an undecided rule. Default: fail.")]
 Confidence = Annotated[float | None, typer.Option(help="Confidence of rules that do not say. Default: 0.95.")]
 LeastN = Annotated[int | None, typer.Option("--min-n", help="Least items of rules that do not say. Default: 30.")]
+MaxMissing = Annotated[
+    float | None, typer.Option(help="Share of missing scores that rules allow unless they state it. Default: 0.05.")
+]
 JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML.")]
 Markdown = Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the decision as JSON. RUN/check.json has it too.")]
@@ -48,6 +51,7 @@ def check(
     undecided: Undecided = None,
     confidence: Confidence = None,
     min_n: LeastN = None,
+    max_missing: MaxMissing = None,
     junit: JUnit = None,
     markdown: Markdown = None,
     as_json: Json = False,
@@ -64,7 +68,7 @@ def check(
     files = {"junit": junit, "markdown": markdown}
     try:
         policy = undecided.value if undecided else None
-        book = read_rules(rule or (), rules, undecided=policy, confidence=confidence, min_n=min_n)
+        book = read_rules(rule or (), rules, undecided=policy, confidence=confidence, min_n=min_n, max_missing=max_missing)
         if plan:
             _print_plan(book, run, baseline, baseline_model)
             return
@@ -73,7 +77,7 @@ def check(
         decision = decide(run, book, baseline, baseline_model)
     except TiltmeterError as mistake:
         if not plan:
-            forms.write_mistake(files, str(mistake), run)
+            forms.write_mistake(files, str(mistake))
         raise
     forms.write_forms(files, decision, run)
     if as_json:

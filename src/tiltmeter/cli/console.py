@@ -17,7 +17,7 @@ from tiltmeter.reporting.filling import filled
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tiltmeter.families.kit.seam import Advance
+    from tiltmeter.families.kit.protocol import Advance
 
 PIPED = 200
 """A file or a pipe has no width of its own; 80 columns would make narrow tables of wide ones."""

@@ -42,7 +42,7 @@ def _command(entry: catalog.Entry) -> Any:
         folder = make(entry.name, model, output=output, watch=progress_bar, **options)
         _tell(folder, model)
 
-    command.__doc__ = f"{entry.summary}\n\n{inspect.getdoc(entry.function)}\n\n{entry.constant('CITATION')}"
+    command.__doc__ = f"{entry.summary}\n\n{inspect.getdoc(entry.function)}\n\n{entry.citation}"
     common = [parameter("model", Model), parameter("output", Output)]
     return with_signature(command, [*common, *study_options(entry, NO_OPTIONS)])
 

@@ -15,12 +15,12 @@ from tiltmeter.cli.console import hush
 from tiltmeter.cli.signature import parameter, with_signature
 
 PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Measure", ("run", "open", "list")),
+    ("Measure", ("run", "experiment", "open", "list")),
     ("Look again, without a model", ("estimate", "compare", "report", "study", "leaderboard")),
     ("For a paper", ("figure", "table", "cite")),
     ("Change a model", ("debias", "train")),
     ("Check and hand on", ("check", "bundle", "verify", "export")),
-    ("Data of yours and of others", ("build", "import")),
+    ("Data of yours and of others", ("build", "import", "cache")),
 )
 """The commands in their order of use. One that is not listed comes last, under MORE."""
 MORE = "More"

@@ -62,7 +62,8 @@ class Listed(StrEnum):
     views = "views"
     studies = "studies"
     debias = "debias"
-    classifiers = "classifiers"
+    judges = "judges"
+    classifiers = "classifiers"  # the former name of judges
 
 
 def mapping(text: str | None) -> dict[str, str] | None:

@@ -95,9 +95,8 @@ def run(
     Without arguments: the embedded models and benchmarks.
     """
     from tiltmeter import Options, Settings
-    from tiltmeter import run as do_run
-    from tiltmeter.runs.options import DEFAULT_BY
-    from tiltmeter.runs.run import DEFAULT_MODELS
+    from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions
+    from tiltmeter.runs.run import DEFAULT_MODELS, run_with
     from tiltmeter.storage.places import at_home
     from tiltmeter.storage.sealed import MANIFEST, amend
     from tiltmeter.storage.timings import in_words, recording, since_import, timed
@@ -120,9 +119,8 @@ def run(
     replaces = output is not None and (at_home(output) / MANIFEST).is_file()
     with recording() as parts:
         parts.add("import", since_import())
-        finished = do_run(
-            model or DEFAULT_MODELS, benchmark, asked.pop("scorers", None), measure, output, options, progress_bar, **asked
-        )
+        told = FamilyOptions.read(asked)
+        finished = run_with(model or DEFAULT_MODELS, benchmark, measure, output, options, told, progress_bar)
         with timed("report"):
             print_run(finished, as_json, by=by, whole=whole)
             if report:

@@ -30,7 +30,8 @@ def classifier(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")],
     data: Annotated[
-        Path | None, typer.Option(help="The dataset's folder, or a table with the columns text and label.")
+        Path | None,
+        typer.Option(help="The dataset's folder, a labelled benchmark by name, or a table with text and label."),
     ] = None,
     data_dir: DataDir = None,
     epochs: Annotated[float, typer.Option(help="Times that all texts are seen. Default: the paper's.")] = 0.0,
@@ -43,11 +44,11 @@ def classifier(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
 ) -> None:
     """Train a classifier on labelled texts, measure its errors on texts that it never saw, and store it with them."""
-    from tiltmeter.classifiers.kit.errors_of import FILE, errors_text
-    from tiltmeter.classifiers.kit.training import Wanted, train_classifier
+    from tiltmeter.judges.kit.errors_of import FILE, errors_text
+    from tiltmeter.judges.kit.training import TrainingOptions, train_judge
 
-    wanted = Wanted(epochs, rate, rows, seed, limit, device)
-    folder = train_classifier(notion, model, output, data=data, data_dir=data_dir, wanted=wanted, watch=progress_bar)
+    options = TrainingOptions(epochs, rate, rows, seed, limit, device)
+    folder = train_judge(notion, model, output, data=data, data_dir=data_dir, options=options, watch=progress_bar)
     measured = json.loads((folder / FILE).read_text("utf-8"))
     accuracy = measured["accuracy"]
     results().print(f"{errors_text(measured)[:1].upper()}{errors_text(measured)[1:]}.", markup=False, soft_wrap=True)

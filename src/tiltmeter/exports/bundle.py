@@ -18,15 +18,19 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.exports.citations import cite
 from tiltmeter.exports.summary import as_pdf, as_text
 from tiltmeter.gate.forms import STORED
+from tiltmeter.gate.stored import stored_decision
 from tiltmeter.reporting.html import gather, page
 from tiltmeter.runs import load_run
-from tiltmeter.storage.files import file_sha256, read_json, write_atomically
+from tiltmeter.runs.details import with_details
+from tiltmeter.storage.files import file_sha256, write_atomically
 from tiltmeter.storage.sealed import MANIFEST, verified
 
 INDEX, SUMS = "bundle.json", "SHA256SUMS"
 LAYOUT = 1
 WHEN = (1980, 1, 1, 0, 0, 0)
 """The same run gives the same bundle, so no time of day is in it."""
+MODE = 0o644 << 16
+"""Plain files that everybody may read."""
 COPIED = ("estimates.csv", "estimates.json")
 
 
@@ -40,14 +44,17 @@ class Bundle:
 
 
 def bundle(run: str | Path, output: str | Path = "audit.zip") -> Bundle:
-    """Writes the bundle of a finished run. A decision of `tiltmeter check` about this very run goes in with it."""
+    """Write the bundle of a finished run.
+
+    A decision of `tiltmeter check` is computed again from the answers, and refused if it differs.
+    """
     folder, path = Path(run), Path(output)
     if path.is_dir():
         raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'audit.zip'}.")
-    loaded = load_run(folder)
+    loaded = with_details(load_run(folder))
     if not len(loaded.estimates):
         raise TiltmeterError(f"{folder} has no estimates, so there is nothing to bundle.")
-    decision = _decision(folder, loaded.manifest)
+    decision = stored_decision(loaded)
     files: dict[str, bytes] = {
         "report.html": page(gather(loaded)).encode(),
         "summary.pdf": as_pdf(loaded, decision),
@@ -58,20 +65,8 @@ def bundle(run: str | Path, output: str | Path = "audit.zip") -> Bundle:
     files |= {name: verified(folder, loaded.manifest, name).read_bytes() for name in COPIED}
     if decision is not None:
         files[STORED] = (folder / STORED).read_bytes()
-    _write(path, _indexed(files, loaded.manifest))
+    write_archive(path, _indexed(files, loaded.manifest))
     return Bundle(path, file_sha256(path), tuple(files))
-
-
-def _decision(folder: Path, manifest: dict[str, Any]) -> dict[str, Any] | None:
-    """The stored decision, refused where it is about another run or was a mistake."""
-    if not (folder / STORED).is_file():
-        return None
-    decision = read_json(folder / STORED)
-    if not isinstance(decision, dict) or decision.get("verdict") == "mistake":
-        raise TiltmeterError(f"{folder / STORED} holds no decision: the last check was a mistake. Check the run again.")
-    if decision.get("seal") != manifest.get("seal"):
-        raise TiltmeterError(f"{folder / STORED} is about an earlier run in this folder. Check the run again.")
-    return decision
 
 
 def _indexed(files: dict[str, bytes], manifest: dict[str, Any]) -> dict[str, bytes]:
@@ -87,12 +82,14 @@ def sums_of(digests: dict[str, str], index: bytes) -> bytes:
     return "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode()
 
 
-def _write(path: Path, files: dict[str, bytes]) -> None:
+def write_archive(path: Path, files: dict[str, bytes]) -> None:
+    """Write files as the one form of zip that `verify` accepts."""
+
     def write(target: Path) -> None:
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in files.items():
                 entry = zipfile.ZipInfo(name, WHEN)
-                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, MODE
                 archive.writestr(entry, content)
 
     write_atomically(path, write)

@@ -51,7 +51,7 @@ def used(run: Run) -> Iterator[tuple[str, str]]:
     for kind, column in (("measures", "measure"), ("scorers", "scorer")):
         for name in dict.fromkeys(map(str, run.estimates[column])) if len(run.estimates) else ():
             if name in catalog.names(kind):
-                yield name, str(catalog.find(kind, name).constant("CITATION", ""))
+                yield name, catalog.find(kind, name).citation
     for evaluation in run.manifest.get("evaluations", ()):
         benchmark = evaluation.get("benchmark", {})
         yield str(benchmark.get("name", "")), str(benchmark.get("citation") or "")

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.families import all_families
+from tiltmeter.gate.decision import Decision
 from tiltmeter.reporting.told import stories_of
 from tiltmeter.runs import Run
+from tiltmeter.storage.sealed import run_digest
 
 MOST_STORIES = 6
 MOST_RULES = 8
@@ -36,7 +38,7 @@ class Part:
     sentences: tuple[str, ...]
 
 
-def parts(run: Run, decision: dict[str, Any] | None) -> list[Part]:
+def parts(run: Run, decision: Decision | None) -> list[Part]:
     """The page as headings and sentences."""
     return [
         Part("What was measured", tuple(_measured(run))),
@@ -61,16 +63,15 @@ def _measured(run: Run) -> Iterator[str]:
     yield f"{len(run.estimates):,} numbers in all, each with n and its interval where there is one: see estimates.csv."
 
 
-def _gate(decision: dict[str, Any] | None) -> Iterator[str]:
+def _gate(decision: Decision | None) -> Iterator[str]:
     if decision is None:
         yield "No rules were checked: this bundle has measurements, and no decision."
         return
-    yield str(decision["summary"])
-    rules = decision.get("rules", [])
-    for ruling in rules[:MOST_RULES]:
-        yield f"{ruling['verdict']}: {ruling['model']}: {ruling['rule']}"
-    if len(rules) > MOST_RULES:
-        yield f"And {len(rules) - MOST_RULES} more: see check.json."
+    yield decision.summary
+    for ruling in decision.rulings[:MOST_RULES]:
+        yield f"{ruling.verdict}: {ruling.model}: {ruling.rule.text}"
+    if len(decision.rulings) > MOST_RULES:
+        yield f"And {len(decision.rulings) - MOST_RULES} more: see check.json."
 
 
 def _unmeasured(run: Run) -> Iterator[str]:
@@ -83,8 +84,8 @@ def _unmeasured(run: Run) -> Iterator[str]:
     left_out = int(run.estimates[run.estimates["by"] == "all"]["n_missing"].max()) if _has_overall(run) else 0
     if left_out:
         yield f"Up to {left_out:,} items of a benchmark have no score by some scorer and are left out there."
-    limit = run.manifest.get("asked", {}).get("limit")
-    if limit:
+    limit = _fields(run.manifest.get("asked")).get("limit")
+    if isinstance(limit, int) and limit:
         yield f"Only the first {limit:,} items of each benchmark were asked."
     yield "Nothing that is not listed above was measured: in particular no use of the model in a product."
 
@@ -94,22 +95,27 @@ def _has_overall(run: Run) -> bool:
 
 
 def _origin(run: Run) -> Iterator[str]:
-    for evaluation in run.manifest.get("evaluations", ()):
-        model, benchmark = evaluation.get("model", {}), evaluation.get("benchmark", {})
+    for evaluation in map(_fields, run.manifest.get("evaluations", ())):
+        model, benchmark = _fields(evaluation.get("model")), _fields(evaluation.get("benchmark"))
         weights, data = (str(part or "unknown")[:16] for part in (model.get("weights_sha256"), benchmark.get("data_sha256")))
         yield f"{model.get('shown_as')} (weights {weights}…) on {benchmark.get('name')} (data {data}…)"
-    asked = run.manifest.get("asked", {})
+    asked = _fields(run.manifest.get("asked"))
     settings = ", ".join(f"{name} {asked[name]}" for name in ("resamples", "confidence", "seed") if name in asked)
-    yield f"tiltmeter {run.manifest.get('tiltmeter')}, {settings}; sealed as {str(run.manifest.get('seal'))[:16]}…"
+    yield f"tiltmeter {run.manifest.get('tiltmeter')}, {settings}; sealed as {run_digest(run.manifest)[:16]}…"
 
 
-def as_text(run: Run, decision: dict[str, Any] | None) -> str:
+def _fields(value: Any) -> dict[str, Any]:
+    """A table of a manifest; empty where it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(run: Run, decision: Decision | None) -> str:
     """The page as Markdown."""
     chapters = [f"## {part.title}\n\n" + "\n".join(f"- {line}" for line in part.sentences) for part in parts(run, decision)]
     return "\n\n".join([f"# {title(run)}", *chapters]) + "\n"
 
 
-def as_pdf(run: Run, decision: dict[str, Any] | None) -> bytes:
+def as_pdf(run: Run, decision: Decision | None) -> bytes:
     """The same as one page of A4. The same run gives the same bytes: no time of day is written."""
     from matplotlib.figure import Figure
 

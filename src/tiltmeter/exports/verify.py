@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.exports.bundle import COPIED, INDEX, LAYOUT, SUMS, sums_of
+from tiltmeter.exports.bundle import COPIED, INDEX, LAYOUT, MODE, SUMS, WHEN, sums_of
 from tiltmeter.gate.forms import STORED
 from tiltmeter.storage.files import file_sha256
-from tiltmeter.storage.sealed import MANIFEST, is_sealed
+from tiltmeter.storage.sealed import ADDED, MANIFEST, is_sealed, run_digest
 
-MOST_BYTES = 1 << 30
-"""No bundle of ours is nearly as large unpacked; one that claims to be would only fill a memory."""
+MOST_BYTES = 1 << 29
+"""The bytes of all files of a bundle."""
+MOST_PARSED = {INDEX: 1 << 20, SUMS: 1 << 20, MANIFEST: 1 << 26, STORED: 1 << 26}
+"""The bytes of files that are parsed: JSON takes several times its size in memory."""
+MOST_FILES = 100
+LOCAL, CENTRAL, END = 30, 46, 22
+"""The bytes of a zip's headers besides names: of an entry, of its line in the directory, and of the end."""
 NEEDED = ("report.html", "summary.pdf", MANIFEST, *COPIED)
 
 
@@ -27,10 +33,11 @@ def verify(path: str | Path, sha256: str | None = None) -> list[str]:
     try:
         about = json.loads(files[INDEX])
         digests: dict[str, str] = dict(about["files"])
+        layout = about["layout"]
     except (KeyError, ValueError, TypeError, RecursionError):
         raise TiltmeterError(f"{path} is not an audit bundle: {INDEX} is missing or cannot be read.") from None
-    if about.get("layout") != LAYOUT:
-        raise TiltmeterError(f"{path} has layout {about.get('layout')}; this version reads layout {LAYOUT}.")
+    if layout != LAYOUT:
+        raise TiltmeterError(f"{path} has layout {layout}; this version reads layout {LAYOUT}.")
     problems = list(_changed(files, digests))
     if sha256 is not None and file_sha256(path) != sha256.strip().lower():
         problems.insert(0, "the bundle is not the one with this sha256")
@@ -38,20 +45,58 @@ def verify(path: str | Path, sha256: str | None = None) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, bytes]:
+    """Unpack a bundle. Sizes are checked before anything is unpacked, and only the form that `bundle` writes is read."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
             entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > MOST_BYTES:
-                raise TiltmeterError(f"{path} would unpack to more than {MOST_BYTES >> 30} GB: it is no bundle of ours.")
+            _check_sizes(path, entries)
             if len({entry.filename for entry in entries}) < len(entries):
                 raise TiltmeterError(f"{path} holds two files of one name.")
-            return {entry.filename: archive.read(entry) for entry in entries}
-    except (OSError, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+            if not _is_canonical(archive, entries, path.stat().st_size):
+                raise TiltmeterError(
+                    f"{path} is not as `tiltmeter bundle` writes it: it holds other bytes, a comment, or entries that are "
+                    "no plain files. Bundle the run again."
+                )
+            return {entry.filename: _unpacked(stream, entry) for entry in entries}
+    except TiltmeterError:
+        raise
+    except Exception as error:  # a damaged archive raises what its reader likes
         raise TiltmeterError(f"{path} cannot be read as a zip: {error}.") from None
-    except Exception as error:  # a damaged stream raises what its decompressor likes
-        if isinstance(error, TiltmeterError):
-            raise
-        raise TiltmeterError(f"{path} is damaged: {error}.") from None
+
+
+def _check_sizes(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
+    if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_BYTES:
+        raise TiltmeterError(f"{path} has more files or would unpack to more bytes than a bundle: it is not read.")
+    for entry in entries:
+        limit = MOST_PARSED.get(entry.filename, MOST_BYTES)
+        if entry.file_size > limit:
+            raise TiltmeterError(f"{path}: {entry.filename} would unpack to more than {limit >> 20} MB: it is not read.")
+
+
+def _is_canonical(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo], size: int) -> bool:
+    """Whether the file holds these entries, one after the other, their directory, and nothing else."""
+    place, directory = 0, END
+    for entry in entries:
+        plain = (entry.date_time, entry.compress_type, entry.external_attr, entry.internal_attr, entry.create_system)
+        if entry.header_offset != place or entry.extra or entry.comment or plain != (WHEN, zipfile.ZIP_DEFLATED, MODE, 0, 3):
+            return False
+        name = len(entry.filename.encode())
+        place += LOCAL + name + entry.compress_size
+        directory += CENTRAL + name
+    return not archive.comment and archive.start_dir == place and size == place + directory
+
+
+def _unpacked(stream: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
+    """The content of an entry, whose local header must say what the directory says, and whose stream must fill its place."""
+    header = entry.FileHeader(zip64=False)
+    stream.seek(entry.header_offset)
+    if stream.read(len(header)) != header:
+        raise ValueError(f"the header of {entry.filename} differs from the directory")
+    unpacking = zlib.decompressobj(-zlib.MAX_WBITS)
+    content = unpacking.decompress(stream.read(entry.compress_size), entry.file_size + 1)
+    if not unpacking.eof or unpacking.unused_data or len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
+        raise ValueError(f"{entry.filename} is damaged")
+    return content
 
 
 def _changed(files: dict[str, bytes], digests: dict[str, str]) -> Iterator[str]:
@@ -74,16 +119,24 @@ def _unrelated(files: dict[str, bytes], about: dict[str, Any]) -> Iterator[str]:
     elif manifest["seal"] != about.get("run_seal"):
         yield f"{MANIFEST} is of another run than the bundle"
     for name in COPIED:
-        if manifest.get("files", {}).get(name) != hashlib.sha256(files[name]).hexdigest():
+        if _table(manifest, "files").get(name) != hashlib.sha256(files[name]).hexdigest():
             yield f"{name} is not what the run wrote"
     if STORED in files:
         decision = _json(files[STORED])
-        if decision.get("seal") != manifest.get("seal"):
+        if decision.get("seal") != run_digest(manifest):
             yield f"{STORED} is about another run"
-        verdicts = {str(ruling.get("verdict")) for ruling in decision.get("rules", ())}
+        if {**_table(manifest, "files"), **_table(manifest, ADDED)}.get(STORED) != hashlib.sha256(files[STORED]).hexdigest():
+            yield f"{STORED} is not what was sealed with the run"
+        rules = decision.get("rules")
+        verdicts = {str(one.get("verdict")) for one in rules if isinstance(one, dict)} if isinstance(rules, list) else set()
         stops = "fail" in verdicts or ("undecided" in verdicts and decision.get("undecided") == "fail")
         if decision.get("exit_code") != int(stops):
             yield f"the verdicts in {STORED} do not give its exit code"
+
+
+def _table(manifest: dict[str, Any], name: str) -> dict[str, Any]:
+    value = manifest.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _json(content: bytes) -> dict[str, Any]:

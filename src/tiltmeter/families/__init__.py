@@ -1,4 +1,5 @@
-"""Families: the kinds of questions that a model is asked. One folder each, with one common interface (`kit/seam.py`).
+"""Families: the kinds of questions that a model is asked. One folder each, with one common interface,
+`Family` in `kit/protocol.py`.
 
 Everything that differs between families is in the family's own folder; everything else is one loop that is the same for
 all families. Other packages add theirs through the entry point `tiltmeter.families`.
@@ -7,6 +8,6 @@ all families. Other packages add theirs through the entry point `tiltmeter.famil
 from __future__ import annotations
 
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.seam import Family, How, Known, all_families, family_of, find_family
+from tiltmeter.families.kit.protocol import AskContext, Family, ModelInfo, all_families, family_of, find_family
 
-__all__ = ["Answers", "Family", "How", "Known", "all_families", "family_of", "find_family"]
+__all__ = ["Answers", "AskContext", "Family", "ModelInfo", "all_families", "family_of", "find_family"]

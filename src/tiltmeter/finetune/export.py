@@ -12,7 +12,7 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.checkpoint import log
 from tiltmeter.models import Parts
-from tiltmeter.storage.files import file_sha256, write_json
+from tiltmeter.storage.files import file_sha256, write_json, write_text
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.provenance import software
 
@@ -20,6 +20,8 @@ SCHEMA = 1
 """The layout of manifest.json in a model folder."""
 MANIFEST = "manifest.json"
 GENERATION = "generation_config.json"
+Files = Mapping[str, Mapping[str, Any] | str]
+"""Files beside a manifest by their names: JSON, or a text."""
 
 
 def check_output(output: str | Path) -> Path:
@@ -52,9 +54,9 @@ def save_model(
     output: Path,
     manifest: Mapping[str, Any],
     curve: Sequence[Mapping[str, Any]] = (),
-    files: Mapping[str, Mapping[str, Any]] | None = None,
+    files: Files | None = None,
 ) -> Path:
-    """Model, tokenizer and manifest, the loss of each step, and JSON files that belong to it.
+    """Model, tokenizer and manifest, the loss of each step, and JSON files and texts that belong to it.
 
     The weights have the precision that they were trained in.
     """
@@ -66,7 +68,10 @@ def save_model(
         if curve:
             log(folder, *curve)
         for name, content in (files or {}).items():
-            write_json(folder / name, dict(content))
+            if isinstance(content, str):
+                write_text(folder / name, content)
+            else:
+                write_json(folder / name, dict(content))
         dtype = str(next(parts.module.parameters()).dtype).removeprefix("torch.")
         weights = {path.name: file_sha256(path) for path in sorted(folder.glob("*.safetensors"))}
         write_json(folder / MANIFEST, {"schema": SCHEMA, **manifest, "dtype": dtype, "weights": weights} | _made_with())

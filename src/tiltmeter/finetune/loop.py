@@ -14,7 +14,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import checkpoint
 from tiltmeter.finetune.best import Best
 from tiltmeter.finetune.memory import no_room_is_the_end
-from tiltmeter.finetune.optimizers import learning_rate, make_optimizers, set_rate
+from tiltmeter.finetune.optimizers import learning_rate, make_adamw, set_rate
 from tiltmeter.finetune.order import Order
 from tiltmeter.finetune.outcome import DivergedError, Trained, Watch, two_words
 from tiltmeter.finetune.recipe import Recipe
@@ -25,7 +25,7 @@ from tiltmeter.finetune.tasks import Task
 if TYPE_CHECKING:
     import torch
 
-PARTS = ("made_from", "step", "seconds", "weights", "optimizers", "best")
+PARTS = ("made_from", "step", "seconds", "weights", "optimizer", "best")
 BETAS = (0.9, 0.999)
 LOOK_EVERY = 10
 """Steps between looks at the loss: a GPU need not wait at every one. No step is saved before it was looked at."""
@@ -50,8 +50,8 @@ class Loop:
         self.computed = Steps(self.module, self.recipe)
         self.order = Order(self.task.lengths, self.recipe.rows, self.recipe.seed)
         self.steps = self.recipe.n_steps(len(self.task.lengths))
-        self.optimizers = make_optimizers(self.module, self.recipe, BETAS)
         self.learning = {name: one for name, one in self.module.named_parameters() if one.requires_grad}
+        self.optimizer = make_adamw([*self.learning.values()], self.recipe, BETAS)
         self.best = Best(self.recipe, self.steps, self.learning, self.work)
         self.step, self.seconds = 0, 0.0
         self.curve: list[dict[str, Any]] = []
@@ -100,11 +100,10 @@ class Loop:
         rows = self.order(self.step)
         loss = self.computed.gradients(self.task, rows, self.step)
         norm = torch.nn.utils.clip_grad_norm_(self.learning.values(), self.recipe.clip or math.inf)
-        set_rate(self.optimizers, learning_rate(self.recipe, self.step, self.steps))
+        set_rate([self.optimizer], learning_rate(self.recipe, self.step, self.steps))
         with no_room_is_the_end("what the optimizer remembers of each weight"):
-            for optimizer in self.optimizers:
-                optimizer.step()
-                optimizer.zero_grad(set_to_none=True)
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
         self._unseen.append((int(self.task.lengths[rows].sum()), loss, norm.detach()))
 
@@ -134,7 +133,7 @@ class Loop:
         self._logged = len(self.curve)
         state = {"made_from": dict(self.made_from), "step": self.step, "seconds": self.seconds}
         state |= {"weights": {name: one.detach() for name, one in self.learning.items()}, "best": self.best.state()}
-        checkpoint.save(self.work, state | {"optimizers": [optimizer.state_dict() for optimizer in self.optimizers]})
+        checkpoint.save(self.work, state | {"optimizer": self.optimizer.state_dict()})
 
     def _resume(self) -> None:
         if self.work is None or not self.work.is_dir():
@@ -143,8 +142,7 @@ class Loop:
         if state is None:
             return
         put(state["weights"], self.learning)
-        for optimizer, stored in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(stored)
+        self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.seconds = state["step"], state["seconds"]
         self.best.take(state["best"])
         self.curve = checkpoint.read_log(self.work)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.finetune.export import check_output, parent_facts, save_model
+from tiltmeter.finetune.export import Files, check_output, parent_facts, save_model
 from tiltmeter.finetune.loop import Loop
 from tiltmeter.finetune.lora import merged, with_lora
 from tiltmeter.finetune.outcome import DivergedError, Trained, Watch
@@ -32,7 +32,7 @@ class Made:
     """Anything that is told and does not decide what is made."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """What the saved configuration says of settings that were different for the training."""
-    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: Files = field(default_factory=dict)
     """JSON files that belong beside the manifest."""
 
     def manifest(self, parts: Parts, recipe: Recipe | None = None, trained: Trained | None = None) -> dict[str, Any]:
@@ -57,6 +57,48 @@ def unfinished(output: Path) -> Path:
     return output.with_name(f"{output.name}.unfinished")
 
 
+@dataclass(frozen=True)
+class Finished:
+    """A trained model in memory, with the manifest that says how it was made."""
+
+    parts: Parts
+    manifest: dict[str, Any]
+    curve: list[dict[str, Any]]
+    files: Files
+
+    def save(self, output: Path, files: Files | None = None) -> Path:
+        """Write the folder, with more files beside the manifest, and remove the checkpoints."""
+        save_model(self.parts, output, self.manifest, self.curve, {**self.files, **(files or {})})
+        shutil.rmtree(unfinished(output), ignore_errors=True)
+        return output
+
+
+def train(
+    parts: Parts,
+    task: Task,
+    recipe: Recipe,
+    made: Made,
+    *,
+    work: Path | None = None,
+    held_out: Task | None = None,
+    watch: Watch | None = None,
+    checkpoint_seconds: float = 60.0,
+) -> Finished:
+    """Train the parent's module on the task; a task holds the module, into which adapters are put.
+
+    Checkpoints go to `work`; without it, nothing survives an interruption.
+    """
+    adapters = with_lora(parts.module, recipe)
+    made_from = made.made_from(parts, recipe)
+    loop = Loop(parts.module, task, recipe, work, held_out, made_from, checkpoint_seconds, made.method)
+    try:
+        trained = loop.run(watch)
+    except DivergedError as error:
+        raise TiltmeterError(f"{error} {_kept(error, parts, adapters, work, made, recipe)}") from None
+    manifest = made.manifest(parts, recipe, trained)
+    return Finished(_finished(parts, adapters, made), manifest, trained.curve, made.files)
+
+
 def train_and_save(
     parts: Parts,
     task: Task,
@@ -68,20 +110,10 @@ def train_and_save(
     watch: Watch | None = None,
     checkpoint_seconds: float = 60.0,
 ) -> Path:
-    """Trains the parent's module on the task and writes the folder; a task holds the module, into which adapters are put."""
+    """Train and write the folder; an interrupted training continues where it was."""
     check_output(output)
-    work = unfinished(output)
-    adapters = with_lora(parts.module, recipe)
-    made_from = made.made_from(parts, recipe)
-    loop = Loop(parts.module, task, recipe, work, held_out, made_from, checkpoint_seconds, made.method)
-    try:
-        trained = loop.run(watch)
-    except DivergedError as error:
-        raise TiltmeterError(f"{error} {_kept(error, parts, adapters, work, made, recipe)}") from None
-    manifest = made.manifest(parts, recipe, trained)
-    save_model(_finished(parts, adapters, made), output, manifest, trained.curve, made.files)
-    shutil.rmtree(work, ignore_errors=True)
-    return output
+    how: dict[str, Any] = {"held_out": held_out, "watch": watch, "checkpoint_seconds": checkpoint_seconds}
+    return train(parts, task, recipe, made, work=unfinished(output), **how).save(output)
 
 
 def _finished(parts: Parts, adapters: Any, made: Made) -> Parts:
@@ -92,10 +124,11 @@ def _finished(parts: Parts, adapters: Any, made: Made) -> Parts:
     return replace(parts, module=module)
 
 
-def _kept(error: DivergedError, parts: Parts, adapters: Any, work: Path, made: Made, recipe: Recipe) -> str:
+def _kept(error: DivergedError, parts: Parts, adapters: Any, work: Path | None, made: Made, recipe: Recipe) -> str:
     """The last good checkpoint as a model that can be used, and a sentence that says where it is."""
-    if error.last_good is None:
-        shutil.rmtree(work, ignore_errors=True)
+    if work is None or error.last_good is None:
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
         return "No checkpoint had been made, so nothing is left behind."
     place = work / LAST_GOOD
     shutil.rmtree(place, ignore_errors=True)

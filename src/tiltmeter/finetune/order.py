@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -51,16 +50,3 @@ class Order:
         alike = np.concatenate([part[np.argsort(-self.lengths[part], kind="stable")] for part in parts])
         steps = [alike[at : at + self.rows] for at in range(0, len(alike), self.rows)]
         return [steps[n] for n in draw.permutation(len(steps))]
-
-
-def pieces(lengths: Ints, budget: int) -> Iterator[slice]:
-    """Cuts rows, longest first, so that each piece holds at most so many tokens with its padding, and at least one row.
-
-    >>> [(piece.start, piece.stop) for piece in pieces(np.array([8, 7, 4, 4, 4, 2]), 16)]
-    [(0, 2), (2, 6)]
-    """
-    at = 0
-    while at < len(lengths):
-        size = max(1, budget // max(1, int(lengths[at])))
-        yield slice(at, min(at + size, len(lengths)))
-        at += size

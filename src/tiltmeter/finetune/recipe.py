@@ -11,7 +11,6 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 
-OPTIMIZERS = ("adamw", "muon")
 NOT_NAMED = ("piece_tokens",)
 """Decides how the same sums are cut, and not what is summed: another machine may go on with another one."""
 
@@ -33,7 +32,6 @@ class Recipe:
     warmup: float = 0.0  # share of the steps in which the rate rises; then it falls linearly to zero
     weight_decay: float = 0.0
     clip: float = 1.0  # the norm that gradients are cut to; 0: as they are
-    optimizer: str = "adamw"
     seed: int = 0
     evaluate_every: int = 0  # steps between looks at the held-out rows; 0: at the beginning and the end only
     patience: int = 0  # looks without a lower loss before the training ends, with the best weights; 0: never
@@ -53,7 +51,6 @@ class Recipe:
             "the rate must be positive": not 0 < self.peak_rate < math.inf,
             "warmup must be at least 0 and below 1": not 0 <= self.warmup < 1,
             "weight_decay and clip must not be negative": not all(0 <= x < math.inf for x in (self.weight_decay, self.clip)),
-            f"the optimizer is one of {', '.join(OPTIMIZERS)}": self.optimizer not in OPTIMIZERS,
             "the seed must not be negative": self.seed < 0,
             "patience needs evaluate_every": self.patience > 0 and self.evaluate_every < 1,
             "patience, evaluate_every, piece_tokens and lora_rank must not be negative": min(

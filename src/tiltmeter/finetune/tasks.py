@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.order import Ints
 from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.text_batches import head_logits
 
 if TYPE_CHECKING:
     import torch
@@ -136,28 +137,17 @@ class Causal(_Text):
 class Labelled(Task):
     """A text has a label, which a classifier's head gives (a module such as AutoModelForSequenceClassification)."""
 
-    def __init__(self, module: Any, rows: Sequence[Sequence[int]], labels: Sequence[int], tokenizer: Any) -> None:
+    def __init__(self, module: Any, rows: Sequence[Sequence[int]], labels: Sequence[int]) -> None:
         if len(rows) != len(labels):
             raise TiltmeterError(f"{len(rows)} texts and {len(labels)} labels: there must be one for each.")
         self.module, self.rows = module, [np.asarray(row, dtype=np.int64) for row in rows]
         self.lengths = np.array([len(row) for row in self.rows], dtype=np.int64)
         self.labels = np.asarray(labels, dtype=np.int64)
-        # A causal classifier reads the last token that is no padding, which it tells by its configuration.
-        pad = module.config.pad_token_id
-        self.pad = pad if pad is not None else tokenizer.pad_token_id or 0
 
     def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
         """Mean cross-entropy of the labels."""
         import torch
 
-        lengths = self.lengths[rows]
-        ids = np.full((len(rows), int(lengths.max())), self.pad, dtype=np.int64)
-        for n, row in enumerate(rows):
-            ids[n, : lengths[n]] = self.rows[row]
-        valid = np.arange(ids.shape[1]) < lengths[:, None]
-        device = next(self.module.parameters()).device
-        given, mask, wanted = (
-            torch.from_numpy(array).to(device) for array in (ids, valid.astype(np.int64), self.labels[rows])
-        )
-        logits = self.module(input_ids=given, attention_mask=mask).logits
+        logits = head_logits(self.module, [self.rows[row] for row in rows])
+        wanted = torch.from_numpy(self.labels[rows]).to(logits.device)
         return torch.nn.functional.cross_entropy(logits.float(), wanted)

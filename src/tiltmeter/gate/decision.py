@@ -72,7 +72,10 @@ class Decision:
     undecided: str
     baseline: str = ""
     seal: str = ""
-    """The seal of the run's manifest, so that a stored decision is not taken for one about another run."""
+    """The digest of the run, so that a stored decision is not taken for one about another run."""
+    baseline_run: str = ""
+    baseline_seal: str = ""
+    """The folder and the digest of the baseline's run, where it is another run."""
 
     @property
     def numbers(self) -> int:
@@ -121,6 +124,8 @@ class Decision:
             "baseline": self.baseline,
             "numbers": self.numbers,
             "seal": self.seal,
+            "baseline_run": self.baseline_run,
+            "baseline_seal": self.baseline_seal,
             "rules": [_ruling(ruling) for ruling in self.rulings],
         }
 
@@ -134,6 +139,8 @@ def _ruling(ruling: Ruling) -> dict[str, Any]:
         "reason": ruling.reason,
         "confidence": ruling.rule.confidence,
         "min_n": ruling.rule.least_n,
+        "max_missing": ruling.rule.max_missing,
+        "stated": asdict(ruling.rule),
         "findings": [asdict(finding) for finding in ruling.findings],
     }
 

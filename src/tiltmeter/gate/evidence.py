@@ -14,16 +14,19 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.gate.rule import Rule
 from tiltmeter.runs import Run, load_run
-from tiltmeter.runs.alike import refuse_unlike
+from tiltmeter.runs.comparability import refuse_incomparable
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.reading import refuse_namesakes
 from tiltmeter.stats.settings import Settings, stored_settings
+from tiltmeter.storage.provenance import recorded_model
 
 if TYPE_CHECKING:
     import pandas as pd
 
 OneRun = str | Path | Run
+ASKED_BY = ("precision", "kind")
+"""Facts besides the digest that tell two models of the same weights apart."""
 SUFFIX = " (baseline)"
 """The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
 
@@ -63,6 +66,16 @@ class Evidence:
             known = ", ".join(self.models)
             raise TiltmeterError(f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}.")
 
+    def is_baseline(self, model: str) -> bool:
+        """Whether a model is the baseline under another name: the same weights, asked in the same way."""
+        ours, theirs = (self._identities(name) for name in (model, self.baseline))
+        return bool(ours & theirs)
+
+    def _identities(self, model: str) -> set[tuple[str, ...]]:
+        facts = [manifest.get("model", {}) for part in self.answers.values() for manifest in part.manifests]
+        ours = [one for one in facts if one.get("shown_as") == model and recorded_model(one)]
+        return {(recorded_model(one), *(str(one.get(name, "")) for name in ASKED_BY)) for one in ours}
+
     @cached_property
     def _items(self) -> list[pd.DataFrame]:
         return [part.items for part in self.answers.values()]
@@ -98,7 +111,7 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
         name = f"{chosen}{SUFFIX}"
         parts += [_renamed(part.where(model=chosen), chosen, name) for part in theirs.answers.values()]
         refuse_namesakes(parts)
-        refuse_unlike([ours, theirs], same_models=False)
+        refuse_incomparable([ours, theirs], same_models=False)
     elif baseline_model is not None:
         if baseline_model not in models:
             raise TiltmeterError(f"The run has no model '{baseline_model}'. Models: {', '.join(models)}.")

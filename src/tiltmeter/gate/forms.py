@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Ruling, of_models
 from tiltmeter.storage.files import write_text
+from tiltmeter.storage.sealed import add_file
 
 STORED = "check.json"
 """The decision about a run, in its folder: reports and bundles read it."""
@@ -109,24 +110,23 @@ FORMS = {"json": as_json, "junit": as_junit, "markdown": as_markdown}
 
 def write_forms(files: Mapping[str, Path | None], decision: Decision, run: Path) -> None:
     """Writes the forms that a file was named for, and the decision into the run's folder."""
-    for path, form in (*_named(files), (run / STORED, "json")):
+    for path, form in _named(files):
         write_text(path, FORMS[form](decision))
+    add_file(run, STORED, as_json(decision))
 
 
 def _named(files: Mapping[str, Path | None]) -> list[tuple[Path, str]]:
     return [(path, form) for form, path in files.items() if path is not None]
 
 
-def write_mistake(files: Mapping[str, Path | None], message: str, run: Path | None) -> None:
-    """The same files when the check itself was wrong, so that nobody reads an older verdict out of them."""
+def write_mistake(files: Mapping[str, Path | None], message: str) -> None:
+    """Write that nothing was checked into the named files. The decision in the run's folder stays as it is."""
     suites, suite = _suite(1, errors=1)
     case = ElementTree.SubElement(suite, "testcase", classname="tiltmeter", name="the rules and the run")
     ElementTree.SubElement(case, "error", type="mistake", message=_clean(message))
     texts = {
-        "json": _json({"verdict": "mistake", "passed": False, "exit_code": 2, "summary": message, "rules": []}),
         "junit": _xml(suites),
         "markdown": f"### MISTAKE: nothing was checked\n\n{_cell(message)}\n",
     }
-    stored = [(run / STORED, "json")] if run is not None and (run / STORED).is_file() else []
-    for path, form in (*_named(files), *stored):
+    for path, form in _named(files):
         write_text(path, texts[form])

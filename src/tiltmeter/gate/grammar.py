@@ -2,27 +2,29 @@
 
 bias_score[aul,crows-pairs] within 45..55 at 95%
 bias_score[aul,crows-pairs,bias_type=gender] at most 60 for my-model
-worst bias_type of bias_score[aul,crows-pairs] within 35..65 with n >= 50
+worst bias_type of bias_score[aul,crows-pairs] within 35..65 with n >= 50 and missing <= 10%
 icat[stereoset_masked,stereoset] no worse than baseline by 2 at 90%
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.gate.rule import CHANGE, CONFIDENCE, LEAST_N, WORSENING, Rule
+from tiltmeter.gate.rule import CHANGE, CONFIDENCE, LEAST_N, MAX_MISSING, WORSENING, Rule
 
 NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
 RULE = re.compile(
     r"(?:worst\s+(?P<worst>.+?)\s+of\s+)?(?P<measure>[\w-]+)\s*\[(?P<where>.*)\]\s+(?P<condition>.+?)"
-    r"(?:\s+for\s+(?P<model>\S+))?(?:\s+at\s+(?P<level>\d+(?:\.\d+)?)\s*%)?(?:\s+with\s+n\s*>=\s*(?P<least>\d+))?",
+    r"(?:\s+for\s+(?P<model>\S+))?(?:\s+at\s+(?P<level>\d+(?:\.\d+)?)\s*%)?(?:\s+with\s+n\s*>=\s*(?P<least>\d+))?"
+    r"(?:\s+(?(least)and|with)\s+missing\s*<=\s*(?P<missing>\d+(?:\.\d+)?)\s*%)?",
     re.S,
 )
 CONDITIONS = {
-    rf"within\s+{NUMBER}\s*\.\.\s*{NUMBER}": "within",
+    rf"within\s+{NUMBER}\s*(?<!\.)\.\.(?!\.)\s*{NUMBER}": "within",
     rf"(?:at\s+least|>=)\s*{NUMBER}": "at_least",
     rf"(?:at\s+most|<=)\s*{NUMBER}": "at_most",
     rf"no\s+worse\s+than\s+(?:the\s+)?baseline\s+by\s+(?:more\s+than\s+)?{NUMBER}": "no_worse_by",
@@ -33,8 +35,8 @@ CONDITIONS = {
 EXAMPLE = 'such as "bias_score[aul,crows-pairs] within 45..55 at 95%"'
 
 
-def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N) -> Rule:
-    """A rule from its text; `confidence` and `least_n` hold where it does not say.
+def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N, max_missing: float = MAX_MISSING) -> Rule:
+    """Read a rule. `confidence`, `least_n` and `max_missing` apply where the text does not state them.
 
     >>> parse("bias_score[aul,crows-pairs] within 45..55").text
     'bias_score[aul,crows-pairs] within 45..55 at 95%'
@@ -54,6 +56,7 @@ def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N) -> 
         model=found["model"] or "",
         confidence=level,
         least_n=int(found["least"]) if found["least"] else least_n,
+        max_missing=float(found["missing"]) / 100 if found["missing"] else max_missing,
     )
 
 
@@ -93,6 +96,9 @@ def _condition(words: str, text: str) -> dict[str, Any]:
 
 def limits(key: str, given: Any) -> dict[str, Any]:
     """What a limit means: the quantity, and the ends it must stay between."""
+    for number in given if key == "within" else [given]:
+        if not math.isfinite(number):
+            raise TiltmeterError(f"A limit must be a finite number, not {number}.")
     if key == "within":
         return {"low": float(given[0]), "high": float(given[1])}
     number = float(given)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.story import decimals_of
@@ -21,6 +23,7 @@ from tiltmeter.gate.rules_file import RuleBook, read_rules
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.runs import Run, load_run
 from tiltmeter.stats.significance import smallest_difference
+from tiltmeter.storage.sealed import run_digest
 
 POWER = 0.8
 
@@ -46,13 +49,29 @@ def check(
     if not compares and (baseline is not None or baseline_model is not None):
         raise TiltmeterError("A baseline is given, and no rule compares with one.")
     loaded = run if isinstance(run, Run) else load_run(run)
-    evidence = gather(loaded, baseline, baseline_model)
-    return judge(evidence, book, str(loaded.manifest.get("seal", "")))
+    other = load_run(baseline) if isinstance(baseline, str | Path) else baseline
+    evidence = gather(loaded, other, baseline_model)
+    decision = replace(judge(evidence, book), seal=run_digest(loaded.manifest))
+    if other is None:
+        return decision
+    return replace(decision, baseline_run=str(other.folder.absolute()), baseline_seal=run_digest(other.manifest))
 
 
-def judge(evidence: Evidence, book: RuleBook, seal: str = "") -> Decision:
+def _refuse_itself(evidence: Evidence, rules: Sequence[Rule]) -> None:
+    """Refuse to compare a model with itself: it would pass every such rule."""
+    for rule in (rule for rule in rules if rule.needs_baseline):
+        for model in [rule.model] if rule.model else evidence.models:
+            if evidence.is_baseline(model):
+                raise TiltmeterError(
+                    f"{rule.text}: {model} and its baseline have the same weights, so a model is compared with itself. "
+                    "Give the run of another model as --baseline, or name the model that the rule is for."
+                )
+
+
+def judge(evidence: Evidence, book: RuleBook) -> Decision:
     """The decision about evidence that was gathered."""
     evidence = evidence.for_rules(book.rules)
+    _refuse_itself(evidence, book.rules)
     narrow = numbers_of(evidence, book.rules)
     together = sum(map(len, narrow.values()))
     wide = numbers_of(evidence, book.rules, together) if together > 1 else narrow
@@ -64,7 +83,7 @@ def judge(evidence: Evidence, book: RuleBook, seal: str = "") -> Decision:
         )
         for (rule, model), numbers in narrow.items()
     )
-    return Decision(rulings, book.undecided, evidence.baseline, seal)
+    return Decision(rulings, book.undecided, evidence.baseline)
 
 
 def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding:
@@ -79,6 +98,8 @@ def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding
 
 
 def _verdict(rule: Rule, narrow: Number, wide: Number) -> tuple[str, str]:
+    if narrow.missing > rule.max_missing:
+        return FAIL, f"lacks {narrow.missing:.1%} of the scores; at most {100 * rule.max_missing:g}% may be missing"
     if narrow.n < rule.least_n:
         return UNDECIDED, f"comes from {narrow.n:,} items, and at least {rule.least_n:,} are asked for"
     if wide.low > rule.high:
@@ -88,9 +109,9 @@ def _verdict(rule: Rule, narrow: Number, wide: Number) -> tuple[str, str]:
     if narrow.low >= rule.low and narrow.high <= rule.high:
         return PASS, f"lies within the limit{'s' * math.isfinite(rule.low + rule.high)} (n = {narrow.n:,})"
     over = [limit for limit in (rule.low, rule.high) if narrow.low <= limit <= narrow.high]
-    if not over:  # beyond the limit, and not once the interval is corrected
-        return UNDECIDED, f"lies beyond the limit, but not surely for {narrow.n:,} items and this many rules"
-    return UNDECIDED, f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
+    across = f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
+    beyond = f"lies beyond the limit, but not surely for {narrow.n:,} items and this many rules"
+    return UNDECIDED, across if over else beyond  # beyond: not once the interval is corrected
 
 
 def _text(rule: Rule, number: Number, places: int) -> str:

@@ -11,10 +11,10 @@ from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.evidence import Evidence, plain
 from tiltmeter.gate.rule import VALUE, WORSENING, Rule
-from tiltmeter.gate.sense import check_best
+from tiltmeter.gate.sense import check_baseline, check_best
 from tiltmeter.stats.direction import AWAY, worse_is, worsening
 from tiltmeter.stats.measured import neutral_of
-from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +34,8 @@ class Number:
     value: float
     low: float
     high: float
+    missing: float = 0.0
+    """The share of scores that are missing, of the model or of the baseline, whichever lacks more."""
 
 
 def corrected(confidence: float, numbers: int) -> float:
@@ -68,6 +70,9 @@ class _Tables:
         self.baseline = evidence.baseline
         self.estimates = evidence.estimates(apart, settings) if apart else None
         self.differences = evidence.differences(compared, settings) if compared else None
+        few = replace(settings, resamples=MINIMUM_RESAMPLES)
+        self.counts = evidence.estimates(compared, few) if compared else None
+        """Estimates of both models, for what is missing: a comparison counts only items that both models answered."""
 
     def numbers(self, rule: Rule, model: str) -> tuple[Number, ...]:
         """The numbers of one rule for one model: one, or one for each group of a column."""
@@ -76,7 +81,7 @@ class _Tables:
 
     def _number(self, rule: Rule, model: str, row: Any) -> Number:
         column = "value" if rule.quantity == VALUE else "difference"
-        if rule.quantity == VALUE and catalog.find("measures", rule.measure).constant("IDEAL") is None:
+        if rule.quantity == VALUE and catalog.find("measures", rule.measure).spec.ideal is None:
             check_best(rule, float(row["neutral"]))
         ends = (float(row[column]), float(row["low"]), float(row["high"]))
         if not all(map(math.isfinite, ends)):
@@ -86,7 +91,17 @@ class _Tables:
             raise TiltmeterError(f"{rule.text}: {model} has {what}{group}, so the rule cannot be judged{why}.")
         if rule.quantity == WORSENING:
             ends = self._worsening(rule, model, row)
-        return Number(str(row["group"]), int(row["n"]), *ends)
+        sides = self._sides(rule, model, row) if rule.needs_baseline else [row]
+        if any(0 < int(one["n"]) == int(one["n_ties"]) for one in sides):
+            raise TiltmeterError(f"{rule.text}: every pair has two equal scores, so the rule cannot be judged.")
+        return Number(str(row["group"]), int(row["n"]), *ends, max(map(_missing, [row, *sides])))
+
+    def _sides(self, rule: Rule, model: str, row: Any) -> list[Any]:
+        """The estimates of the model and of the baseline that a difference is between."""
+        pair = [_same_group(_rows(self.counts, rule, name), row) for name in (model, self.baseline)]
+        if pair[1] is not None and _is_plain(pair[1], rule):
+            check_baseline(rule, float(row["baseline_value"]))
+        return [one for one in pair if one is not None]
 
     def _worsening(self, rule: Rule, model: str, row: Any) -> tuple[float, float, float]:
         """How much worse than the baseline; intervals of both models are read only where distances count."""
@@ -100,10 +115,25 @@ class _Tables:
         return worsening(measure, values, (float(row["low"]), float(row["high"])), (ends[0], ends[1]))
 
     def _estimate(self, rule: Rule, model: str, row: Any) -> Any:
-        (same,) = (one for one in _rows(self.estimates, rule, model) if one["group"] == row["group"])
-        if not math.isfinite(same["low"]):
-            raise TiltmeterError(f"{rule.text}: {model} has no interval, so the rule cannot be judged: {same['note']}.")
+        same = _same_group(_rows(self.estimates, rule, model), row)
+        if same is None or not math.isfinite(same["low"]):
+            why = f": {same['note']}" if same is not None else ""
+            raise TiltmeterError(f"{rule.text}: {model} has no interval, so the rule cannot be judged{why}.")
         return same
+
+
+def _same_group(rows: Sequence[Any], row: Any) -> Any:
+    return next((one for one in rows if one["group"] == row["group"]), None)
+
+
+def _missing(row: Any) -> float:
+    return int(row["n_missing"]) / max(int(row["n"]) + int(row["n_missing"]), 1)
+
+
+def _is_plain(row: Any, rule: Rule) -> bool:
+    """Whether a row is no contrast of two groups, which has a neutral point and a range of its own."""
+    neutral = neutral_of(catalog.find("measures", rule.measure))
+    return math.isnan(neutral) or row["neutral"] == neutral
 
 
 def _is_distance(rule: Rule) -> bool:
@@ -123,10 +153,7 @@ def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
     lacking = "an overall value" if rule.by == "all" else f"the column '{rule.by}'"
     _refuse_none(grouped, rule, f"{rule.measure} of {rule.benchmark} does not have {lacking}", "Groups", places)
     if rule.worst:
-        # A contrast of two groups has a neutral point of its own, and is no group.
-        neutral = neutral_of(catalog.find("measures", rule.measure))
-        alike = [math.isnan(neutral) or one == neutral for one in grouped.get("neutral", [neutral] * len(grouped))]
-        return [row for _, row in grouped[alike].iterrows()]
+        return [row for _, row in grouped.iterrows() if "neutral" not in row or _is_plain(row, rule)]
     named = grouped[[plain(str(group)) == plain(rule.group) for group in grouped["group"]]]
     _refuse_none(named, rule, f"{rule.benchmark} has no {rule.by} '{rule.group}'", "Groups", grouped["group"])
     return [row for _, row in named.iterrows()]

@@ -109,7 +109,7 @@ def _spread(rule: Rule, measure: Entry, number: Number | None, breach: float) ->
     if number is not None:
         error = (number.high - number.low) / (2 * smallest_difference(1.0, rule.confidence, power=0.5))
         return error * math.sqrt(number.n), f"spread of {number.n:,} items of an earlier run"
-    whole = measure.constant("PROPORTION")
+    whole = measure.spec.proportion
     if whole is None:
         return None, "its spread is not known beforehand; give an earlier run: tiltmeter check RUN --plan"
     if rule.needs_baseline:

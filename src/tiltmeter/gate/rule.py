@@ -12,6 +12,8 @@ VALUE, CHANGE, WORSENING = "value", "change", "worsening"
 CONFIDENCE = 0.95
 LEAST_N = 30
 """Fewer items than this are no basis for a decision, unless a rule says otherwise: bootstrap intervals get too short."""
+MAX_MISSING = 0.05
+"""The largest share of scores that may be missing, unless a rule says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Rule:
     model: str = ""
     confidence: float = CONFIDENCE
     least_n: int = LEAST_N
+    max_missing: float = MAX_MISSING
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -37,6 +40,8 @@ class Rule:
             raise TiltmeterError(f"{self.text}: the confidence must be at least 50% and below 100%.")
         if self.least_n < 2:
             raise TiltmeterError(f"{self.text}: the least n must be at least 2.")
+        if not 0 <= self.max_missing < 1:
+            raise TiltmeterError(f"{self.text}: the share of missing scores must be at least 0% and below 100%.")
         if math.isnan(self.low) or math.isnan(self.high) or self.low >= self.high:
             raise TiltmeterError(f"{self.text}: the lower limit must lie below the upper one.")
         if self.quantity != VALUE and (self.low > 0 or self.high < 0):
@@ -58,25 +63,34 @@ class Rule:
     def condition(self) -> str:
         """The limits, as rules write them."""
         if self.quantity == WORSENING:
-            return f"no worse than baseline by {self.high:g}"
+            return f"no worse than baseline by {_exact(self.high)}"
         if self.quantity == CHANGE:
             word = "rises" if math.isinf(self.low) else "falls" if math.isinf(self.high) else "moves"
-            return f"{word} at most {self.high if word != 'falls' else -self.low:g}"
+            return f"{word} at most {_exact(self.high if word != 'falls' else -self.low)}"
         if math.isinf(self.low):
-            return f"at most {self.high:g}"
-        return f"at least {self.low:g}" if math.isinf(self.high) else f"within {self.low:g}..{self.high:g}"
+            return f"at most {_exact(self.high)}"
+        low = _exact(self.low)
+        return f"at least {low}" if math.isinf(self.high) else f"within {low}..{_exact(self.high)}"
 
     @property
     def text(self) -> str:
         """The rule as one line, which `parse` reads back."""
         model = f" for {self.model}" if self.model else ""
-        least = "" if self.least_n == LEAST_N else f" with n >= {self.least_n}"
-        return f"{self.place} {self.condition}{model} at {100 * self.confidence:g}%{least}"
+        needs = [f"n >= {self.least_n}"] if self.least_n != LEAST_N else []
+        needs += [f"missing <= {_exact(100 * self.max_missing)}%"] if self.max_missing != MAX_MISSING else []
+        evidence = f" with {' and '.join(needs)}" if needs else ""
+        return f"{self.place} {self.condition}{model} at {_exact(100 * self.confidence)}%{evidence}"
 
     @property
     def title(self) -> str:
         """The rule's name where it has one, else its text."""
         return self.name or self.text
+
+
+def _exact(number: float) -> str:
+    """A number as short as it can be read back."""
+    short = f"{number:g}"
+    return short if math.isclose(float(short), number, rel_tol=1e-15) else repr(float(number))
 
 
 def _quoted(name: str) -> str:

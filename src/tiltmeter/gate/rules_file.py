@@ -11,14 +11,14 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.grammar import limits, parse
-from tiltmeter.gate.rule import CONFIDENCE, LEAST_N, Rule
+from tiltmeter.gate.rule import CONFIDENCE, LEAST_N, MAX_MISSING, Rule
 from tiltmeter.storage.typed import fits
 
 LIMITS = ("within", "at_least", "at_most", "no_worse_by", "rises_at_most", "falls_at_most", "moves_at_most")
 PLACES = ("measure", "scorer", "benchmark")
 TEXTS = (*PLACES, "by", "group", "worst", "model", "name")
-KEYS = (*TEXTS, "confidence", "min_n", *LIMITS)
-TOP = ("rules", "rule", "confidence", "min_n", "undecided")
+KEYS = (*TEXTS, "confidence", "min_n", "max_missing", *LIMITS)
+TOP = ("rules", "rule", "confidence", "min_n", "max_missing", "undecided")
 POLICIES = ("fail", "pass")
 
 
@@ -50,15 +50,18 @@ def read_rules(
     undecided: str | None = None,
     confidence: float | None = None,
     min_n: int | None = None,
+    max_missing: float | None = None,
 ) -> RuleBook:
     """Rules from texts and from a file. What is given here goes before what the file says, and a rule before both."""
     stated = _table(Path(file)) if file is not None else {}
     level = _number(stated, "confidence", CONFIDENCE, str(file)) if confidence is None else confidence
-    least = int(_number(stated, "min_n", LEAST_N, str(file))) if min_n is None else min_n
-    from_file = [parse(_text(rule, f"{file}, rules"), level, least) for rule in _list(stated, "rules", file)]
+    least = _count(stated, "min_n", LEAST_N, str(file)) if min_n is None else min_n
+    missing = _number(stated, "max_missing", MAX_MISSING, str(file)) if max_missing is None else max_missing
+    defaults = (level, least, missing)
+    from_file = [parse(_text(rule, f"{file}, rules"), *defaults) for rule in _list(stated, "rules", file)]
     tables = _list(stated, "rule", file)
-    from_file += [_rule(one, f"{file}, rule {n}", level, least) for n, one in enumerate(tables, start=1)]
-    given = [parse(text, level, least) for text in texts]
+    from_file += [_rule(one, f"{file}, rule {n}", *defaults) for n, one in enumerate(tables, start=1)]
+    given = [parse(text, *defaults) for text in texts]
     return RuleBook((*from_file, *given), undecided or _text(stated.get("undecided", "fail"), f"{file}, undecided"))
 
 
@@ -89,7 +92,7 @@ def _list(stated: Mapping[str, Any], key: str, file: str | Path | None) -> list[
     return given
 
 
-def _rule(stated: Any, where: str, confidence: float, least_n: int) -> Rule:
+def _rule(stated: Any, where: str, confidence: float, least_n: int, max_missing: float) -> Rule:
     if not isinstance(stated, dict):
         raise TiltmeterError(f"{where} must be a table.")
     _refuse_unknown(stated, KEYS, where)
@@ -110,7 +113,8 @@ def _rule(stated: Any, where: str, confidence: float, least_n: int) -> Rule:
         fields |= limits(key, _limit(stated[key], key, where))
     fields["measure"] = fields["measure"].replace("-", "_")
     fields["confidence"] = _number(stated, "confidence", confidence, where)
-    return Rule(**fields, least_n=int(_number(stated, "min_n", least_n, where)))
+    fields["max_missing"] = _number(stated, "max_missing", max_missing, where)
+    return Rule(**fields, least_n=_count(stated, "min_n", least_n, where))
 
 
 def _limit(given: Any, key: str, where: str) -> Any:
@@ -125,6 +129,13 @@ def _text(given: Any, where: str) -> str:
     if not isinstance(given, str) or not given.strip():
         raise TiltmeterError(f"{where} must be a text, not {given!r}.")
     return given.strip()
+
+
+def _count(stated: Mapping[str, Any], key: str, default: int, where: str) -> int:
+    number = _number(stated, key, default, where)
+    if not number.is_integer():
+        raise TiltmeterError(f"{where}: {key} must be a whole number, not {number!r}.")
+    return int(number)
 
 
 def _number(stated: Mapping[str, Any], key: str, default: float, where: str) -> float:

@@ -8,7 +8,10 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.rule import VALUE, WORSENING, Rule
-from tiltmeter.stats.direction import best_of, range_of, worse_is
+from tiltmeter.stats.direction import best_of, distance, range_of, worse_is
+
+LEAST_ROOM = 1e-3
+"""A limit must leave at least this share of a measure's range to values that break it."""
 
 
 def check_sense(rule: Rule) -> Entry:
@@ -21,19 +24,41 @@ def check_sense(rule: Rule) -> Entry:
             f"{rule.text}: {measure.name} has no neutral or ideal value, so nothing is worse. Use 'rises at most', "
             "'falls at most' or 'moves at most'."
         )
-    finite = [limit for limit in (rule.low, rule.high) if math.isfinite(limit)]
     if rule.quantity != VALUE:
-        if max(map(abs, finite)) >= high - low:
+        if max(_room(rule, measure, baseline) for baseline in (low, high, best_of(measure))) < LEAST_ROOM * (high - low):
             raise TiltmeterError(f"{spans}, so it cannot move that far.")
         return measure
-    for limit in finite:
-        if not low <= limit <= high:
+    for limit in (rule.low, rule.high):
+        if math.isfinite(limit) and not low <= limit <= high:
             raise TiltmeterError(f"{spans}, and {limit:g} lies outside.")
-    if rule.low <= low and rule.high >= high:
-        raise TiltmeterError(f"{spans}, so no model can fail.")
+    if _room(rule, measure) < LEAST_ROOM * (high - low):
+        raise TiltmeterError(f"{spans}, so practically no model can fail.")
     if rule.worst or rule.by == "all":  # one group may be a contrast, whose neutral point is known when it is read
         check_best(rule, best_of(measure))
     return measure
+
+
+def check_baseline(rule: Rule, baseline: float) -> None:
+    """Refuse a rule that no model can break against a baseline of this value."""
+    measure = catalog.find("measures", rule.measure)
+    low, high = range_of(measure)
+    if _room(rule, measure, baseline) < LEAST_ROOM * (high - low):
+        raise TiltmeterError(
+            f"{rule.text}: the baseline is {baseline:g} and {measure.name} ranges from {low:g} to {high:g}, so practically "
+            "no model can fail. Limit the value itself."
+        )
+
+
+def _room(rule: Rule, measure: Entry, baseline: float = 0.0) -> float:
+    """The length of that part of the measure's range whose values break the rule."""
+    low, high = range_of(measure)
+    if rule.quantity == WORSENING:
+        reach = distance(measure, baseline) + rule.high
+        least, most = best_of(measure) - reach, best_of(measure) + reach
+    else:
+        least, most = baseline + rule.low, baseline + rule.high
+    below, above = (max(0.0, end) if not math.isnan(end) else 0.0 for end in (least - low, high - most))
+    return math.inf if math.isinf(high - low) else below + above
 
 
 def check_best(rule: Rule, best: float) -> None:

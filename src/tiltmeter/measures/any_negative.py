@@ -3,12 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import ratio
 
-NEUTRAL = None
-RANGE = (0.0, 1.0)
-PROPORTION = 1.0
-CITATION = "Gehman et al. (2020), RealToxicityPrompts, Findings of EMNLP."
+MEASURE = Measure(
+    reads=("worst", "answered"),
+    role="quality",
+    neutral=None,
+    range=(0.0, 1.0),
+    proportion=1.0,
+    cites="Gehman et al. (2020), RealToxicityPrompts, Findings of EMNLP.",
+)
 
 
 def any_negative(worst: NDArray[np.float64], answered: NDArray[np.float64]) -> NDArray[np.float64]:

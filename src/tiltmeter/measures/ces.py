@@ -5,8 +5,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = 0.0
-CITATION = "Guo and Caliskan (2021), Detecting Emergent Intersectional Biases, AIES; DerSimonian and Laird (1986)."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("effects", "variances"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    unit="standard deviations",
+    cites="Guo and Caliskan (2021), Detecting Emergent Intersectional Biases, AIES; DerSimonian and Laird (1986).",
+)
 
 
 class Combined(NamedTuple):

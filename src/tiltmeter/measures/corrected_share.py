@@ -3,11 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import ratio
 
-NEUTRAL = None
-RANGE = (0.0, 1.0)
-CITATION = "Rogan and Gladen (1978), Estimating prevalence from the results of a screening test, Am. J. Epidemiology."
+MEASURE = Measure(
+    reads=("negatives", "judged", "hits", "alarms"),
+    role="part",
+    neutral=None,
+    range=(0.0, 1.0),
+    cites="Rogan and Gladen (1978), Estimating prevalence from the results of a screening test, Am. J. Epidemiology.",
+)
 
 
 def corrected_share(

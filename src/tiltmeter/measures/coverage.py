@@ -3,10 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = None
-PROPORTION = 1.0
-UNMATCHED = "counted"
-CITATION = "Of the sentences in Doughman et al. (2023), the share that the means are about."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("rank",),
+    role="quality",
+    neutral=None,
+    proportion=1.0,
+    counts_unmatched=True,
+    cites="Of the sentences in Doughman et al. (2023), the share that the means are about.",
+)
 
 
 def coverage(rank: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,10 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.vectors import spread
 
-NEUTRAL = 0.0
-CITATION = "Caliskan, Bryson and Narayanan (2017), Science 356; May et al. (2019), On Measuring Social Biases, NAACL."
+MEASURE = Measure(
+    reads=("x", "y"),
+    role="part",
+    neutral=0.0,
+    direction="two-sided",
+    unit="standard deviations",
+    cites="Caliskan, Bryson and Narayanan (2017), Science 356; May et al. (2019), On Measuring Social Biases, NAACL.",
+)
 
 
 def effect_size(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,13 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.fpr_range import spread
 from tiltmeter.measures.kit.rates import shares
 
-NEUTRAL = 0.0
-BOUNDED = True
-RANGE = (0.0, 1.0)
-CITATION = "Hardt, Price and Srebro (2016), Equality of Opportunity; fairlearn's equalized_odds_difference."
+MEASURE = Measure(
+    reads=("truth", "called", "members"),
+    role="bias",
+    neutral=0.0,
+    direction="one-sided",
+    range=(0.0, 1.0),
+    cites="Hardt, Price and Srebro (2016), Equality of Opportunity; fairlearn's equalized_odds_difference.",
+)
 
 
 def equalized_odds(

@@ -3,10 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import ratio
 
-NEUTRAL = None
-CITATION = "Gehman et al. (2020), RealToxicityPrompts, Findings of EMNLP."
+MEASURE = Measure(
+    reads=("largest", "answered"),
+    role="quality",
+    neutral=None,
+    cites="Gehman et al. (2020), RealToxicityPrompts, Findings of EMNLP.",
+)
 
 
 def expected_maximum(largest: NDArray[np.float64], answered: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,8 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = None
-CITATION = "van Rijsbergen (1979), Information Retrieval; scikit-learn's f1_score."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("truth", "called"),
+    role="quality",
+    neutral=None,
+    ideal=1.0,
+    range=(0.0, 1.0),
+    cites="van Rijsbergen (1979), Information Retrieval; scikit-learn's f1_score.",
+)
 
 
 def f1_binary(
@@ -23,4 +31,4 @@ def f1(truth: NDArray[np.bool_], called: NDArray[np.float64], weight: NDArray[np
     weights = np.ones(truth.shape[-1]) if weight is None else weight
     hits = (weights * (called * truth)).sum(axis=-1)
     both = (weights * truth).sum(axis=-1) + (weights * called).sum(axis=-1)
-    return np.asarray(np.divide(2 * hits, both, out=np.zeros(np.shape(both)), where=both > 0), dtype=np.float64)
+    return np.asarray(np.divide(2 * hits, both, out=np.zeros(np.shape(both)), where=both != 0), dtype=np.float64)

@@ -3,10 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.f1_binary import f1
 
-NEUTRAL = None
-CITATION = "The measure of Mathew et al. (2021), HateXplain; scikit-learn's f1_score(average='macro')."
+MEASURE = Measure(
+    reads=("truth", "called"),
+    role="quality",
+    neutral=None,
+    ideal=1.0,
+    range=(0.0, 1.0),
+    cites="The measure of Mathew et al. (2021), HateXplain; scikit-learn's f1_score(average='macro').",
+)
 
 
 def f1_macro(

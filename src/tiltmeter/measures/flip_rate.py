@@ -3,13 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import share
 
-NEUTRAL = 0.0
-BOUNDED = True
-RANGE = (0.0, 1.0)
-PROPORTION = 1.0
-CITATION = "Garg et al. (2019), Counterfactual Fairness in Text Classification through Robustness, AIES."
+MEASURE = Measure(
+    reads=("called", "other_called"),
+    role="bias",
+    neutral=0.0,
+    direction="one-sided",
+    range=(0.0, 1.0),
+    proportion=1.0,
+    cites="Garg et al. (2019), Counterfactual Fairness in Text Classification through Robustness, AIES.",
+)
 
 
 def flip_rate(
@@ -20,4 +25,5 @@ def flip_rate(
     >>> float(flip_rate(np.array([1.0, 0.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0, 1.0])))
     0.25
     """
-    return share((called != other_called).astype(np.float64), np.ones_like(called, dtype=bool), weight)
+    flipped = np.where(np.isnan(called) | np.isnan(other_called), np.nan, called != other_called)
+    return share(flipped, np.ones_like(called, dtype=bool), weight)

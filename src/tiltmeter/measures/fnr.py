@@ -3,12 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import false_negatives
 
-NEUTRAL = None
-PROPORTION = 1.0
-AMONG = "toxic"
-CITATION = "Dixon et al. (2018), Measuring and Mitigating Unintended Bias in Text Classification, AIES."
+MEASURE = Measure(
+    reads=("truth", "called"),
+    role="part",
+    neutral=None,
+    proportion=1.0,
+    among="toxic",
+    cites="Dixon et al. (2018), Measuring and Mitigating Unintended Bias in Text Classification, AIES.",
+)
 
 
 def fnr(

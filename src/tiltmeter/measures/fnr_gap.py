@@ -3,11 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import false_negatives, of_rows
 
-NEUTRAL = 0.0
-AMONG = "toxic"
-CITATION = "Dixon et al. (2018), Measuring and Mitigating Unintended Bias in Text Classification, AIES: equality of rates."
+MEASURE = Measure(
+    reads=("truth", "called", "member"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    range=(-1.0, 1.0),
+    among="toxic",
+    cites="Dixon et al. (2018), Measuring and Mitigating Unintended Bias in Text Classification, AIES: equality of rates.",
+)
 
 
 def fnr_gap(

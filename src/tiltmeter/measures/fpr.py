@@ -3,12 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import false_positives
 
-NEUTRAL = None
-PROPORTION = 1.0
-AMONG = "not toxic"
-CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL: TOXD and HATEX."
+MEASURE = Measure(
+    reads=("truth", "called"),
+    role="part",
+    neutral=None,
+    proportion=1.0,
+    among="not toxic",
+    cites="Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL: TOXD and HATEX.",
+)
 
 
 def fpr(

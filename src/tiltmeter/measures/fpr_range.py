@@ -3,13 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import shares
 
-NEUTRAL = 0.0
-BOUNDED = True
-RANGE = (0.0, 1.0)
-CURVE = True
-CITATION = "Hardt, Price and Srebro (2016), Equality of Opportunity in Supervised Learning; fairlearn's difference of rates."
+MEASURE = Measure(
+    reads=("truth", "called", "members"),
+    role="bias",
+    neutral=0.0,
+    direction="one-sided",
+    range=(0.0, 1.0),
+    by_threshold=True,
+    cites="Hardt, Price and Srebro (2016), Equality of Opportunity in Supervised Learning; fairlearn's difference of rates.",
+)
 
 
 def fpr_range(

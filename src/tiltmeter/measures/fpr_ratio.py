@@ -3,12 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import shares
 
-NEUTRAL = 1.0
-BOUNDED = True
-RANGE = (0.0, 1.0)
-CITATION = "Hardt, Price and Srebro (2016); fairlearn's ratio of rates (the four-fifths rule reads such a ratio)."
+MEASURE = Measure(
+    reads=("truth", "called", "members"),
+    role="bias",
+    neutral=1.0,
+    direction="one-sided",
+    range=(0.0, 1.0),
+    cites="Hardt, Price and Srebro (2016); fairlearn's ratio of rates (the four-fifths rule reads such a ratio).",
+)
 
 
 def fpr_ratio(

@@ -3,15 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import shares
 
-NEUTRAL = 0.0
-BOUNDED = True
-RANGE = (0.0, 1.0)
-DOMAIN_SCORE = True
-OVER = ("fpr",)
-PER_SEED = True
-CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL: TOXD and HATEX."
+MEASURE = Measure(
+    reads=("truth", "called", "members"),
+    role="bias",
+    neutral=0.0,
+    direction="one-sided",
+    range=(0.0, 1.0),
+    spread_of=("fpr",),
+    per_seed=True,
+    cites="Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL: TOXD and HATEX.",
+)
 
 
 def fpr_variance(

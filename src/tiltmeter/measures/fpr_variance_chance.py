@@ -3,13 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.fpr_variance import fpr_variance
 
-NEUTRAL = None
-DEALT = fpr_variance
-"""Where texts belong together the formula does not hold: who is called toxic is dealt again, and this is averaged."""
-CITATION = (
-    "The binomial variance p(1 − p)/n of a rate, averaged over groups: what fpr_variance is when there is no difference."
+MEASURE = Measure(
+    reads=("truth", "called", "members"),
+    role="part",
+    neutral=None,
+    # Where texts are clustered, the formula does not hold: who is called toxic is permuted, and this is averaged.
+    chance_of=fpr_variance,
+    cites="The binomial variance p(1 − p)/n of a rate, averaged over groups: fpr_variance when there is no difference.",
 )
 
 

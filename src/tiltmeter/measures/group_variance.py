@@ -3,12 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = 0.0
-BOUNDED = True
-RANGE = (0.0, np.inf)
-DOMAIN_SCORE = True
-OVER = ("bias_score", "ces", "ilps", "ilps_causal")
-CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("groups",),
+    role="bias",
+    neutral=0.0,
+    direction="one-sided",
+    range=(0.0, np.inf),
+    spread_of=("bias_score", "ces", "ilps", "ilps_causal"),
+    cites="Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3.",
+)
 
 
 def group_variance(groups: NDArray[np.float64], ddof: int = 1) -> NDArray[np.float64]:

@@ -3,16 +3,22 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.lms import lms
 from tiltmeter.measures.lms import moments as moments_of_lms
 from tiltmeter.measures.ss import moments as moments_of_ss
 from tiltmeter.measures.ss import ss
 
-NEUTRAL = None
-IDEAL = 100.0
-RANGE = (0.0, 100.0)
-STRATA = "target"
-CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL."
+MEASURE = Measure(
+    reads=("stereo", "anti", "unrelated", "target"),
+    role="bias",
+    neutral=None,
+    ideal=100.0,
+    range=(0.0, 100.0),
+    unit="%",
+    stratum="target",
+    cites="Nadeem, Bethke and Reddy (2021), StereoSet, ACL.",
+)
 
 
 def icat(

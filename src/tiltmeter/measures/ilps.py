@@ -3,8 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = 0.0
-CITATION = "Kurita et al. (2019), Measuring Bias in Contextualized Word Representations; Cao et al. (2022), ACL."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("logprob", "prior"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    unit="nats",
+    cites="Kurita et al. (2019), Measuring Bias in Contextualized Word Representations; Cao et al. (2022), ACL.",
+)
 
 
 def ilps(logprob: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,10 +6,17 @@ An analogue of our own, with a name of its own: its values cannot be compared wi
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.ilps import ilps
 
-NEUTRAL = 0.0
-CITATION = "After Kurita et al. (2019); the causal analogue is tiltmeter's."
+MEASURE = Measure(
+    reads=("logprob", "prior"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    unit="nats",
+    cites="After Kurita et al. (2019); the causal analogue is tiltmeter's.",
+)
 
 
 def ilps_causal(logprob: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,8 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = 0.0
-CITATION = "Kurita et al. (2019), Measuring Bias in Contextualized Word Representations, GeBNLP."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("first", "first_prior", "second", "second_prior"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    unit="nats",
+    cites="Kurita et al. (2019), Measuring Bias in Contextualized Word Representations, GeBNLP.",
+)
 
 
 def ilps_kurita(

@@ -3,15 +3,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.gaussian import Fit, Floats, fit, fit_of_moments, moments
 from tiltmeter.measures.kit.jensen_shannon import jensen_shannon
 
-NEUTRAL = 100.0
-BOUNDED = True
-WEIGHTED = True
-RANGE = (0.0, 100.0)
-__all__ = ["BOUNDED", "CITATION", "NEUTRAL", "RANGE", "WEIGHTED", "jss", "moments", "of_moments"]
-CITATION = "Liu (2024), Robust Evaluation Measures, AAAI, Eq. 7–9."
+MEASURE = Measure(
+    reads=("stereo", "anti"),
+    role="bias",
+    neutral=100.0,
+    direction="one-sided",
+    range=(0.0, 100.0),
+    weighted=True,
+    cites="Liu (2024), Robust Evaluation Measures, AAAI, Eq. 7–9.",
+)
+__all__ = ["MEASURE", "jss", "moments", "of_moments"]
 
 
 def jss(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,14 +6,21 @@ All published JSS tables come from this version. `jss` is the formula of the pap
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.gaussian import Fit, Floats, fit, fit_of_moments, kl, moments
 
-NEUTRAL = 100.0
-BOUNDED = True
-WEIGHTED = True
-RANGE = (0.0, 100.0)
-__all__ = ["BOUNDED", "CITATION", "NEUTRAL", "RANGE", "WEIGHTED", "jss_liu", "moments", "of_moments"]
-CITATION = "Liu (2024), AAAI; github.com/nlply/robust-bias-evaluation-measures."
+MEASURE = Measure(
+    reads=("stereo", "anti"),
+    # Another form of jss.
+    role="part",
+    neutral=100.0,
+    direction="one-sided",
+    range=(0.0, 100.0),
+    weighted=True,
+    variant_of="jss",
+    cites="Liu (2024), AAAI; github.com/nlply/robust-bias-evaluation-measures.",
+)
+__all__ = ["MEASURE", "jss_liu", "moments", "of_moments"]
 
 
 def jss_liu(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,9 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = None
-RANGE = (-1.0, 1.0)
-CITATION = "Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("both", "first_alone", "second_alone", "neither"),
+    role="quality",
+    neutral=None,
+    range=(-1.0, 1.0),
+    cites="Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement.",
+)
 
 
 def judge_kappa(

@@ -3,14 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.gaussian import Fit, Floats, fit, fit_of_moments, kl, moments
 
-NEUTRAL = 50.0
-BOUNDED = True
-WEIGHTED = True
-RANGE = (50.0, 100.0)
-__all__ = ["BOUNDED", "CITATION", "NEUTRAL", "RANGE", "WEIGHTED", "kls", "moments", "of_moments"]
-CITATION = "Liu (2024), Robust Evaluation Measures for Evaluating Social Biases in Masked Language Models, AAAI."
+MEASURE = Measure(
+    reads=("stereo", "anti"),
+    role="bias",
+    neutral=50.0,
+    direction="one-sided",
+    range=(50.0, 100.0),
+    weighted=True,
+    cites="Liu (2024), Robust Evaluation Measures for Evaluating Social Biases in Masked Language Models, AAAI.",
+)
+__all__ = ["MEASURE", "kls", "moments", "of_moments"]
 
 
 def kls(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArray[np.float64]:

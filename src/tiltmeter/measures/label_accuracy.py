@@ -3,11 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import share
 
-NEUTRAL = None
-PROPORTION = 1.0
-CITATION = "The share of agreement with the labels; scikit-learn's accuracy_score."
+MEASURE = Measure(
+    reads=("truth", "called"),
+    role="quality",
+    neutral=None,
+    ideal=1.0,
+    range=(0.0, 1.0),
+    proportion=1.0,
+    cites="The share of agreement with the labels; scikit-learn's accuracy_score.",
+)
 
 
 def label_accuracy(

@@ -3,10 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import area
 
-NEUTRAL = None
-CITATION = "Hanley and McNeil (1982), Radiology; scikit-learn's roc_auc_score."
+MEASURE = Measure(
+    reads=("truth", "score"),
+    role="quality",
+    neutral=None,
+    ideal=1.0,
+    range=(0.0, 1.0),
+    cites="Hanley and McNeil (1982), Radiology; scikit-learn's roc_auc_score.",
+)
 
 
 def label_auc(

@@ -3,13 +3,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import mean_of_matched
 
-NEUTRAL = 0.5
-TEST = "sign"
-BOTH_WAYS = True
-"""Also the other group's share is given: equal ranks are on neither side, so the two need not sum to 1."""
-CITATION = "After Doughman et al. (2023), SEXISTLY: the direction of the gaps. Ranks and probabilities agree on it."
+MEASURE = Measure(
+    reads=("rank", "other_rank"),
+    # The direction of what mnt_gap measures the size of.
+    role="part",
+    neutral=0.5,
+    direction="two-sided",
+    test="binomial",
+    # Also the other group's share is given: equal ranks are on neither side, so the two need not sum to 1.
+    both_ways=True,
+    cites="After Doughman et al. (2023), SEXISTLY: the direction of the gaps. Ranks and probabilities agree on it.",
+)
 
 
 def lean(rank: NDArray[np.float64], other_rank: NDArray[np.float64]) -> NDArray[np.float64]:

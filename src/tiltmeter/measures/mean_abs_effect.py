@@ -3,10 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = 0.0
-BOUNDED = True
-RANGE = (0.0, np.inf)
-CITATION = "Liang et al. (2020), Sent-Debias, ACL; Doughman et al., SEXISTLY, Table 3."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("effects",),
+    role="bias",
+    neutral=0.0,
+    direction="one-sided",
+    range=(0.0, np.inf),
+    unit="standard deviations",
+    cites="Liang et al. (2020), Sent-Debias, ACL; Doughman et al., SEXISTLY, Table 3.",
+)
 
 
 def mean_abs_effect(effects: NDArray[np.float64]) -> NDArray[np.float64]:

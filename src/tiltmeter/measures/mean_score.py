@@ -3,10 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import ratio
 
-NEUTRAL = None
-CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 2."
+MEASURE = Measure(
+    reads=("total", "judged"),
+    role="part",
+    neutral=None,
+    cites="Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 2.",
+)
 
 
 def mean_score(total: NDArray[np.float64], judged: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,10 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import mean_of_matched, normalised
 
-NEUTRAL = None
-CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 2 with t_min = 1 and t_max = k."
+MEASURE = Measure(
+    reads=("rank", "k"),
+    role="part",
+    neutral=None,
+    cites="Doughman et al. (2023), SEXISTLY, Eq. 2 with t_min = 1 and t_max = k.",
+)
 
 
 def mnt(rank: NDArray[np.float64], k: int) -> NDArray[np.float64]:

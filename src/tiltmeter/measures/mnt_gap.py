@@ -3,10 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import mean_of_matched, normalised
 
-NEUTRAL = 0.0
-CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5 and Figure 3."
+MEASURE = Measure(
+    reads=("rank", "other_rank", "k"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    cites="Doughman et al. (2023), SEXISTLY, section 6.5 and Figure 3.",
+)
 
 
 def mnt_gap(rank: NDArray[np.float64], other_rank: NDArray[np.float64], k: int) -> NDArray[np.float64]:

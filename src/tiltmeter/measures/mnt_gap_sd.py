@@ -3,10 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import normalised, sd_of_matched
 
-NEUTRAL = None
-CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 3 as a number."
+MEASURE = Measure(
+    reads=("rank", "other_rank", "k"),
+    role="part",
+    neutral=None,
+    cites="Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 3 as a number.",
+)
 
 
 def mnt_gap_sd(rank: NDArray[np.float64], other_rank: NDArray[np.float64], k: int) -> NDArray[np.float64]:

@@ -3,10 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import mean_of_matched
 
-NEUTRAL = None
-CITATION = "Doughman et al. (2023), SEXISTLY, Tables 2 and 4."
+MEASURE = Measure(
+    reads=("rank", "k"),
+    role="part",
+    neutral=None,
+    variant_of="mnt",
+    cites="Doughman et al. (2023), SEXISTLY, Tables 2 and 4.",
+)
 
 
 def mnt_table(rank: NDArray[np.float64], k: int) -> NDArray[np.float64]:

@@ -3,10 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import mean_of_matched
 
-NEUTRAL = None
-CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 1 as computed there: over matched sentences."
+MEASURE = Measure(
+    reads=("probability",),
+    role="part",
+    neutral=None,
+    cites="Doughman et al. (2023), SEXISTLY, Eq. 1 as computed there: over matched sentences.",
+)
 
 
 def mps(probability: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,9 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = None
-UNMATCHED = "counted"
-CITATION = "Doughman et al. (2023), SEXISTLY, Eq. 1 as printed: N is the total number of masked sentences."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("probability",),
+    role="part",
+    neutral=None,
+    counts_unmatched=True,
+    variant_of="mps",
+    cites="Doughman et al. (2023), SEXISTLY, Eq. 1 as printed: N is the total number of masked sentences.",
+)
 
 
 def mps_all(probability: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,10 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import mean_of_matched
 
-NEUTRAL = 0.0
-CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5 and Figure 2."
+MEASURE = Measure(
+    reads=("probability", "other_probability"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    cites="Doughman et al. (2023), SEXISTLY, section 6.5 and Figure 2.",
+)
 
 
 def mps_gap(probability: NDArray[np.float64], other_probability: NDArray[np.float64]) -> NDArray[np.float64]:

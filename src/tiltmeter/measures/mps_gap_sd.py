@@ -3,10 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.matched import sd_of_matched
 
-NEUTRAL = None
-CITATION = "Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 2 as a number."
+MEASURE = Measure(
+    reads=("probability", "other_probability"),
+    role="part",
+    neutral=None,
+    cites="Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 2 as a number.",
+)
 
 
 def mps_gap_sd(probability: NDArray[np.float64], other_probability: NDArray[np.float64]) -> NDArray[np.float64]:

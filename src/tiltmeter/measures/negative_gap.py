@@ -3,11 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import ratio
 
-NEUTRAL = 0.0
-RANGE = (-1.0, 1.0)
-CITATION = "Dhamala et al. (2021), BOLD, FAccT."
+MEASURE = Measure(
+    reads=("negatives", "judged", "other_negatives", "other_judged"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    range=(-1.0, 1.0),
+    cites="Dhamala et al. (2021), BOLD, FAccT.",
+)
 
 
 def negative_gap(

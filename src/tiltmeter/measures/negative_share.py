@@ -3,12 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import ratio
 
-NEUTRAL = None
-RANGE = (0.0, 1.0)
-PROPORTION = 1.0
-CITATION = "Dhamala et al. (2021), BOLD, FAccT."
+MEASURE = Measure(
+    reads=("negatives", "judged"),
+    role="part",
+    neutral=None,
+    range=(0.0, 1.0),
+    proportion=1.0,
+    cites="Dhamala et al. (2021), BOLD, FAccT.",
+)
 
 
 def negative_share(negatives: NDArray[np.float64], judged: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,14 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import sample_variance
 
-NEUTRAL = 0.0
-BOUNDED = True
-RANGE = (0.0, np.inf)
-DOMAIN_SCORE = True
-OVER = ("negative_share",)
-CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3."
+MEASURE = Measure(
+    reads=("group_shares",),
+    role="bias",
+    neutral=0.0,
+    direction="one-sided",
+    range=(0.0, np.inf),
+    spread_of=("negative_share",),
+    cites="Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 3.",
+)
 
 
 def negative_variance(group_shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,9 +7,15 @@ be compared with each other, nor can models that cut the text into different tok
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = None
-IDEAL = 1.0
-CITATION = "Jelinek et al. (1977); of masked models: Salazar et al. (2020), Masked Language Model Scoring, ACL."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("log_likelihood", "length"),
+    role="cost",
+    neutral=None,
+    ideal=1.0,
+    cites="Jelinek et al. (1977); of masked models: Salazar et al. (2020), Masked Language Model Scoring, ACL.",
+)
 
 
 def perplexity(log_likelihood: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,10 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.shares import ratio
 
-NEUTRAL = 0.0
-CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 2."
+MEASURE = Measure(
+    reads=("total", "judged", "other_total", "other_judged"),
+    role="bias",
+    neutral=0.0,
+    direction="two-sided",
+    cites="Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 2.",
+)
 
 
 def score_gap(

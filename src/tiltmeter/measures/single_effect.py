@@ -6,10 +6,17 @@ Cao et al. need a number per protected group and print no formula; this is our r
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.vectors import spread
 
-NEUTRAL = 0.0
-CITATION = "Caliskan et al. (2017), Science 356, WEFAT; used for groups by Cao et al. (2022), ACL, as we read it."
+MEASURE = Measure(
+    reads=("a", "b"),
+    role="part",
+    neutral=0.0,
+    direction="two-sided",
+    unit="standard deviations",
+    cites="Caliskan et al. (2017), Science 356, WEFAT; used for groups by Cao et al. (2022), ACL, as we read it.",
+)
 
 
 def single_effect(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,10 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.measures import Measure
 from tiltmeter.measures.kit.rates import area, of_rows
 
-NEUTRAL = None
-CITATION = "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias with Real Data for Text Classification, WWW."
+MEASURE = Measure(
+    reads=("truth", "score", "member"),
+    role="bias",
+    neutral=None,
+    range=(0.0, 1.0),
+    cites="Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias with Real Data for Text Classification, WWW.",
+)
 
 
 def subgroup_auc(

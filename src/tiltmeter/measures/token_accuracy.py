@@ -3,10 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = None
-IDEAL = 100.0
-RANGE = (0.0, 100.0)
-CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, who compare views of a sentence by it."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("hits", "length"),
+    role="cost",
+    neutral=None,
+    ideal=100.0,
+    range=(0.0, 100.0),
+    unit="%",
+    cites="Kaneko and Bollegala (2022), Unmasking the Mask, AAAI, who compare views of a sentence by it.",
+)
 
 
 def token_accuracy(hits: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from tiltmeter.models.any import AnyModel, kind_of, load_any, usable
-from tiltmeter.models.classifier import Classifier, load_classifier, with_head
+from tiltmeter.models.any import AnyModel, kind_of, load_any, shown_name, usable
+from tiltmeter.models.classifier import Classifier, Labelling, classifier_of, load_classifier, with_head
 from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
 from tiltmeter.models.filling import Ask, Filled
+from tiltmeter.models.identity import ModelIdentity, identify
 from tiltmeter.models.kinds import KINDS
 from tiltmeter.models.language_model import Answer, Batch, LanguageModel, Pending, require
-from tiltmeter.models.loading import PRECISIONS, Parts, check_model, load_model, load_parts, wrap_model
+from tiltmeter.models.loading import Parts, check_model, load_model, load_parts, wrap_model
 from tiltmeter.models.passing import OutOfMemoryError
 from tiltmeter.models.places import EMBEDDED
+from tiltmeter.models.precision import PRECISIONS
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
 from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.models.tokenization import Encoded, TokenCount, Tokenization
 
 __all__ = [
     "EMBEDDED", "KINDS", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Classifier", "Encoded", "Encoder", "Filled",
-    "LanguageModel", "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors", "TokenCount", "Tokenization",
-    "check_model", "encoder_of", "is_sentence_transformer", "is_static", "kind_of", "load_any", "load_classifier",
-    "load_encoder", "load_model", "load_parts", "require", "usable", "with_head", "wrap_model",
+    "Labelling", "LanguageModel", "ModelIdentity", "OutOfMemoryError", "Parts", "Pending", "PoolBatch", "StaticVectors",
+    "TokenCount", "Tokenization", "check_model", "classifier_of", "encoder_of", "identify", "is_sentence_transformer",
+    "is_static", "kind_of", "load_any", "load_classifier", "load_encoder", "load_model", "load_parts", "require",
+    "shown_name", "usable", "with_head",
+    "wrap_model",
 ]  # fmt: skip

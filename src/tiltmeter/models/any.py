@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.classifier import KIND, Classifier, is_classifier, load_classifier
+from tiltmeter.models.classifier import Classifier, is_classifier, load_classifier
 from tiltmeter.models.encoder import Encoder
+from tiltmeter.models.identity import CLASSIFIER, kind_by_files
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.loading import check_model, load_model
+from tiltmeter.models.places import display_name
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
 from tiltmeter.models.static_vectors import StaticVectors, is_static
+from tiltmeter.storage.places import at_home
 
 AnyModel = LanguageModel | Encoder | StaticVectors | Classifier
 ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
@@ -40,6 +43,11 @@ def load_any(name: str | Path, **options: Any) -> AnyModel:
     return load_model(name, **options)
 
 
+def shown_name(name: str | Path) -> str:
+    """The name that a model goes by when it is loaded."""
+    return at_home(name).name if is_static(name) else display_name(str(name))
+
+
 def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
     """masked, causal, classifier, encoder or static, where that can be known before loading; None for a model of the hub.
 
@@ -49,5 +57,7 @@ def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
         return "static"
     if is_sentence_transformer(name):
         return "encoder"
+    if kind := kind_by_files(name, trust_remote_code=trust_remote_code):
+        return kind
     kind = check_model(name, trust_remote_code=trust_remote_code)
-    return KIND if kind is not None and is_classifier(name) else kind
+    return CLASSIFIER if kind is not None and is_classifier(name) else kind

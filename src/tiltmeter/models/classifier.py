@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +15,39 @@ from numpy.typing import NDArray
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import loading
 from tiltmeter.models.fitting import check_tokenizer, check_weights, count_embeddings
-from tiltmeter.models.hashing import digest_files, hash_weights
+from tiltmeter.models.identity import CLASSIFIER, CLASSIFIER_ENDING, ModelIdentity, Source
 from tiltmeter.models.kinds import usable_length
 from tiltmeter.models.language_model import LanguageModel
-from tiltmeter.models.passing import passing
-from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
+from tiltmeter.models.passing import OutOfMemoryError, passing
+from tiltmeter.models.places import EMBEDDED, display_name, folder_of
 from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
+from tiltmeter.models.text_batches import encode_texts, head_logits, pieces
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
 from tiltmeter.storage.packed import is_there
 from tiltmeter.storage.places import at_home
 
-ENDING = "ForSequenceClassification"
-KIND = "classifier"
 HIDDEN = ("hidden_dropout_prob", "hidden_dropout", "dropout", "resid_pdrop", "embd_pdrop", "summary_first_dropout",
           "summary_last_dropout")  # fmt: skip
 ATTENTION = ("attention_probs_dropout_prob", "attention_dropout", "attn_pdrop")
 HEAD = ("classifier_dropout", "classifier_dropout_prob", "seq_classif_dropout")
 """What models call their dropout. A head's own is set with the rest."""
+LONGEST = 512
+CPU_TOKENS, GPU_TOKENS = 4096, 2**16
+"""In a batch."""
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """What a classifier says of texts.
+
+    `probability`: texts × labels, not-a-number where a text has no tokens or the answer is no number. `tokens`: the
+    length of each text as it was read; `cut`: whether it was longer than allowed.
+    """
+
+    probability: NDArray[np.float64]
+    tokens: NDArray[np.int64]
+    cut: NDArray[np.bool_]
 
 
 class Classifier(WeightedModel):
@@ -49,23 +65,58 @@ class Classifier(WeightedModel):
         config = self._module.config
         return bool(config.num_labels == 1 or config.problem_type == "multi_label_classification")
 
-    def probabilities(self, ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One forward pass over padded rows: rows × labels."""
+    def label(
+        self,
+        texts: Sequence[str],
+        *,
+        max_length: int = LONGEST,
+        batch_tokens: int | str = "auto",
+        advance: Callable[[float], None] = lambda _: None,
+    ) -> Labelling:
+        """The probabilities of the labels for each text.
+
+        Texts of like length share a batch; equal texts are computed once; a batch that does not fit is halved.
+
+        Args:
+            texts: What is labelled.
+            max_length: Tokens of a text that are read; the rest is cut.
+            batch_tokens: Tokens in a batch, padding included.
+            advance: Called with the number of texts that are done.
+        """
+        encoded = encode_texts(self.tokens, texts, max_length)
+        lengths = np.array([len(row) for row in encoded.rows], dtype=np.int64)
+        first: dict[tuple[int, ...], int] = {}
+        same = np.array([first.setdefault(tuple(row), n) for n, row in enumerate(encoded.rows)], dtype=np.int64)
+        different = np.flatnonzero((same == np.arange(len(same))) & (lengths > 0))
+        order = different[np.argsort(-lengths[different], kind="stable")]
+        probability = np.full((len(texts), len(self.labels)), np.nan)
+        budget, at = self._budget(batch_tokens), 0
+        while at < len(order):
+            some = order[at:][next(pieces(lengths[order[at:]], budget))]
+            try:
+                probability[some] = self._probabilities([encoded.rows[n] for n in some])
+            except OutOfMemoryError:
+                if len(some) == 1:
+                    raise TiltmeterError(f"{self.name}: a text of {lengths[some[0]]} tokens does not fit.") from None
+                budget = max(1, budget // 2)
+                continue
+            advance(len(some))
+            at += len(some)
+        probability[~np.isfinite(probability).all(axis=1)] = np.nan
+        return Labelling(probability[same], lengths, encoded.cut)
+
+    def _probabilities(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         import torch
 
-        valid = (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)
-        device = next(self._module.parameters()).device
-        given, mask = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in (ids, valid))
         with passing(self.precision, self._module):
-            logits = self._module(input_ids=given, attention_mask=mask).logits.double()
+            logits = head_logits(self._module, rows).double()
             found = torch.sigmoid(logits) if self.independent else torch.softmax(logits, dim=-1)
             return np.asarray(found.cpu().numpy(), dtype=np.float64)
 
-    @property
-    def pad_id(self) -> int:
-        """A causal classifier reads the last token that is no padding, which it tells by its configuration."""
-        pad = self._module.config.pad_token_id
-        return self.tokens.pad_id if pad is None else int(pad)
+    def _budget(self, batch_tokens: int | str) -> int:
+        if batch_tokens != "auto":
+            return int(batch_tokens)
+        return CPU_TOKENS if self.device == "cpu" else GPU_TOKENS
 
 
 def is_classifier(name: str | Path) -> bool:
@@ -75,7 +126,7 @@ def is_classifier(name: str | Path) -> bool:
         path = folder_of(str(name), None)[0]
     try:
         said = json.loads((path / "config.json").read_text("utf-8")).get("architectures") or [""]
-        return str(said[0]).endswith(ENDING)
+        return str(said[0]).endswith(CLASSIFIER_ENDING)
     except (OSError, ValueError, AttributeError, TypeError, LookupError):  # what is wrong with it is told on loading
         return False
 
@@ -84,28 +135,41 @@ def load_classifier(
     name: str | Path, *, precision: str = "auto", device: str = "auto", trust_remote_code: bool = False
 ) -> Classifier:
     """A classifier from a folder or the hub. A head that was never trained is refused."""
-    folder, _ = folder_of(str(name), None)
+    folder, gguf = folder_of(str(name), None)
+    if gguf:
+        raise TiltmeterError(f"{name} is a .gguf file, and a classifier is a Hugging Face folder.")
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    digests = digest_files(weights_in(folder))
+    source = Source(folder)
+    digests = source.digest_weights()
     config = load_config(str(name), folder, **options)
     place = loading._device(device)
     precision, dtype = loading._precision(precision, place, config)
     options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
-    module, info = from_pretrained(f"AutoModel{ENDING}", str(name), folder, config=config, dtype=dtype, **options)
+    module, info = from_pretrained(f"AutoModel{CLASSIFIER_ENDING}", str(name), folder, config=config, dtype=dtype, **options)
     about = check_weights(str(name), module, info, "classification head")
     tokenizer = load_tokenizer(str(name), folder, trust_remote_code=trust_remote_code)
+    identity = source.identity(CLASSIFIER, precision, place, digests)
     facts = about | {
         "name": str(name),
-        "weights_sha256": hash_weights(digests, config),
+        "weights_sha256": identity.weights,
         "precision": precision,
-        "kind": KIND,
-        "architecture": type(module).__name__,
-        "parameters": sum(parameter.numel() for parameter in module.parameters()),
         **check_tokenizer(str(name), module, tokenizer),
     }
     _pad(module, tokenizer)
+    return classifier_of(display_name(str(name)), module.to(place), tokenizer, facts, identity)
+
+
+def classifier_of(
+    name: str, module: Any, tokenizer: Any, facts: Mapping[str, Any], loaded_as: ModelIdentity | None = None
+) -> Classifier:
+    """A classifier of a module that is in memory; `facts` has its precision."""
+    described = {
+        "kind": CLASSIFIER,
+        "architecture": type(module).__name__,
+        "parameters": sum(parameter.numel() for parameter in module.parameters()),
+    }
     tokens = Tokenization(tokenizer, usable_length(module, tokenizer), count_embeddings(module))
-    return Classifier(display_name(str(name)), KIND, module.to(place).eval(), tokens, facts)
+    return Classifier(name, CLASSIFIER, module.eval(), tokens, {**facts, **described}, loaded_as)
 
 
 def with_head(model: LanguageModel, labels: Sequence[str], *, seed: int, dropout: float | None = None) -> loading.Parts:
@@ -128,7 +192,7 @@ def with_head(model: LanguageModel, labels: Sequence[str], *, seed: int, dropout
         raise TiltmeterError(f"{model.name}: a classifier of its kind needs weights that it lacks ({', '.join(wrong[:3])}).")
     tokenizer = model.tokens.tokenizer
     _pad(module, tokenizer)
-    facts = {"name": model.facts.get("name", model.name), "weights_sha256": model.weights_hash}
+    facts = {"name": model.facts.get("name", model.name), "weights_sha256": model.identity.weights}
     return loading.Parts(module.to(model.device), tokenizer, model.kind, facts, Path(str(facts["name"])))
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.capabilities import OF_KIND
+from tiltmeter.models.identity import ModelIdentity
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.passing import passing
 from tiltmeter.models.permutation import is_permuted, segments
@@ -38,9 +40,22 @@ class PoolBatch:
 class Encoder(WeightedModel):
     """The body of a masked, causal or sentence-transformers model. What its head would say is not asked here."""
 
-    def __init__(self, name: str, kind: str, module: Any, tokens: Tokenization, facts: dict[str, Any]) -> None:
-        super().__init__(name, kind, module, tokens, facts)
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        module: Any,
+        tokens: Tokenization,
+        facts: dict[str, Any],
+        loaded_as: ModelIdentity | None = None,
+    ) -> None:
+        super().__init__(name, kind, module, tokens, facts, loaded_as)
         self._own_pooling = str(facts.get("pooling", "mean"))
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can do: whatever its head could, it gives vectors alone."""
+        return OF_KIND["encoder"]
 
     @property
     def default_pooling(self) -> str:
@@ -103,4 +118,4 @@ class Encoder(WeightedModel):
 def encoder_of(model: LanguageModel) -> Encoder:
     """The same weights, asked for vectors; a wrapper that only changes what the head says has those of its base."""
     module = getattr(model._module, "unwrapped", model._module)
-    return Encoder(model.name, model.kind, module, model.tokens, model.facts)
+    return Encoder(model.name, model.kind, module, model.tokens, model.facts, model.loaded_as)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.permutation import MODEL_TYPES as PERMUTED
 from tiltmeter.models.permutation import is_permuted
 
 KINDS = ("masked", "causal")
 CAUSAL_ENDINGS = ("ForCausalLM", "LMHeadModel", "DoubleHeadsModel")
 MASKED_ENDINGS = ("ForMaskedLM", "ForPreTraining")
+MASKED_LM_HEADS = {"xlm": "XLMWithLMHeadModel", "flaubert": "FlaubertWithLMHeadModel"}
+"""Masked models whose class is named like a causal one."""
 
 
 def detect_kind(config: Any, name: str) -> str:
@@ -19,17 +26,11 @@ def detect_kind(config: Any, name: str) -> str:
         MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     )
 
-    if is_permuted(config):
-        return "masked"  # its own mask hides a position; it reads nothing from left to right here
-    if getattr(config, "is_encoder_decoder", False):
+    if getattr(config, "is_encoder_decoder", False) and not is_permuted(config):
         raise TiltmeterError(f"{name} ({config.model_type}) has an encoder and a decoder; no score here is defined for it.")
-    for architecture in getattr(config, "architectures", None) or []:
-        if architecture == MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type) and not getattr(config, "causal", False):
-            return "masked"  # XLM's is called LMHeadModel
-        if architecture.endswith(CAUSAL_ENDINGS):
-            return "causal"
-        if architecture.endswith(MASKED_ENDINGS):
-            return "masked"
+    settings = {name: getattr(config, name, None) for name in ("model_type", "architectures", "causal")}
+    if kind := _kind_of_architectures(settings):
+        return kind
     model_type = config.model_type
     if model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES and not getattr(config, "is_decoder", False):
         return "masked"
@@ -39,6 +40,35 @@ def detect_kind(config: Any, name: str) -> str:
         f"{name} ({model_type}) is neither a masked nor a causal language model that transformers knows. "
         "If it is one, say which with --kind masked or --kind causal."
     )
+
+
+def kind_of_architectures(settings: Mapping[str, Any]) -> str | None:
+    """The kind by config.json alone; None where it does not say, or where transformers knows no such model."""
+    if settings.get("is_encoder_decoder") and settings.get("model_type") not in PERMUTED:
+        return None
+    return _kind_of_architectures(settings) if _is_known(str(settings.get("model_type"))) else None
+
+
+def _kind_of_architectures(settings: Mapping[str, Any]) -> str | None:
+    model_type = settings.get("model_type")
+    if model_type in PERMUTED:
+        return "masked"  # its own mask hides a position; it reads nothing from left to right here
+    for architecture in settings.get("architectures") or []:
+        if architecture == MASKED_LM_HEADS.get(str(model_type)) and not settings.get("causal"):
+            return "masked"
+        if architecture.endswith(CAUSAL_ENDINGS):
+            return "causal"
+        if architecture.endswith(MASKED_ENDINGS):
+            return "masked"
+    return None
+
+
+@cache
+def _is_known(model_type: str) -> bool:
+    """Whether the installed transformers has code for a model type, found without importing it."""
+    library = find_spec("transformers")
+    folder = model_type.removesuffix("_text").replace("-", "_")
+    return library is not None and (Path(str(library.origin)).parent / "models" / folder).is_dir()
 
 
 def usable_length(module: Any, tokenizer: Any) -> int | None:

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.models.filling import Ask, Filled, fill, logprobs
+from tiltmeter.models.identity import ModelIdentity
 from tiltmeter.models.logits import LogProbabilities, count_larger
 from tiltmeter.models.passing import evaluating, passing
 from tiltmeter.models.permutation import HiddenPositions, is_permuted
@@ -58,8 +60,16 @@ class Answer:
 class LanguageModel(WeightedModel):
     """A masked or causal language model that can be asked."""
 
-    def __init__(self, name: str, kind: str, module: Any, tokens: Tokenization, facts: dict[str, Any]) -> None:
-        super().__init__(name, kind, module, tokens, facts)
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        module: Any,
+        tokens: Tokenization,
+        facts: dict[str, Any],
+        loaded_as: ModelIdentity | None = None,
+    ) -> None:
+        super().__init__(name, kind, module, tokens, facts, loaded_as)
         permuted = is_permuted(module.config)
         cls_id = getattr(tokens.tokenizer, "cls_token_id", None)
         with evaluating(module):
@@ -67,6 +77,13 @@ class LanguageModel(WeightedModel):
                 HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
             )
         self.gives_attention = not permuted
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can do: that of its kind, chat if it has a template, attention unless it has two streams of it."""
+        chats = self.kind == "causal" and bool(getattr(self.tokens.tokenizer, "chat_template", None))
+        able = OF_KIND[self.kind] | ({"chat"} if chats else frozenset())
+        return able if self.gives_attention else able - {"attention"}
 
     @cached_property
     def attention_cells(self) -> int:

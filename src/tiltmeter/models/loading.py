@@ -11,13 +11,15 @@ from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.fitting import check_tokenizer, check_weights, count_embeddings
-from tiltmeter.models.hashing import check_card, digest_files, hash_weights
+from tiltmeter.models.hashing import check_card
+from tiltmeter.models.identity import ModelIdentity, Source
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.passing import evaluating, room_for
 from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
+from tiltmeter.models.precision import PRECISIONS, resolve_precision
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.wrapping import wrapper_of
@@ -27,7 +29,6 @@ from tiltmeter.storage.timings import timed
 
 P = ParamSpec("P")
 R = TypeVar("R")
-PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
 
 
 def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
@@ -57,6 +58,7 @@ class Parts:
     kind: str
     facts: dict[str, Any]
     folder: Path
+    identity: ModelIdentity | None = None
 
 
 def load_model(
@@ -83,7 +85,7 @@ def load_model(
             trust_remote_code=trust_remote_code,
         )
         with timed("trial"):
-            model = wrap_model(parts.module, parts.tokenizer, name=name, kind=parts.kind, facts=parts.facts)
+            model = _ready(parts, name)
     pack_linears(parts.module)
     return model
 
@@ -109,8 +111,8 @@ def load_parts(
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if gguf:
         options["gguf_file"] = gguf
-    files = [folder / gguf] if gguf else weights_in(folder)
-    digests = digest_files(files + (wrapper.files if wrapper else []))
+    source = Source(folder, gguf, wrapper)
+    files, digests = source.weights, source.digest_weights()
     import_libraries()  # seconds, in which weights are hashed; a folder that is not there is told before
     check_card(folder, name, files, digests)
     config = load_config(name, folder, **options)
@@ -126,16 +128,16 @@ def load_parts(
     if wrapper:
         module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
     with timed("hash"):
-        digests.result()
+        identity = source.identity(kind, precision, place, digests)
     facts = about | {
         "name": name,
         "revision": folder.name if folder.parent.name == "snapshots" else revision,
-        "weights_sha256": hash_weights(digests, config),
+        "weights_sha256": identity.weights,
         "precision": precision,
         **({"wrapper": {"kind": wrapper.kind} | wrapper.settings} if wrapper else {}),
     }
     with timed("device"):
-        return Parts(module.to(place), tokenizer, kind, facts, folder)
+        return Parts(module.to(place), tokenizer, kind, facts, folder, identity)
 
 
 def wrap_model(
@@ -146,6 +148,12 @@ def wrap_model(
     It is asked in evaluation mode, and left in the mode it was in: in the middle of training, go on training.
     """
     kind = kind or detect_kind(module.config, name)
+    return _ready(Parts(module, tokenizer, kind, facts or {}, Path()), name)
+
+
+def _ready(parts: Parts, name: str) -> LanguageModel:
+    """A model that can be asked."""
+    module, tokenizer, kind = parts.module, parts.tokenizer, parts.kind
     _refuse_causal_permutation(name, module.config, kind)
     if kind == "causal":
         _check_direction(name, module)
@@ -161,8 +169,9 @@ def wrap_model(
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(dtype, dtype),
     }
     how = {"masking": ABOUT} if is_permuted(module.config) else {}
-    facts = known | how | fit | (facts or {})
-    return LanguageModel(name, kind, module, Tokenization(tokenizer, limit, count_embeddings(module)), facts)
+    facts = known | how | fit | parts.facts
+    tokens = Tokenization(tokenizer, limit, count_embeddings(module))
+    return LanguageModel(name, kind, module, tokens, facts, parts.identity)
 
 
 @_without_collecting
@@ -230,14 +239,9 @@ def _device(wanted: str) -> str:
 
 
 def _precision(wanted: str, device: str, config: Any) -> tuple[str, Any]:
-    """The precision and the weights' dtype. `auto`: exact on a CPU; on a GPU, as the checkpoint was saved."""
+    """The precision and the weights' dtype."""
     import torch
 
     dtypes = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-    if wanted == "auto":
-        saved = str(getattr(config, "dtype", None)).removeprefix("torch.")
-        half = {"bfloat16": "bf16", "float16": "fp16"}.get(saved)
-        wanted = half if half and device.startswith("cuda") else "fp32"
-    if wanted == "tf32" and not device.startswith("cuda"):
-        raise TiltmeterError("tf32 exists on CUDA GPUs only; use --precision fp32 here.")
-    return wanted, dtypes[wanted]
+    precision = resolve_precision(wanted, device, str(getattr(config, "dtype", None)))
+    return precision, dtypes[precision]

@@ -46,6 +46,18 @@ def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
     return _hub_folder(name, revision), None
 
 
+def in_hub_cache(name: str, revision: str | None) -> bool:
+    """Whether a hub model was downloaded before. Nothing is asked of the hub."""
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or not 0 < len(name) <= LONGEST_ID:
+        return False
+    import huggingface_hub
+
+    try:
+        return isinstance(huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision), str)
+    except (OSError, ValueError):  # no such name is possible
+        return False
+
+
 def display_name(name: str) -> str:
     """A folder goes by its own name, without the way to it; a hub id stays whole."""
     path = at_home(name)

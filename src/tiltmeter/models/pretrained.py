@@ -6,32 +6,28 @@ never: nothing here asks, guesses or leaves it to the library, which would promp
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models import head_start, lean
-from tiltmeter.storage.memory import bound_kernel_caches
 from tiltmeter.storage.timings import timed
 
 T = TypeVar("T")
+KERNEL_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+"""oneDNN keeps what it made for the last 1,024 shapes of a product. Batches have ever new shapes, so hardly any of it is
+used again (benchmarks/README.md). A user's own setting stays."""
 NOT_OURS = "its code is not part of transformers; pass --trust-remote-code if you trust it"
 
 
 def import_libraries() -> None:
-    """Imports torch and transformers, which takes seconds; once, and counted as what it is."""
-    bound_kernel_caches()
+    """Import torch and transformers, which takes seconds; once, and timed as `import`."""
+    for name, value in KERNEL_CACHES.items():  # read when torch is imported
+        os.environ.setdefault(name, value)
     with timed("import"):
         import torch  # noqa: F401
-
-        head_start.torch_is_here()
-        lean.trying(_import_transformers)
-
-
-def _import_transformers() -> None:
-    import transformers.models.auto.modeling_auto  # noqa: F401
-    from transformers import AutoConfig, AutoTokenizer  # noqa: F401
+        from transformers import AutoConfig, AutoTokenizer  # noqa: F401
 
 
 def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
@@ -43,20 +39,9 @@ def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bo
 
         quieten()
         _never_prompt()
-        return getattr(transformers, auto).from_pretrained(folder, **options | _config_of_now(folder, options))
+        return getattr(transformers, auto).from_pretrained(folder, **options)
 
-    return guard(name, lambda: lean.trying(load, folder))
-
-
-def _config_of_now(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """The configuration, if one is given and it is of classes that were forgotten (see lean.py)."""
-    from transformers import AutoConfig, PreTrainedConfig
-
-    config = options.get("config")
-    if config is None or isinstance(config, PreTrainedConfig):
-        return {}
-    how = {name: options[name] for name in ("trust_remote_code", "local_files_only", "gguf_file") if name in options}
-    return {"config": AutoConfig.from_pretrained(folder, **how)}
+    return guard(name, load)
 
 
 def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:

@@ -34,6 +34,8 @@ def project_out(module: Any, directions: NDArray[np.floating[Any]], *, causal: b
     basis = torch.from_numpy(np.array(directions, dtype=np.float32, copy=True))
     if basis.ndim != 2 or basis.shape[1] != width:
         raise TiltmeterError(f"The directions are {tuple(basis.shape)}, and the model is {width} wide.")
+    if not 0 < len(basis) <= width:
+        raise TiltmeterError(f"A projection removes 1 to {width} directions, not {len(basis)}; the file is damaged.")
     if not torch.allclose(basis @ basis.T, torch.eye(len(basis)), atol=1e-4):
         raise TiltmeterError("The directions to remove are not orthonormal; the file is damaged.")
     if hasattr(body, BUFFER):
@@ -119,5 +121,5 @@ def read_directions(path: Path) -> NDArray[np.float32]:
 
     try:
         return np.asarray(load_file(path)[KEY], dtype=np.float32)
-    except (OSError, KeyError, SafetensorError) as error:
+    except (OSError, KeyError, ValueError, TypeError, AttributeError, SafetensorError) as error:
         raise TiltmeterError(f"Cannot read the directions in {path}: {error}.") from None

@@ -9,9 +9,8 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import loading
 from tiltmeter.models.encoder import Encoder, encoder_of
 from tiltmeter.models.fitting import check_tokenizer, check_weights, count_embeddings
-from tiltmeter.models.hashing import digest_files, hash_weights
+from tiltmeter.models.identity import Source
 from tiltmeter.models.kinds import usable_length
-from tiltmeter.models.places import weights_in
 from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.storage.packed import is_file, require_file
@@ -48,8 +47,9 @@ def load_encoder(
 
 
 def _load_folder(folder: Path, precision: str, device: str, trust_remote_code: bool) -> Encoder:
-    name, (inner, pooling) = str(folder), _read_modules(folder)
-    digests = digest_files(weights_in(inner))
+    name, (inner, pooling) = str(folder), read_modules(folder)
+    source = Source(inner, pooling=pooling or "unknown")
+    digests = source.digest_weights()
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     config = load_config(name, inner, **options)
     place = loading._device(device)
@@ -60,6 +60,7 @@ def _load_folder(folder: Path, precision: str, device: str, trust_remote_code: b
     info = {**info, "missing_keys": [key for key in info["missing_keys"] if "pooler" not in key]}
     about = check_weights(name, module, info, "vectors")
     tokenizer = load_tokenizer(name, inner, **options)
+    identity = source.identity("encoder", precision, place, digests)
     facts = (
         about
         | check_tokenizer(name, module, tokenizer)
@@ -68,17 +69,17 @@ def _load_folder(folder: Path, precision: str, device: str, trust_remote_code: b
             "kind": "encoder",
             "architecture": type(module).__name__,
             "parameters": sum(parameter.numel() for parameter in module.parameters()),
-            "weights_sha256": hash_weights(digests, config),
+            "weights_sha256": identity.weights,
             "precision": precision,
             "device": place,
             "pooling": pooling,
         }
     )
     tokens = Tokenization(tokenizer, usable_length(module, tokenizer), count_embeddings(module))
-    return Encoder(folder.resolve().name, "encoder", module.to(place).eval(), tokens, facts)
+    return Encoder(folder.resolve().name, "encoder", module.to(place).eval(), tokens, facts, identity)
 
 
-def _read_modules(folder: Path) -> tuple[Path, str]:
+def read_modules(folder: Path) -> tuple[Path, str]:
     """The folder of the body, and the pooling that stands behind it, empty where it is none of ours.
 
     Lengths do not matter to cosines: Normalize may follow.

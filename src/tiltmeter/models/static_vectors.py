@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.storage.packed import is_file, open_packed, reading, require_file
 from tiltmeter.storage.places import at_home
+
+if TYPE_CHECKING:
+    from tiltmeter.models.identity import ModelIdentity
 
 TEXT_SUFFIXES = (".txt", ".vec", ".glove", ".w2v")
 INDEX_SUFFIXES = (".json", ".vocab", ".words", ".txt")
@@ -27,6 +29,12 @@ def is_static(name: str | Path) -> bool:
     return is_file(path) and (suffix in TEXT_SUFFIXES or path.suffix == ".npy")
 
 
+def words_beside(path: Path) -> Path | None:
+    """The list of words of a NumPy array; text files hold their own."""
+    places = [path.with_suffix(suffix) for suffix in INDEX_SUFFIXES] if path.suffix == ".npy" else []
+    return next((place for place in places if place.is_file()), None)
+
+
 class StaticVectors:
     """One vector per word, whatever its context. Only the words asked for are read into memory."""
 
@@ -34,13 +42,13 @@ class StaticVectors:
         self.path = at_home(path)
         self.name = self.path.name
         self.kind = "static"
+        self.uncacheable: str | None = None
         require_file(self.path)
 
-    @cached_property
-    def weights_hash(self) -> str:
-        """sha256 of the file."""
-        with self.path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can do."""
+        return OF_KIND[self.kind]
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -48,9 +56,11 @@ class StaticVectors:
         return {"name": str(self.path), "kind": self.kind}
 
     @property
-    def identity(self) -> dict[str, str]:
+    def identity(self) -> ModelIdentity:
         """Everything about the vectors that decides what they answer."""
-        return {"weights": self.weights_hash, "kind": self.kind}
+        from tiltmeter.models.identity import identify_vectors
+
+        return identify_vectors(self.path)
 
     def lookup(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors of the words that are there: as written, else in lower case. What is absent is absent."""
@@ -89,12 +99,10 @@ class StaticVectors:
         yield from ((word, np.asarray(array[row], np.float32)) for row, word in enumerate(words) if word in wanted)
 
     def _index(self) -> list[str]:
-        for suffix in INDEX_SUFFIXES:
-            beside = self.path.with_suffix(suffix)
-            if beside.is_file():
-                with reading(beside):
-                    text = beside.read_text("utf-8")
-                    return _words(json.loads(text)) if suffix == ".json" else text.removesuffix("\n").split("\n")
+        if beside := words_beside(self.path):
+            with reading(beside):
+                text = beside.read_text("utf-8")
+                return _words(json.loads(text)) if beside.suffix == ".json" else text.removesuffix("\n").split("\n")
         names = ", ".join(self.path.with_suffix(suffix).name for suffix in INDEX_SUFFIXES)
         raise TiltmeterError(f"{self.path} needs a list of its words beside it: one of {names}.")
 

@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.hashing import hash_state
+from tiltmeter.models.capabilities import OF_KIND
+from tiltmeter.models.fingerprint import Fingerprint
+from tiltmeter.models.hashing import digest_json, relevant_in_memory
+from tiltmeter.models.identity import UNKNOWN_CODE, ModelIdentity
 from tiltmeter.models.tokenization import Tokenization
 
 
 class WeightedModel:
-    """A Hugging Face module in evaluation mode, with its tokenizer, on one device, in one precision."""
+    """A Hugging Face module in evaluation mode, with its tokenizer, on one device, in one precision.
 
-    def __init__(self, name: str, kind: str, module: Any, tokens: Tokenization, facts: dict[str, Any]) -> None:
+    `loaded_as` is the identity of the files that the module was loaded from, where it was loaded from files.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        module: Any,
+        tokens: Tokenization,
+        facts: dict[str, Any],
+        loaded_as: ModelIdentity | None = None,
+    ) -> None:
         self.name = name
         self.kind = kind
         self.tokens = tokens
         self.facts = facts
+        self.loaded_as = loaded_as
         self._module = module
+        self._state = self._look() if loaded_as else None
+        self._fixed: ModelIdentity | None = None
 
     @property
-    def weights_hash(self) -> str:
-        """Fingerprint of weights and configuration; of a model in memory, as it is now, since it may be trained on."""
-        return str(self.facts.get("weights_sha256") or hash_state(self._module))
+    def capabilities(self) -> frozenset[str]:
+        """What it can do."""
+        return OF_KIND[self.kind]
+
+    @property
+    def module(self) -> Any:
+        """The Hugging Face module, as it is asked."""
+        return self._module
+
+    @property
+    def tokenizer(self) -> Any:
+        """The Hugging Face tokenizer."""
+        return self.tokens.tokenizer
 
     @property
     def precision(self) -> str:
@@ -38,16 +68,53 @@ class WeightedModel:
         return str(next(self._module.parameters()).device.type)
 
     @property
-    def identity(self) -> dict[str, str]:
-        """Everything about the model that decides what it answers."""
-        return {
-            "weights": self.weights_hash,
-            "tokenizer": self.tokens.sha256,
-            "max_length": str(self.tokens.max_length),
-            "precision": self.precision,
-            "device": self.device,
-            "kind": self.kind,
-        }
+    def identity(self) -> ModelIdentity:
+        """Everything about the model that decides what it answers, as it is now: a model in memory may be trained on.
+
+        Each reading of a model that is `uncacheable` gives another one, so that none of its answers is found again.
+        """
+        return self._fixed or self._identify()
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Inside, the identity is computed once: nobody changes the model while it is asked."""
+        before, self._fixed = self._fixed, self.identity
+        try:
+            yield
+        finally:
+            self._fixed = before
+
+    def _identify(self) -> ModelIdentity:
+        now = Fingerprint(self._module)
+        unknown = {UNKNOWN_CODE: uuid.uuid4().hex} if now.unknown_code else {}
+        if self.loaded_as and not unknown and self._look() == self._state:
+            return self.loaded_as
+        generation = getattr(self._module, "generation_config", None)
+        settings = [one.to_dict() for one in (self._module.config, generation) if one is not None]
+        return ModelIdentity(
+            weights=now.weights,
+            config=digest_json([relevant_in_memory(one) for one in settings]),
+            tokenizer=self.tokens.sha256,
+            precision=self.precision,
+            kind=self.kind,
+            extra={
+                "device": self.device,
+                "max_length": str(self.tokens.max_length),
+                "buffers": now.buffers,
+                "modules": now.modules,
+                **unknown,
+            },
+        )
+
+    @property
+    def uncacheable(self) -> str | None:
+        """Why no answer of this model may be cached: code takes part in its forward pass that cannot be identified."""
+        return Fingerprint(self._module).unknown_code
+
+    def _look(self) -> tuple[Any, ...]:
+        """What shows that a module was changed after it was loaded."""
+        now = Fingerprint(self._module)
+        return now.versions, now.modules, now.unknown_code
 
     def check_ids(self, ids: NDArray[np.int64]) -> None:
         """Refuses ids that the model has no embedding for: its tokenizer belongs to another model."""

@@ -7,14 +7,16 @@ of its own (`base/`): whoever loads the folder without knowing of the wrapper is
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.packed import is_file
 from tiltmeter.storage.places import at_home
+from tiltmeter.storage.strict_json import parse_json
+from tiltmeter.storage.typed import check_types
 
 WRAPPER = "wrapper.json"
 BASE = "base"
@@ -53,6 +55,50 @@ class Wrapper:
         return SelfDebiasing(module, tokenizer, causal=causal, **self.settings)
 
 
+@dataclass(frozen=True)
+class _File:
+    """The fields of wrapper.json."""
+
+    schema: int
+    wrapper: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _SelfDebias:
+    """The settings of Self-Debias, as `SelfDebiasing` takes them."""
+
+    descriptions: list[str]
+    template: str = ""
+    decay: float = 0.0
+    epsilon: float = 0.0
+
+
+def _checked(folder: Path, stated: Any, path: Path) -> Wrapper:
+    """Check the fields of wrapper.json, and the settings of its kind."""
+    _check_fields(_File, stated, path, needed=("schema", "wrapper", "settings"))
+    kind, settings, schema = stated["wrapper"], stated["settings"], stated["schema"]
+    if schema != SCHEMA or kind not in WRAPPERS:
+        raise TiltmeterError(f"{path} has schema {schema} and wrapper '{kind}', which this version does not read.")
+    if kind == "self_debias":
+        _check_fields(_SelfDebias, settings, path, needed=("descriptions",))
+        if not isinstance(settings["descriptions"], list):
+            raise TiltmeterError(f"{path}: 'descriptions' must be a list.")
+    elif settings:
+        raise TiltmeterError(f"{path}: a projection has no settings, and this one has {', '.join(settings)}.")
+    return Wrapper(folder, kind, settings)
+
+
+def _check_fields(kind: type, stated: Any, path: Path, needed: Sequence[str]) -> None:
+    if not isinstance(stated, dict):
+        raise TiltmeterError(f"{path} must hold a JSON object.")
+    lacking = [name for name in needed if name not in stated]
+    unknown = [name for name in stated if name not in get_type_hints(kind)]
+    if lacking or unknown:
+        raise TiltmeterError(f"{path} {'lacks' if lacking else 'has an unknown field'} '{(lacking or unknown)[0]}'.")
+    check_types(kind, stated, str(path))
+
+
 def wrapper_of(name: str | Path) -> Wrapper | None:
     """What `wrapper.json` says, if the folder has one; a damaged one is refused, not passed over."""
     folder = at_home(name)
@@ -60,14 +106,12 @@ def wrapper_of(name: str | Path) -> Wrapper | None:
     if not is_file(path):
         return None
     try:
-        said = json.loads(path.read_text("utf-8"))
-        kind, settings, schema = str(said["wrapper"]), dict(said["settings"]), int(said["schema"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TiltmeterError(f"{path} cannot be read as what it should be: {error!r}.") from None
-    if schema > SCHEMA or kind not in WRAPPERS:
-        raise TiltmeterError(f"{path} is of a newer tiltmeter (schema {schema}, wrapper '{kind}').")
-    wrapper = Wrapper(folder, kind, settings)
-    missing = [one for one in (wrapper.base, *wrapper.files) if not one.exists()]
+        stated = parse_json(path.read_text("utf-8"), str(path))
+    except (OSError, ValueError) as error:
+        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+    wrapper = _checked(folder, stated, path)
+    missing = [] if wrapper.base.is_dir() else [wrapper.base]
+    missing += [one for one in wrapper.files if not is_file(one)]
     if missing:
         raise TiltmeterError(f"{folder} is a wrapped model, and its {missing[0].name} is missing.")
     return wrapper

@@ -164,7 +164,7 @@ def check_writer(model: LanguageModel, chat: str | None = None) -> None:
     require(model, model.kind, "Generating")
     if chat is None:
         return
-    if model.kind != "causal" or not getattr(model.tokens.tokenizer, "chat_template", None):
+    if "chat" not in model.capabilities:
         raise TiltmeterError(f"--chat needs a model with a chat template, and {model.name} has none.")
     if "{prompt}" not in chat:
         raise TiltmeterError("The instruction of --chat must hold {prompt}, where the prompt goes.")

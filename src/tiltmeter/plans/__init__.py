@@ -1,14 +1,27 @@
-"""Plans: a study file becomes cells (one model × one benchmark), made by one machine or many, and then a run folder.
+"""The earlier name of `tiltmeter.execution`. It will be removed in the next version."""
 
-`read_study` reads the file, `plan` lists its cells, `run_study` makes what is missing and gathers it, `status` says how far
-it is. What is made is kept under content keys, so a second call, another engine or another machine only adds what is
-missing.
-"""
+from __future__ import annotations
 
-from tiltmeter.plans.cells import Plan, plan
-from tiltmeter.plans.engine import Engine
-from tiltmeter.plans.file import StudyFile, read_study
-from tiltmeter.plans.progress import Status, status
-from tiltmeter.plans.run import make_cells, run_study
+import warnings
+from typing import Any
 
-__all__ = ["Engine", "Plan", "Status", "StudyFile", "make_cells", "plan", "read_study", "run_study", "status"]
+from tiltmeter import execution
+from tiltmeter.runs import experiment
+
+MOVED = ("make_cells", "run_experiment")
+RENAMED = {
+    "StudyFile": "Experiment", "plan": "plan_cells", "read_study": "read_experiment", "run_study": "run_experiment",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    new = RENAMED.get(name, name)
+    home = experiment if new in MOVED else execution
+    if new not in (*MOVED, *execution.__all__):
+        raise AttributeError(f"module 'tiltmeter.plans' has no attribute '{name}'")
+    warnings.warn(
+        f"tiltmeter.plans.{name} will be removed in the next version. Use {home.__name__}.{new}.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return getattr(home, new)

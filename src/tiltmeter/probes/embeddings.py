@@ -50,13 +50,15 @@ class EmbeddingProbe:
         pooling: str = "auto",
         layer: int = -1,
         batch_tokens: int | str = "auto",
+        version: int = 1,
     ) -> None:
         encoder.check_layer(layer)
         self.encoder = encoder
         self.layer = layer
         self.pooling = find_pooling(encoder.default_pooling if pooling == "auto" else pooling)
         self.budget = TokenBudget(encoder, batch_tokens)
-        self.cache = RowCache(cache_root, identity(encoder, without=("kind",), pooling=self.pooling.name, layer=str(layer)))
+        asked = {"pooling": self.pooling.name, "layer": str(layer), "version": str(version)}
+        self.cache = RowCache(cache_root, identity(encoder, without=("kind",), **asked))
         self.computed = self.reused = 0
 
     @property

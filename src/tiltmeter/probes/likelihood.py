@@ -25,7 +25,6 @@ from tiltmeter.probes.readable import Readable
 from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import Query, Unasked, View, find_view
 from tiltmeter.probes.work import WHOLE, Advance, Share, Work
-from tiltmeter.storage.memory import give_back
 from tiltmeter.storage.observations import ObservationCache, batches_of
 
 BLOCK_ITEMS = (300, 700)
@@ -103,7 +102,6 @@ class LikelihoodProbe:
                 now = self._open(number, block, views)
             if before:
                 yield self._close(before)
-                give_back()
             before = now
         if before:
             yield self._close(before)

@@ -29,12 +29,14 @@ SAVE_EVERY = 2048
 class TemplateProbe:
     """Asks one model for the log-probabilities of many queries."""
 
-    def __init__(self, model: LanguageModel, cache_root: Path | None = None, *, batch_tokens: int | str = "auto") -> None:
+    def __init__(
+        self, model: LanguageModel, cache_root: Path | None = None, *, batch_tokens: int | str = "auto", version: int = 1
+    ) -> None:
         self.model = model
         self.tokens = model.tokens
         self.budget = TokenBudget(model, batch_tokens)
         self.work = Work()
-        self.cache = RowCache(cache_root, identity(model, without=("max_length",)))
+        self.cache = RowCache(cache_root, identity(model, without=("max_length",), version=str(version)))
         self.computed = self.reused = 0
         self._ids: dict[tuple[str, bool], tuple[int, ...]] = {}
 

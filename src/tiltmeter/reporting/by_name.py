@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog, figures
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import all_families
 from tiltmeter.reporting.draw import draw_estimates
 from tiltmeter.reporting.told import overall_rows
 from tiltmeter.reporting.typeset import FORMATS
 from tiltmeter.runs import load_answers, load_run
 from tiltmeter.runs.compare import compare
+from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import estimate_all
-from tiltmeter.runs.options import DEFAULT_BY
 from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.keywords import Translate, Translation, accept_old_keywords, refuse_keyword
 from tiltmeter.storage.packed import is_folder
 from tiltmeter.studies import study
 
@@ -40,7 +43,7 @@ def own(kind: str) -> dict[str, str]:
 
 def _family_figures() -> dict[str, Callable[[Any], Any]]:
     families = all_families(lambda _: None).values()
-    return {name: draw for family in families for name, draw in getattr(family, "FIGURES", {}).items()}
+    return {name: draw for family in families for name, draw in family.FIGURES.items()}
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -72,31 +75,112 @@ def parts_of(kind: str, name: str) -> tuple[str, str]:
     )
 
 
-def figure(name: str, runs: Runs, *, width: str | float = "one", **options: Any) -> Any:
-    """A figure of stored runs as a matplotlib Figure: `estimates`, one of a family's (`slots`), a study (`robustness`), or
-    one of its others (`agreement-auc`). `width`: one or two columns, or inches. The options are those of
-    `stored_estimates` or of the study.
+def _translate(kind: str) -> Translate:
+    """Keywords of the earlier version: `measure` and settings for what is made from estimates, else options of a study."""
+
+    def translate(words: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[str, Any]) -> Translation:
+        if not old:
+            return Translation(present)
+        source, _ = parts_of(kind, str(words[0] if words else present["name"]))
+        if source not in own(kind):
+            spelled = ", ".join(f'"{name}": …' for name in old)
+            return Translation({**present, "options": {**(present.get("options") or {}), **old}}, f"options={{{spelled}}}")
+        names = [entry.name for entry in fields(Settings)]
+        unknown = [name for name in old if name not in (*names, "measure")]
+        if unknown:
+            raise refuse_keyword(unknown[0], ["measures", "scorers", "by", "settings", "baseline"])
+        settings = {name: old[name] for name in names if name in old}
+        new = {"measures": old["measure"]} if "measure" in old else {}
+        new |= {"settings": Settings(**settings)} if settings else {}
+        return Translation({**present, **new}, " and ".join(f"{name}=…" for name in new))
+
+    return translate
+
+
+@accept_old_keywords(_translate("figure"))
+def figure(  # noqa: PLR0913 (shared by all figures, by name)
+    name: str,
+    runs: Runs,
+    *,
+    width: str | float = "one",
+    scorers: Sequence[str] | None = None,
+    without: Sequence[str] | str = (),
+    measures: Sequence[str] | None = None,
+    by: str | None = None,
+    settings: Settings | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """A figure of stored runs as a matplotlib Figure.
+
+    Args:
+        name: `estimates`, one of a family's (`slots`), a study (`robustness`), or one of its others (`agreement-auc`).
+        runs: A run folder, or several.
+        width: One or two columns, or inches.
+        scorers: Only these scorers.
+        without: Leave out these bias types; of a study.
+        measures: Only these measures; of estimates.
+        by: Group by this column; of estimates.
+        settings: Compute the intervals again by these settings; of estimates.
+        options: Options of a study by name.
     """
     source, part = parts_of("figure", name)
     figures.inches(width)
     if source in own("figure"):
-        return draw(stored_estimates(runs, **options), width, named=source, by=options.get("by"))
-    finding = study(source, runs, **options)
+        _refuse_foreign(source, {"without": without, "options": options})
+        chosen = stored_estimates(runs, measure=measures, scorers=scorers, by=by, settings=settings)
+        return draw(chosen, width, named=source, by=by)
+    _refuse_foreign(source, {"measures": measures, "by": by, "settings": settings})
+    finding = study(source, runs, scorers=scorers, without=without, options=options)
     return finding.draw(_called(part, finding.figures, "figure", source) if part else None, width)
 
 
-def table(name: str, runs: Runs, **options: Any) -> pd.DataFrame:
-    """A table of stored runs: `estimates`, `comparison`, a study's main table, or another one (`agreement-differences`)."""
+@accept_old_keywords(_translate("table"))
+def table(  # noqa: PLR0913 (shared by all tables, by name)
+    name: str,
+    runs: Runs,
+    *,
+    scorers: Sequence[str] | None = None,
+    without: Sequence[str] | str = (),
+    measures: Sequence[str] | None = None,
+    by: str | None = None,
+    baseline: str | None = None,
+    settings: Settings | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """A table of stored runs.
+
+    Args:
+        name: `estimates`, `comparison`, a study's main table, or another one (`agreement-differences`).
+        runs: A run folder, or several.
+        scorers: Only these scorers.
+        without: Leave out these bias types; of a study.
+        measures: Only these measures; of estimates and comparisons.
+        by: Group by this column; of estimates and comparisons.
+        baseline: The model to compare with; of comparisons.
+        settings: Compute the intervals by these settings; of estimates and comparisons.
+        options: Options of a study by name.
+    """
     source, part = parts_of("table", name)
+    if source in own("table"):
+        _refuse_foreign(source, {"without": without, "options": options})
     if source == ESTIMATES:
-        stored = stored_estimates(runs, **options)
-        shown = set(overall_rows(stored).index) | set(stored.index[stored["by"] == options.get("by")])
+        _refuse_foreign(source, {"baseline": baseline})
+        stored = stored_estimates(runs, measure=measures, scorers=scorers, by=by, settings=settings)
+        shown = set(overall_rows(stored).index) | set(stored.index[stored["by"] == by])
         return stored.loc[sorted(shown)]
     if source == COMPARISON:
-        answers = load_answers(_folders(runs), options.pop("scorers", None))
-        return compare(answers, measures=options.pop("measure", None), **{"by": "all", **options})
-    finding = study(source, runs, **options)
+        answers = load_answers(_folders(runs), scorers)
+        return compare(answers, baseline, measures, by or "all", **vars(settings or Settings()))
+    _refuse_foreign(source, {"measures": measures, "by": by, "settings": settings, "baseline": baseline})
+    finding = study(source, runs, scorers=scorers, without=without, options=options)
     return finding.tables[_called(part, finding.tables, "table", source)] if part else finding.table
+
+
+def _refuse_foreign(source: str, given: Mapping[str, Any]) -> None:
+    """Raise an error for a parameter that means nothing here."""
+    for name, value in given.items():
+        if value is not None and value != ():
+            raise TiltmeterError(f"'{name}' does not apply to {source}.")
 
 
 def write(text: str, path: str | Path) -> Path:
@@ -146,7 +230,7 @@ def stored_estimates(
 
     folders = _folders(runs)
     answers = load_answers(folders)  # raises an error for runs that cannot be combined
-    stored = [load_run(folder).estimates for folder in folders]
+    stored = [with_details(load_run(folder)).estimates for folder in folders]
     if settings is None and all(len(table) and (by is None or by in set(table["by"])) for table in stored):
         return _only(_only(pd.concat(stored, ignore_index=True), "measure", measure), "scorer", scorers)
     chosen = load_answers(folders, scorers) if scorers else answers

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import fixed
 from tiltmeter.stats.significance import smallest_difference
 
@@ -19,18 +20,18 @@ MOST_WARNINGS = 6
 def summaries(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
     """One sentence per model and benchmark: how many of the differences are distinguishable from none."""
     for (model, baseline, benchmark), rows in comparison.groupby(["model", "baseline", "benchmark"], sort=False):
-        p = rows["p_holm"].where(rows["p_holm"].notna(), rows["p"])
+        p = rows["p_holm"]
         tested, sure = int(p.notna().sum()), int((p < 1 - confidence).sum())
         if not tested:
             yield f"{model} against {baseline} on {benchmark}: no difference could be tested."
             continue
         found = f"{sure or 'none'} of {tested} differences {'is' if sure <= 1 else 'are'} distinguishable from none"
-        yield f"{model} against {baseline} on {benchmark}: {found} (p < {1 - confidence:g})."
+        yield f"{model} against {baseline} on {benchmark}: {found} (p < {1 - confidence:g} after Holm's correction)."
 
 
 def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
     """One sentence per comparison that is not distinguishable, the first few of them."""
-    close = comparison[(comparison["by"] == "all") & ~(comparison["p"] < 1 - confidence) & comparison["low"].notna()]
+    close = comparison[(comparison["by"] == "all") & ~(comparison["p_holm"] < 1 - confidence) & comparison["low"].notna()]
     for _, row in close.head(MOST_WARNINGS).iterrows():
         yield _close(row, confidence)
     if len(close) > MOST_WARNINGS:
@@ -39,17 +40,18 @@ def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[st
 
 def _close(row: Any, confidence: float) -> str:
     by = f"by {row['measure']} of {row['scorer']} on {row['benchmark']}"
+    unit = find_family(row["family"]).UNIT
     if row["low"] == row["high"] == row["difference"] == 0:  # every resample gave the same: nothing varies between them
-        return f"{row['model']} and {row['baseline']} have the same value {by}, in every resample of {row['n']:,} pairs."
+        return f"{row['model']} and {row['baseline']} have the same value {by}, in every resample of {row['n']:,} {unit}."
     # An interval reaches as far as a difference that is detected half of the time.
     standard_error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
     least, seen = smallest_difference(standard_error, confidence), abs(row["difference"])
     needed = row["n"] * (least / seen) ** 2 if seen else 0
-    more = f"; about {needed:,.0f} pairs would be needed to detect this difference" if seen else ""
+    more = f"; about {needed:,.0f} {unit} would be needed to detect this difference" if seen else ""
     places = _decimals(least)
     return (
         f"{row['model']} and {row['baseline']} are not distinguishable {by}: they differ by {fixed(seen, places)}, and with "
-        f"{row['n']:,} pairs, only differences of {fixed(least, places)} or more are detected with 80 % power{more}."
+        f"{row['n']:,} {unit}, only differences of {fixed(least, places)} or more are detected with 80 % power{more}."
     )
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.display import visible
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
-from tiltmeter.families.kit.notebook import described
 from tiltmeter.families.kit.story import value_text
 from tiltmeter.reporting.by_name import ESTIMATES, draw
 from tiltmeter.reporting.terminal import cell_text
 from tiltmeter.reporting.told import overall_rows, stories_of
 from tiltmeter.runs import Run
+from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import estimate_all
-from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
+from tiltmeter.stats.estimates import is_estimates
 from tiltmeter.stats.settings import Settings
 from tiltmeter.studies import Finding
 
@@ -42,7 +42,7 @@ def show(what: Showable | pd.DataFrame, *, width: str | float = "one", by: str =
 def _figure_for(table: pd.DataFrame, by: str) -> str:
     """The name of a family's own figure, if all estimates are of that family and the common figure would be empty."""
     families = list(dict.fromkeys(table["family"]))
-    own = getattr(find_family(families[0]), "FIGURES", {}) if len(families) == 1 else {}
+    own = find_family(families[0]).FIGURES if len(families) == 1 else {}
     return next(iter(own)) if own and not table["by"].isin(["all", by]).any() else ESTIMATES
 
 
@@ -51,7 +51,7 @@ def as_html(what: Showable | pd.DataFrame) -> str:
     if isinstance(what, Finding):
         return _page(what.study, what.sentences, list(what.table.columns), what.table.itertuples(index=False))
     if isinstance(what, Answers):
-        about = getattr(find_family(what.family), "described", described)(what)
+        about = find_family(what.family).describe(what)
         hint = "tiltmeter.estimate(…) computes measures, tiltmeter.show(…) draws them."
         return _page(about.title, [f"{about.sentence} {hint}"], about.heads, about.rows)
     table = _estimates_of(what, "")
@@ -64,12 +64,11 @@ def as_html(what: Showable | pd.DataFrame) -> str:
 
 def _estimates_of(what: Any, by: str) -> pd.DataFrame:
     if isinstance(what, Run):
-        return what.estimates
+        return with_details(what).estimates
     if isinstance(what, Answers):
-        family: Any = find_family(what.family)
-        answers, measures = family.brief(what) if hasattr(family, "brief") else (what, None)
+        answers, measures = find_family(what.family).brief(what)
         return estimate_all({what.family: answers}, measures, by, Settings())
-    if set(ESTIMATE_COLUMNS) <= set(getattr(what, "columns", ())):
+    if is_estimates(what):
         return what
     raise TiltmeterError(f"show needs answers, a run, a finding or a table of estimates, not {type(what).__name__}.")
 

@@ -14,7 +14,7 @@ from tiltmeter import catalog
 from tiltmeter.families.kit.story import Sheet, decimals_of, fixed, in_order, value_text
 from tiltmeter.reporting.columns import NO_NEED, Column, Grid
 from tiltmeter.reporting.told import overall_rows, sheets_of, stories_of
-from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
+from tiltmeter.stats.estimates import is_estimates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +115,7 @@ def _estimate_rows(sheet: Sheet, rows: pd.DataFrame) -> Grid:
     names = [Column("model", [str(row["model"]) for row in listed])] if rows["model"].nunique() > 1 else []
     names.append(Column(sheet.by or "group", [str(row["group"]) for row in listed]))
     title = _title(sheet) if names[0].head == "model" else f"{rows['model'].iloc[0]} on {_title(sheet)}"
-    return Grid(title, names, [*_numbers(listed), _p_column(listed)])
+    return Grid(title, names, [*_numbers(listed), *_p_columns(listed)])
 
 
 def long_tables(estimates: pd.DataFrame) -> Iterator[Grid]:
@@ -124,7 +124,7 @@ def long_tables(estimates: pd.DataFrame) -> Iterator[Grid]:
         rows = [row for _, row in part.iterrows()]
         names = [Column(name, [str(row[name]) for row in rows]) for name in ("scorer", "measure")]
         groups = Column("group", ["all" if row["by"] == "all" else str(row["group"]) for row in rows])
-        yield Grid(f"{model} on {benchmark}", [*names, groups], [*_numbers(rows), _p_column(rows)])
+        yield Grid(f"{model} on {benchmark}", [*names, groups], [*_numbers(rows), *_p_columns(rows)])
 
 
 def _numbers(rows: Sequence[Any]) -> list[Column]:
@@ -152,7 +152,9 @@ def _differences(rows: Sequence[Any]) -> Iterator[Column]:
     yield Column("value", [fixed(row["value"], n) for row, n in numbered], "number", spare=2.0)
     yield Column("baseline", [fixed(row["baseline_value"], n) for row, n in numbered], "number", spare=3.0)
     yield Column("n", [f"{row['n']:,}" for row in rows], "number")
-    yield _p_column(rows)
+    yield Column("p", [p_text(row["p"]) for row in rows], "number", spare=1.0)
+    yield Column("p (Holm)", [p_text(row["p_holm"]) for row in rows], "number")
+    yield Column("tests", [f"{row['n_tests']:,}" if row["n_tests"] else "" for row in rows], "number", spare=1.5)
 
 
 def _difference_text(row: Any, places: int) -> str:
@@ -174,12 +176,12 @@ def missing_text(estimates: pd.DataFrame) -> str:
     return "What is missing is excluded from n. " + "; ".join(parts) + "." if parts else ""
 
 
-def _p_column(rows: Sequence[Any]) -> Column:
-    return Column("p (Holm)", [_p_cell(row) for row in rows], "number")
-
-
-def _p_cell(row: Any) -> str:
-    return p_text(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])
+def _p_columns(rows: Sequence[Any]) -> Iterator[Column]:
+    """Yield p where some rows are not corrected, and p after correction where some are."""
+    if any(np.isnan(row["p_holm"]) and not np.isnan(row["p"]) for row in rows):
+        yield Column("p", [p_text(row["p"]) for row in rows], "number")
+    if not all(np.isnan(row["p_holm"]) for row in rows):
+        yield Column("p (Holm)", [p_text(row["p_holm"]) for row in rows], "number")
 
 
 def p_text(p: float) -> str:
@@ -192,7 +194,7 @@ def neutral_text(measure: str) -> str:
     if measure not in catalog.names("measures"):
         return ""
     entry = catalog.find("measures", measure)
-    neutral, ideal = entry.constant("NEUTRAL"), entry.constant("IDEAL")
+    neutral, ideal = entry.spec.neutral, entry.spec.ideal
     if neutral is not None:
         return f"neutral {neutral:g}"
     return "" if ideal is None else f"ideal {ideal:g}"
@@ -210,7 +212,7 @@ def plain_table(frame: pd.DataFrame, title: str, most: int | None = 40) -> Grid:
 
 def as_grids(table: pd.DataFrame, title: str) -> Iterator[Grid]:
     """A table of estimates, of differences, or of a study."""
-    if set(ESTIMATE_COLUMNS) <= set(table.columns):
+    if is_estimates(table):
         yield from long_tables(table)
     elif {"baseline_value", "difference"} <= set(table.columns):
         yield from comparisons(table)

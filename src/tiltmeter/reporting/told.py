@@ -22,11 +22,11 @@ def stories_of(estimates: pd.DataFrame, evaluations: Iterable[Mapping[str, Any]]
     """
     if not len(estimates):
         return []
-    plain, cautions = cautions_of(estimates)
-    told = [story for family, rows in _by_family(plain) for story in find_family(family).stories(rows)]
     asked = list(evaluations)
+    cautions = cautions_of(estimates)
+    told = [story for family, rows in _by_family(estimates) for story in find_family(family).narratives(rows)]
     data, kind = digests(asked), kinds(asked)
-    told = [with_known_tilts(story, plain, data, kind.get(story.model, "")) for story in told]
+    told = [with_known_tilts(story, estimates, data, kind.get(story.model, "")) for story in told]
     stories = [told_with_caution(story, cautions.get((story.model, story.benchmark))) for story in told]
     order = {key: n for n, key in enumerate(zip(estimates["model"], estimates["benchmark"], strict=True))}
     return sorted(stories, key=lambda story: order.get((story.model, story.benchmark), len(order)))

@@ -12,7 +12,7 @@ import numpy as np
 from tiltmeter.display import UNSHOWABLE, visible
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.story import decimals_of, fixed
-from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
+from tiltmeter.stats.estimates import is_estimates
 from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits:
         raise TiltmeterError(f"The format of a table must be {' or '.join(FORMATS)}, not '{form}'.")
     if not len(table):
         raise TiltmeterError("The table is empty, so there is nothing to write.")
-    if set(ESTIMATE_COLUMNS) <= set(table.columns):
+    if is_estimates(table):
         sheets = [_estimates_page(part, caption, digits) for part in _alike(table)]
     elif {"difference", "baseline_value", "measure"} <= set(table.columns):
         sheets = [_differences_page(table, caption, digits)]
@@ -112,13 +112,16 @@ def _differences_page(table: pd.DataFrame, caption: str, digits: int | None) -> 
         gap = "missing" if np.isnan(row["difference"]) else fixed(row["difference"], n, "+")
         if np.isfinite(row["low"]):
             gap = f"{gap} [{fixed(row['low'], n, '+')}, {fixed(row['high'], n, '+')}]"
-        p = row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]
-        rows.append([*(str(row[name]) for name in names), *values, gap, f"{row['n']:,}", _cell("p", p, digits)])
-    heads, numbers = [*names, "value", "baseline", "difference (interval)", "n", "p"], [False] * len(names) + [True] * 5
+        p = _cell("p_holm", row["p_holm"], digits)
+        rows.append([*(str(row[name]) for name in names), *values, gap, f"{row['n']:,}", p])
+    heads = [*names, "value", "baseline", "difference (interval)", "n", "p (Holm)"]
+    numbers = [False] * len(names) + [True] * 5
     where = ", ".join(filter(None, [f"Differences: {who}", *fixed_names]))
     same = table["n"].nunique() == 1
     title = ". ".join(filter(None, [caption, f"{where}, n = {table['n'].iloc[0]:,}" if same else where]))
-    page = Page(f"{title}. Intervals are in brackets.", heads, rows, numbers)
+    tests = sorted({int(n) for n in table["n_tests"] if n})
+    over = f" p is corrected by Holm's method over {' or '.join(map(str, tests))} tests." if tests else ""
+    page = Page(f"{title}. Intervals are in brackets.{over}", heads, rows, numbers)
     return _without(page, "n") if same else page
 
 

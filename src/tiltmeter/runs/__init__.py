@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.runs.options import Options
+from tiltmeter.execution.options import Options
 from tiltmeter.runs.reading import Run, load_answers, load_run
 
 __all__ = ["Options", "Run", "load_answers", "load_run"]

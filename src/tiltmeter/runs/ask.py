@@ -3,60 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import Answers, How, family_of
+from tiltmeter.execution.options import FamilyOptions
+from tiltmeter.families import Answers, AskContext, family_of
+from tiltmeter.families.kit.options import changed
+from tiltmeter.families.kit.protocol import Watch
 from tiltmeter.families.kit.reading import ask_and_read
-from tiltmeter.families.kit.seam import Watch
 from tiltmeter.models import AnyModel, usable
-from tiltmeter.runs.options import FamilyOptions
+from tiltmeter.runs.keywords import translate_ask
+from tiltmeter.storage.keywords import accept_old_keywords
+from tiltmeter.storage.typed import OptionsObject
 
 
+@accept_old_keywords(translate_ask)
 def ask(
     model: AnyModel | str | Path,
     benchmark: Benchmark | str | Path,
+    options: OptionsObject | None = None,
     *,
     cache: bool | str | Path = True,
     batch_tokens: int | str = "auto",
     seed: int = 0,
     watch: Watch | None = None,
-    **options: Any,
 ) -> Answers:
-    """What a model answers to a benchmark of any family; `estimate` makes measures of it.
+    """Ask a model a benchmark of any family; `estimate` computes measures from the answers.
 
-    `options` are those of the benchmark's family (`tiltmeter run --help` lists them): `scorers` of pairs, `top_k` of slots,
-    `tests` and `corpus` of association tests. What is asked is kept in the user cache, or in the folder given as `cache`,
-    so that a second call or one after an interruption computes only what is missing.
+    Answers are kept in the user cache, or in the folder given as `cache`, so that a second call or one after an
+    interruption computes only what is missing.
+
+    Args:
+        model: A model, a hub id, a folder, or an embedded name.
+        benchmark: A benchmark, its name, or your own file.
+        options: Options of the benchmark's family: `PairsOptions`, `SlotsOptions`, `AssociationsOptions`,
+            `LabelsOptions`, `GenerationsOptions`, `ChoicesOptions`.
+        cache: False, or a folder instead of the user's cache.
+        batch_tokens: Tokens in a batch, or auto.
+        seed: For everything that is drawn at random.
+        watch: Shows progress: a function of a title and a total that gives a context manager.
     """
-    told = FamilyOptions.read(options)
+    told = FamilyOptions.of_objects(options)
     model = usable(model)
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=told.given)
     if benchmark.family not in told.of:
         family_of(benchmark)  # says what is wrong with it
         raise TiltmeterError(f"The family '{benchmark.family}' cannot be used.")
-    foreign = [name for name in told.given if not hasattr(told[benchmark.family], name)]
-    if foreign:
-        raise TiltmeterError(f"'{foreign[0]}' is no option of {benchmark.family}, which {benchmark.name} is one of.")
-    how = How(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
-    return ask_and_read(model, benchmark, told[benchmark.family], how)
+    if options is not None and not isinstance(options, type(told[benchmark.family])):
+        name = next(iter(changed(options)), type(options).__name__)
+        raise TiltmeterError(f"'{name}' is no option of {benchmark.family}, which {benchmark.name} is one of.")
+    context = AskContext(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
+    return ask_and_read(model, benchmark, told[benchmark.family], context)
 
 
+@accept_old_keywords(translate_ask)
 def score(
     model: AnyModel | str | Path,
     benchmark: Benchmark | str | Path,
     scorers: Sequence[str] | str | None = None,
-    **options: Any,
+    options: OptionsObject | None = None,
+    *,
+    cache: bool | str | Path = True,
+    batch_tokens: int | str = "auto",
+    seed: int = 0,
+    watch: Watch | None = None,
 ) -> Answers:
-    """Scores every sentence of a benchmark of pairs by the scorers named, or by all that apply: `.to_pandas()`, `.save()`.
+    """Score every sentence of a benchmark of pairs by the scorers named, or by all that apply: `.to_pandas()`, `.save()`.
 
-    One shared model pass serves all scorers. The other options are those of `ask`.
+    One shared model pass serves all scorers. The other parameters are those of `ask`.
     """
-    names = [scorers] if isinstance(scorers, str) else scorers
+    names = (scorers,) if isinstance(scorers, str) else tuple(scorers or ())
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
-    if not any(field.name == "scorers" for field in fields(family_of(benchmark).Options)):
+    kind: Any = family_of(benchmark).Options
+    if not any(field.name == "scorers" for field in fields(kind)):
         raise TiltmeterError(f"{benchmark.name} is a benchmark of {benchmark.family}, which has no scorers; use `ask`.")
-    return ask(model, benchmark, scorers=tuple(names) if names else None, **options)
+    if names:
+        chosen: Any = options if options is not None else kind()
+        options = replace(chosen, scorers=names) if isinstance(chosen, kind) else options
+    return ask(model, benchmark, options, cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)

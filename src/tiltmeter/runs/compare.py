@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING
 
 from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
+from tiltmeter.families.kit.protocol import measures_of
 from tiltmeter.families.kit.reading import with_cautions
-from tiltmeter.families.kit.seam import measures_of
 from tiltmeter.runs.estimate import Several, by_family, columns_of, refuse_lacking
-from tiltmeter.stats.estimates import Difference, differences_table
+from tiltmeter.stats.estimates import Difference, corrected, differences_table
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def compare(
 ) -> pd.DataFrame:
     """Every other model minus the baseline (the first model unless named), over the items that both have answers for.
 
-    The same items are drawn for both, so what the models share cancels. How p is made is the family's to say; it is
-    Holm-corrected over groups. `clusters` is as in `estimate`.
+    The same items are drawn for both, so what the models share cancels. How p is made is the family's to say. `p_holm` is
+    corrected over `n_tests` tests: for groups, over the groups of a measure (or the tests of a benchmark); for everything
+    else, over the overall tests of the two models on the benchmark. `clusters` is as in `estimate`.
     """
     settings = Settings(resamples, confidence, seed, clusters)
     settings.check()
@@ -57,7 +59,20 @@ def compare(
             "in common."
         )
     refuse_lacking(names, {row.measure for row in rows}, filled)
-    return differences_table(rows)
+    return differences_table(_with_overall_corrected(rows))
+
+
+def _with_overall_corrected(rows: Sequence[Difference]) -> list[Difference]:
+    """Correct p of the overall tests, and of what its family did not correct, over two models and a benchmark."""
+    found = list(rows)
+    families: dict[tuple[str, str, str], list[int]] = {}
+    for at, row in enumerate(rows):
+        if row.by == "all" or (isnan(row.p_holm) and not isnan(row.p)):
+            families.setdefault((row.model, row.baseline, row.benchmark), []).append(at)
+    for places in families.values():
+        for at, row in zip(places, corrected([rows[at] for at in places]), strict=True):
+            found[at] = row
+    return found
 
 
 def _models(answers: Mapping[str, Answers], baseline: str | None) -> tuple[str, list[str]]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tiltmeter import catalog
-from tiltmeter.benchmarks.kit.items import has_column
+from tiltmeter.benchmarks.kit.items import has_column, require_column
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers, find_family
+from tiltmeter.families.kit.answers import with_unique_names
+from tiltmeter.families.kit.protocol import measures_of
 from tiltmeter.families.kit.reading import with_cautions
-from tiltmeter.families.kit.seam import measures_of
-from tiltmeter.runs.options import DEFAULT_BY
 from tiltmeter.stats.estimates import Estimate, estimates_table
 from tiltmeter.stats.settings import Settings
 
@@ -42,12 +43,31 @@ def estimate(
 
 
 def by_family(answers: Several) -> dict[str, Answers]:
-    """Answers sorted by family, those of one family together."""
+    """Sort answers by family, those of one family together. Different models of one name get a part of their digest.
+
+    Raises:
+        TiltmeterError: The same answer is there twice.
+    """
     if isinstance(answers, Mapping):
         return dict(answers)
-    parts = [answers] if isinstance(answers, Answers) else list(answers)
+    if isinstance(answers, Answers):
+        return {answers.family: answers}
+    parts = with_unique_names(list(answers))
     families = dict.fromkeys(part.family for part in parts)
-    return {name: Answers.concat([part for part in parts if part.family == name]) for name in families}
+    together = {name: Answers.concat([part for part in parts if part.family == name]) for name in families}
+    for part in together.values():
+        _refuse_repeats(part)
+    return together
+
+
+def _refuse_repeats(answers: Answers) -> None:
+    """The same answer twice under one name would count once, and nobody could say which."""
+    key = list(find_family(answers.family).KEY)
+    repeated = answers.table[answers.table.duplicated(key)]
+    if len(repeated):
+        first = repeated.iloc[0]
+        by = f" by {first['scorer']}" if "scorer" in key else ""
+        raise TiltmeterError(f"There are answers of {first['model']} on {first['benchmark']}{by} more than once.")
 
 
 @catalog.without_failing
@@ -100,11 +120,10 @@ def columns_of(family: str, answers: Mapping[str, Answers], columns: Sequence[st
 
 
 def refuse_columns(answers: Mapping[str, Answers], columns: Sequence[str]) -> None:
-    """Refuses to group what has no items by a column of items; where there are items, the family says what they lack."""
-    if answers and not any(len(items) for part in answers.values() for items in _items(part)):
-        unknown = [column for column in columns if not has_column(next(iter(answers.values())).items, column)]
-        if unknown:
-            raise TiltmeterError(f"These benchmarks have no items with a column '{unknown[0]}' to group by.")
+    """Refuses a column that no family's items can be grouped by, unless it is one of a family's answers."""
+    for column in columns:
+        if not any(column in part.table for part in answers.values()):
+            require_column([_items(part) for part in answers.values()], column)
 
 
 def _items(answers: Answers) -> list[pd.DataFrame]:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import Answers
-from tiltmeter.stats.estimates import estimates_table
-from tiltmeter.storage.files import write_frame, write_json, write_text
+from tiltmeter.stats.estimates import details_of, estimates_table
+from tiltmeter.storage.files import write_json, write_text
+from tiltmeter.storage.locks import FolderLockedError, lock_folder
 from tiltmeter.storage.packed import is_folder, is_there
 from tiltmeter.storage.places import at_home
-from tiltmeter.storage.sealed import MANIFEST, seal
+from tiltmeter.storage.sealed import MANIFEST
 from tiltmeter.storage.spreadsheet import bare, csv_text
 from tiltmeter.storage.temporary import exchange, sweep, temporary_beside
 
@@ -71,7 +71,8 @@ def reserved(folder: Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
             if new:
                 write_json(folder / MANIFEST, manifest)
             yield making
-            _take_place(making, folder)
+            if making.is_dir():  # else the run that is there is as it should be
+                _take_place(making, folder)
         except TiltmeterError:
             if new:
                 (folder / MANIFEST).unlink(missing_ok=True)
@@ -97,23 +98,12 @@ def _removed_if_empty(folder: Path | None) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Holds the folder for this process. The lock ends with the process, however that ends, and leaves no file."""
+    """Hold the folder for this process; refuse at once if another process holds it."""
     try:
-        import fcntl
-    except ImportError:  # not on Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TiltmeterError(f"Another run is writing to {folder} just now. Wait for it, or choose -o.") from None
-        except OSError:  # a file system without locks
-            pass
-        yield
-    finally:
-        os.close(handle)
+        with lock_folder(folder, wait=False):
+            yield
+    except FolderLockedError:
+        raise TiltmeterError(f"Another run is writing to {folder} just now. Wait for it, or choose -o.") from None
 
 
 def _take_place(making: Path, folder: Path) -> None:
@@ -158,17 +148,6 @@ def _replaced_inside(making: Path, place: Path) -> None:
             path.rename(place / path.name)
 
 
-def write_run(
-    folder: Path, answers: Mapping[str, Answers], estimates: pd.DataFrame, manifest: Mapping[str, Any]
-) -> dict[str, Any]:
-    """All files of a run into a new folder: tables, items, attached files, estimates, and at last the sealed manifest."""
-    with write_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_answers(folder, answers)
-        write_estimates(folder, estimates)
-        return seal(folder, manifest)
-
-
 @contextmanager
 def write_errors(folder: Path) -> Iterator[None]:
     """Says what to do where a run folder cannot be written."""
@@ -181,24 +160,10 @@ def write_errors(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def write_answers(folder: Path, answers: Mapping[str, Answers]) -> None:
-    """The tables of all families, the items of all, and the files that are attached."""
-    import pandas as pd
-
-    for part in answers.values():
-        for name, frame in part.tables.items():
-            write_frame(folder / f"{name}.parquet", frame)
-        for path, place in part.attachments.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(place, folder / path)  # a copy: a link would let an edited run change the cache
-    items = pd.concat([part.items for part in answers.values()], ignore_index=True)
-    write_frame(folder / "items.parquet", items.drop_duplicates(["benchmark", "item"], ignore_index=True))
-
-
 def write_estimates(folder: Path, table: pd.DataFrame) -> None:
     """estimates.csv and estimates.json."""
-    write_text(folder / "estimates.csv", csv_text(table))
-    write_text(folder / "estimates.json", _json_text(table))
+    write_text(folder / "estimates.csv", csv_text(table), own=True)
+    write_text(folder / "estimates.json", _json_text(table), own=True)
 
 
 def _json_text(table: pd.DataFrame) -> str:
@@ -235,7 +200,10 @@ def appended_estimates(folder: Path) -> Iterator[Callable[[pd.DataFrame], None]]
 
 
 def read_estimates(path: Path) -> pd.DataFrame:
-    """estimates.csv as it was written, to the last digit: only numbers can be missing, and a model may be called NA."""
+    """Read estimates.csv as it was written, to the last digit. Only numbers can be missing; a model may be called NA.
+
+    Files of earlier versions have no column `details`: their details are empty.
+    """
     import pandas as pd
 
     try:
@@ -243,6 +211,10 @@ def read_estimates(path: Path) -> pd.DataFrame:
         for name in table:
             read = (lambda text: int(float(text))) if name in COUNTS else _number if name in NUMBERS else bare
             table[name] = [read(text) for text in table[name]]
+        if "details" not in table:
+            table.insert(table.columns.get_loc("note") if "note" in table else len(table.columns), "details", "")
+        for text in table["details"].unique():
+            details_of({"details": text})
     except (OSError, ValueError, OverflowError) as error:
         raise TiltmeterError(f"Cannot read {path}: {error}.") from None
     return table

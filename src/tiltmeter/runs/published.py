@@ -3,50 +3,78 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, all_families
 from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.runs.estimate import estimate
-from tiltmeter.runs.folder import output_folder, reserved, write_run
+from tiltmeter.runs.folder import output_folder, reserved, write_errors, write_estimates
 from tiltmeter.runs.reading import Run
 from tiltmeter.storage.packed import require_file
 from tiltmeter.storage.provenance import software
-
-OF_SOME = ("judges",)
-"""What some families take and others do not."""
+from tiltmeter.storage.sealed import seal
 
 
-def import_scores(path: str | Path, **how: Any) -> Answers:
-    """Answers from a published file: per-pair score tables, StereoSet's predictions, or texts that a model wrote.
+def import_scores(  # noqa: PLR0913 (everything that any family's file may need)
+    path: str | Path,
+    *,
+    model: str | None = None,
+    scorer: str = "imported",
+    benchmark: Benchmark | str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    data_dir: str | Path | None = None,
+    encoding: str | None = None,
+    judges: Sequence[str] = (),
+    category: Sequence[str] = (),
+) -> Answers:
+    """Answers from a published file: per-pair scores, StereoSet's or BBQ's predictions, or texts that a model wrote.
 
-    `model` and `scorer` say what they are called; `columns`, `data_dir`, `benchmark` and `encoding` how the file is read.
+    Args:
+        path: The file.
+        model: Name of the model that was scored.
+        scorer: Name of the score.
+        benchmark: The benchmark that was scored, where the file does not say.
+        columns: Our field names → your column names.
+        data_dir: The folder with the datasets.
+        encoding: Encoding of the file.
+        judges: NOTION=CLASSIFIER that judges texts.
+        category: Categories of the benchmark that predictions answer.
     """
+    how: dict[str, Any] = {"model": model, "scorer": scorer, "benchmark": benchmark, "columns": columns}
+    how |= {"data_dir": data_dir, "encoding": encoding, "judges": tuple(judges), "category": tuple(category)}
+    return _imported(path, how)
+
+
+def _imported(path: str | Path, how: Mapping[str, Any]) -> Answers:
     require_file(Path(path), pipes=True)
-    readers = [family for family in all_families(lambda _: None).values() if hasattr(family, "published")]
-    if not readers:
-        raise TiltmeterError("No family reads published scores.")
     refused: list[TiltmeterError] = []
-    for family in readers:
+    for family in all_families(lambda _: None).values():
         known = inspect.signature(family.published).parameters
-        if foreign := [name for name, value in how.items() if value and name not in known and name in OF_SOME]:
-            refused.append(NotOursError(f"{family.TITLE}: nothing there takes {foreign[0]}."))
-            continue
+        if any(value and name not in known for name, value in how.items()):
+            continue  # it would ignore what was given
         try:
-            answers: Answers = family.published(path, **{name: value for name, value in how.items() if name in known})
+            answers = family.published(path, **{name: value for name, value in how.items() if name in known})
         except TiltmeterError as error:
             refused.append(error)
         else:
-            return answers
+            if answers is not None:
+                return answers
+    if not refused:
+        raise TiltmeterError(
+            f"No family reads published files with these options: {', '.join(name for name, value in how.items() if value)}."
+        )
     raise next((error for error in refused if not isinstance(error, NotOursError)), refused[0])
 
 
-def import_run(file: str | Path, output: str | Path, *, seed: int = 0, **how: Any) -> Run:
-    """A run folder from scores that others published; `how` goes to `import_scores`."""
-    answers = import_scores(file, **how)
+def import_run(answers: Answers, output: str | Path, *, seed: int = 0) -> Run:
+    """A run folder from scores that others published and `import_scores` read."""
     folder, table = output_folder(output), estimate(answers, seed=seed)
-    with reserved(folder, software() | {"status": "unfinished"}) as making:
-        manifest = write_run(making, {answers.family: answers}, table, answers.manifest())
+    with reserved(folder, software() | {"status": "unfinished"}) as making, write_errors(making):
+        answers.write_tables(making)
+        write_estimates(making, table)
+        manifest = seal(making, answers.manifest())
     return Run(folder, {answers.family: answers}, table, manifest)

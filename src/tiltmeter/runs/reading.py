@@ -16,7 +16,8 @@ from tiltmeter.runs.folder import read_estimates
 from tiltmeter.storage.files import read_frame
 from tiltmeter.storage.packed import is_folder
 from tiltmeter.storage.places import at_home
-from tiltmeter.storage.sealed import read_seal, verified
+from tiltmeter.storage.provenance import recorded_model
+from tiltmeter.storage.sealed import read_seal, run_digest, verified
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,14 +36,18 @@ class Run(Shown):
 class RunOnDisk(Run):
     """A run that was sealed or verified just now. Its tables are read when they are asked for, since they may be large."""
 
-    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
-        vars(self).update(folder=folder, manifest=manifest)
+    def __init__(self, folder: Path, manifest: dict[str, Any], **tables: Any) -> None:
+        """`tables`: answers and estimates, where a copy is made with others."""
+        vars(self).update(folder=folder, manifest=manifest, **tables)
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("answers", "estimates"):
             raise AttributeError(name)
         whole = load_run(self.folder)
-        vars(self).update(answers=whole.answers, estimates=whole.estimates)
+        if run_digest(whole.manifest) != run_digest(self.manifest):
+            raise TiltmeterError(f"Another run was written to {self.folder} since. Give each run a folder of its own.")
+        for table in ("answers", "estimates"):
+            vars(self).setdefault(table, getattr(whole, table))
         return vars(self)[name]
 
 
@@ -61,7 +66,7 @@ def load_run(folder: str | Path) -> Run:
     folder = at_home(folder)
     if not is_folder(folder):
         raise TiltmeterError(f"There is no run folder {folder}.")
-    manifest = read_seal(folder)
+    manifest = _with_numbers(read_seal(folder))
     tables = manifest.get("families", {})
     if not tables:
         raise TiltmeterError(f"{folder} is not a finished run: it holds no answers.")
@@ -70,6 +75,12 @@ def load_run(folder: str | Path) -> Run:
     stored = "estimates.csv" in manifest["files"]
     estimates = read_estimates(verified(folder, manifest, "estimates.csv")) if stored else pd.DataFrame()
     return Run(folder, answers, estimates, manifest)
+
+
+def _with_numbers(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Read a limit that earlier versions stored as text, in runs of experiments."""
+    limit = manifest.get("asked", {}).get("limit")
+    return manifest if not isinstance(limit, str) else manifest | {"asked": manifest["asked"] | {"limit": int(limit)}}
 
 
 def _answers(folder: Path, family: str, names: Sequence[str], items: pd.DataFrame, manifest: dict[str, Any]) -> Answers:
@@ -91,8 +102,6 @@ def load_answers(folders: Sequence[str | Path], scorers: Sequence[str] | None = 
     parts = [part for run in runs for part in run.answers.values()]
     refuse_namesakes(parts)
     answers = by_family(parts)
-    for part in answers.values():
-        refuse_repeats(part)
     return only_scorers(answers, scorers) if scorers else answers
 
 
@@ -109,22 +118,30 @@ def only_scorers(answers: Mapping[str, Answers], scorers: Sequence[str]) -> dict
 
 def refuse_namesakes(parts: Sequence[Answers]) -> None:
     """Two models or two benchmarks of one name must not be mixed: weights and data decide."""
-    weights: dict[str, str] = {}
+    models: dict[str, Mapping[str, Any]] = {}
     data: dict[str, str] = {}
     for part in parts:
         for manifest in part.manifests:
             model = manifest.get("model", {})
-            name, digest = model.get("shown_as", ""), model.get("weights_sha256", "")
-            if weights.setdefault(name, digest) != digest:
-                raise TiltmeterError(
-                    f"Two different models are called {name} in these runs; run one of them from another folder."
-                )
+            name = model.get("shown_as", "")
+            first = models.setdefault(name, model)
+            if recorded_model(first) != recorded_model(model):
+                raise TiltmeterError(_namesake(name, first, model))
         for name in part.benchmarks:
             if data.setdefault(name, data_of(part, name)) != data_of(part, name):
                 raise TiltmeterError(
                     f"Two different benchmarks are called {name} in these runs: their data differ. Compare runs on the same "
                     "data, or rename a file."
                 )
+
+
+def _namesake(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    if ("model_sha256" in first) != ("model_sha256" in second):
+        return (
+            f"These runs of {name} cannot be merged: an earlier version of tiltmeter recorded one of them, with another "
+            "digest of the model, so nothing shows that it is the same model. Run it again with this version."
+        )
+    return f"Two different models are called {name} in these runs; run one of them from another folder."
 
 
 def data_of(answers: Answers, benchmark: str) -> str:
@@ -137,13 +154,3 @@ def data_of(answers: Answers, benchmark: str) -> str:
     items = answers.items[answers.items["benchmark"] == benchmark].dropna(axis="columns", how="all")
     labels = items[sorted(items)].to_csv(index=False).encode("utf-8", "surrogatepass")
     return " ".join([*sorted(digests), hashlib.sha256(labels).hexdigest()])
-
-
-def refuse_repeats(answers: Answers) -> None:
-    """The same answer twice under one name would count once, and nobody could say which."""
-    key = list(find_family(answers.family).KEY)
-    repeated = answers.table[answers.table.duplicated(key)]
-    if len(repeated):
-        first = repeated.iloc[0]
-        by = f" by {first['scorer']}" if "scorer" in key else ""
-        raise TiltmeterError(f"These runs hold answers of {first['model']} on {first['benchmark']}{by} more than once.")

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
-from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, load_benchmark
-from tiltmeter.benchmarks.kit.items import group_column, has_column, items_table
+from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter.benchmarks.kit.items import has_column, items_table, require_column
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import Answers, family_of
+from tiltmeter.execution.cells import open_store
+from tiltmeter.execution.engine import INLINE, Engine
+from tiltmeter.execution.executor import Executor
+from tiltmeter.execution.ledger import Ledger
+from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions, Options
+from tiltmeter.execution.run_plan import plan_run
+from tiltmeter.families import family_of
 from tiltmeter.families.kit.options import changed, flag_of
-from tiltmeter.families.kit.seam import Watch
+from tiltmeter.families.kit.protocol import Watch
 from tiltmeter.probes.batching import check_batch_tokens
-from tiltmeter.runs.estimate import by_family, estimate_all
-from tiltmeter.runs.folder import output_folder, reserved, write_run
-from tiltmeter.runs.known_models import begin_to_load
-from tiltmeter.runs.loop import ask_all, check_all
-from tiltmeter.runs.options import FamilyOptions, Options
-from tiltmeter.runs.reading import Run
+from tiltmeter.runs.folder import output_folder, read_estimates, reserved
+from tiltmeter.runs.keywords import translate_run
+from tiltmeter.runs.merge import finished_manifest, write_run
+from tiltmeter.runs.reading import Run, RunOnDisk
+from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.cells import CellStore
+from tiltmeter.storage.keywords import accept_old_keywords
 from tiltmeter.storage.progress import showing
 from tiltmeter.storage.provenance import software
-from tiltmeter.storage.timings import recording, since_import, timed, timings_so_far
+from tiltmeter.storage.temporary import temporary_beside
+from tiltmeter.storage.timings import recording, since_import, timed
+from tiltmeter.storage.typed import OptionsObject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,92 +44,140 @@ DEFAULT_MODELS = ("plumb-mlm", "plumb-clm")
 DEFAULT_BENCHMARKS = ("plumb-pairs", "plumb-slots")
 
 
-@catalog.without_failing
-def run(
+@accept_old_keywords(translate_run)
+def run(  # noqa: PLR0913 (what all families share, by name)
     models: str | Path | Sequence[str | Path] = DEFAULT_MODELS,
     benchmarks: str | Path | Sequence[str | Path] | None = None,
     scorers: str | Sequence[str] | None = None,
     measures: str | Sequence[str] | None = None,
     output: str | Path | None = None,
-    options: Options | None = None,
+    *,
+    options: OptionsObject | Sequence[OptionsObject] = (),
+    by: str | Sequence[str] = DEFAULT_BY,
+    limit: int | None = None,
+    groups: str | Sequence[str] = (),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    clusters: bool = True,
+    kind: str | None = None,
+    device: str = "auto",
+    precision: str = "auto",
+    batch_tokens: int | str = "auto",
+    cache: bool | str | Path = True,
+    data_dir: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    trust_remote_code: bool = False,
     watch: Watch | None = None,
-    **asked: Any,
 ) -> Run:
-    """Asks every model about every benchmark and writes the run folder (`runs/…` unless `output` is given).
+    """Ask every model every benchmark and write the run folder.
 
-    Without benchmarks these are the embedded ones, as far as the scorers and measures asked for concern them. `asked` are
-    the options of families, such as `top_k` or `corpus` (`tiltmeter run --help` lists them). Interrupted or killed, the
-    same call goes on where it stopped: finished cells and batches are in the cache.
+    Interrupted or killed, the same call goes on where it stopped: finished cells and batches are in the cache.
+
+    Args:
+        models: Hub ids, folders, or embedded names.
+        benchmarks: Names, or your own files. Default: the embedded ones, as far as the scorers and measures that are
+            named concern them.
+        scorers: Scorers of pairs. Default: all that apply.
+        measures: Default: all that apply.
+        output: The run folder. Default: `runs/…`.
+        options: Options of families, one object each: `PairsOptions`, `SlotsOptions`, `AssociationsOptions`,
+            `LabelsOptions`, `GenerationsOptions`, `ChoicesOptions`.
+        by: Columns of items that estimates are grouped by.
+        limit: Only so many items of each benchmark.
+        groups: Only items about these groups.
+        resamples: Bootstrap resamples.
+        confidence: Level of the intervals.
+        seed: For everything that is drawn at random.
+        clusters: Resample items of one cluster together.
+        kind: masked or causal, where a model's configuration does not say.
+        device: auto, cpu, cuda, cuda:1, mps, …
+        precision: auto, fp32, tf32, bf16 or fp16; auto is fp32 on a CPU.
+        batch_tokens: Tokens in a batch, or auto.
+        cache: False, or a folder instead of the user's cache.
+        data_dir: The folder with the datasets.
+        columns: Your column names for ours, in files of yours.
+        encoding: Encoding of your files.
+        trust_remote_code: Run model code that is not part of transformers.
+        watch: Shows progress: a function of a title and a total that gives a context manager.
     """
+    shared = Options(
+        by=[by] if isinstance(by, str) else by,
+        limit=limit,
+        groups=[groups] if isinstance(groups, str) else groups,
+        settings=Settings(resamples, confidence, seed, clusters),
+        kind=kind,
+        device=device,
+        precision=precision,
+        batch_tokens=batch_tokens,
+        cache=cache,
+        data_dir=data_dir,
+        columns=columns,
+        encoding=encoding,
+        trust_remote_code=trust_remote_code,
+    )
+    told = FamilyOptions.of_objects(options, _listed(scorers))
+    return run_with(models, benchmarks, measures, output, shared, told, watch)
+
+
+@catalog.without_failing
+def run_with(
+    models: str | Path | Sequence[str | Path],
+    benchmarks: str | Path | Sequence[str | Path] | None,
+    measures: str | Sequence[str] | None,
+    output: str | Path | None,
+    options: Options,
+    told: FamilyOptions,
+    watch: Watch | None = None,
+) -> Run:
+    """`run` with its options in objects, as the command line has them."""
     _refuse_objects(models)
     with recording() as timings:
         if not timings.seconds:
-            timings.add("import", since_import() if options and options.command else 0.0)
-        return _run(_listed(models), _listed(benchmarks), _listed(scorers), _listed(measures), output, options, watch, asked)
+            timings.add("import", since_import() if options.command else 0.0)
+        return _run(_listed(models), _listed(benchmarks), _listed(measures), output, options, told, watch)
 
 
 def _run(
     names: list[str],
     benchmarks: list[str],
-    scorers: list[str],
     measures: list[str],
     output: str | Path | None,
-    options: Options | None,
+    options: Options,
+    told: FamilyOptions,
     watch: Watch | None,
-    asked: dict[str, Any],
 ) -> Run:
-    options = options or Options()
-    told = FamilyOptions.read(asked | {"scorers": tuple(scorers) or None})
+    started = time.time()
     options.settings.check()
     check_batch_tokens(options.batch_tokens)
-    folder, started = output_folder(output), time.time()
+    folder = output_folder(output)
     by_default = not benchmarks
     meant_only = by_default and not measures and not any(_files(told, name) for name in told.of)
     with timed("benchmarks"):
-        if options.command:  # a program may be about to do something else with its GPU
-            begin_to_load(names, options.loading, options.cache)
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)
         _check(loaded, measures, options, told)
-    check_all(names, loaded, options, told)
+    planned = plan_run(names, loaded, options, told, is_default=meant_only)
     manifest = _manifest(names, loaded, measures, options, told)
-
-    with reserved(folder, manifest) as making:
-        cells = list(ask_all(names, loaded, options, told, watch, meant_only))
-        answers = by_family(cells)
-        with timed("estimate"), showing(watch):
-            table = estimate_all(answers, measures or None, options.by, options.settings)
-        with timed("write"):
-            manifest = write_run(making, answers, table, _finished(manifest, cells, answers, started))
-    return Run(folder, _in_place(answers, folder), table, manifest)
+    with reserved(folder, manifest) as making, _store(options.cache, folder) as store, showing(watch):
+        cells = Executor(planned, Ledger(None), store, Engine(INLINE), watch).execute()
+        manifest = finished_manifest(manifest, cells, started)
+        manifest = write_run(making, cells, manifest, measures or None, options.by, options.settings)
+    return RunOnDisk(folder, manifest, estimates=read_estimates(folder / "estimates.csv"))
 
 
-def _finished(
-    manifest: dict[str, Any], cells: Sequence[Answers], answers: Mapping[str, Answers], started: float
-) -> dict[str, Any]:
-    """The manifest of a finished run."""
-    evaluations = [
-        cell_manifest | {"attachments": list(cell.attachments)} for cell in cells for cell_manifest in cell.manifests
-    ]
-    done = {evaluation["benchmark"]["name"] for evaluation in evaluations}
-    asked = manifest["asked"]
-    asked = asked | {"benchmarks": [name for name in asked["benchmarks"] if name in done]}
-    return manifest | {
-        "asked": asked,
-        "status": "finished",
-        "seconds": round(time.time() - started, 3),
-        "timings": timings_so_far(),
-        "batches_computed": sum(evaluation.get("batches_computed", 0) for evaluation in evaluations),
-        "batches_reused": sum(evaluation.get("batches_reused", 0) for evaluation in evaluations),
-        "families": {name: list(part.tables) for name, part in answers.items()},
-        "evaluations": evaluations,
-    }
-
-
-def _in_place(answers: Mapping[str, Answers], folder: Path) -> dict[str, Answers]:
-    """The answers with their attached files where the run has them, which the cache need not keep."""
-    return {
-        name: replace(part, attachments={path: folder / path for path in part.attachments}) for name, part in answers.items()
-    }
+@contextmanager
+def _store(cache: bool | str | Path, folder: Path) -> Iterator[CellStore]:
+    """The cells of the cache; without a cache, cells beside the run that go with it."""
+    store = open_store(cache)
+    if store.root is not None:
+        yield store
+        return
+    place = temporary_beside(folder.absolute())
+    try:
+        yield CellStore(place / "cells")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _listed(given: Any) -> list[str]:
@@ -197,21 +256,15 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
             missing = sorted(set(measure.parameters) - set().union(*given))
             raise TiltmeterError(f"{measure.name} reads {', '.join(missing)}, and no benchmark here has that.")
     tables: dict[str, list[pd.DataFrame]] = {}
-    for benchmark in (benchmark for benchmark in loaded if benchmark.items):
+    for benchmark in loaded:
         tables.setdefault(benchmark.family, []).append(items_table(benchmark))
     for column in options.by:
-        if not tables and column not in (*GROUP_COLUMNS, "all"):
-            raise TiltmeterError(f"These benchmarks have no items with a column '{column}' to group by.")
-        if tables and not any(all(has_column(items, column) for items in of_family) for of_family in tables.values()):
-            lacking = next(items for some in tables.values() for items in some if not has_column(items, column))
-            group_column(lacking, lacking["item"], column)  # says which columns there are
+        require_column(tables.values(), column)
 
 
 def _given(benchmark: Benchmark) -> frozenset[str]:
     """What of all that its family's measures read a benchmark has."""
-    family: Any = family_of(benchmark)
-    there: frozenset[str] = family.has(benchmark) if hasattr(family, "has") else family.READS
-    return there
+    return family_of(benchmark).provides(benchmark)
 
 
 def _manifest(

@@ -1,9 +1,9 @@
 """AULA: AUL weighted by the attention each token receives (Kaneko & Bollegala, 2022)."""
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "unmasked_attention"
-CITATION = "Kaneko and Bollegala (2022), Unmasking the Mask, AAAI."
+SCORER = Scorer(view="unmasked_attention", version=1, cites="Kaneko and Bollegala (2022), Unmasking the Mask, AAAI.")
 
 
 def aula(tokens: Tokens) -> Scored:

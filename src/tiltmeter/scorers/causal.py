@@ -1,9 +1,9 @@
 """Causal log-likelihood: left to right, the first token given BOS, summed."""
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "causal"
-CITATION = "The chain rule."
+SCORER = Scorer(view="causal", version=1, cites="The chain rule.")
 
 
 def causal(tokens: Tokens) -> Scored:

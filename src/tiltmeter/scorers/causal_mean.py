@@ -1,9 +1,9 @@
 """Causal log-likelihood per token."""
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "causal"
-CITATION = "The chain rule."
+SCORER = Scorer(view="causal", version=1, cites="The chain rule.")
 
 
 def causal_mean(tokens: Tokens) -> Scored:

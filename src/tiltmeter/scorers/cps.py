@@ -1,9 +1,9 @@
 """CPS: CrowS-Pairs score, log-likelihood of the tokens that both sentences share, each masked in turn, summed."""
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "each"
-CITATION = "Nangia, Vania, Bhalerao and Bowman (2020), CrowS-Pairs, EMNLP."
+SCORER = Scorer(view="each", version=1, cites="Nangia, Vania, Bhalerao and Bowman (2020), CrowS-Pairs, EMNLP.")
 
 
 def cps(tokens: Tokens) -> Scored:

@@ -5,10 +5,15 @@ Rounded to 3 decimals, as there; a sentence without modified tokens is missing (
 
 import numpy as np
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "each"
-CITATION = "Meade, Poole-Dayan and Reddy (2022), ACL; github.com/McGill-NLP/bias-bench."
+SCORER = Scorer(
+    view="each",
+    version=1,
+    variant_of="cps",
+    cites="Meade, Poole-Dayan and Reddy (2022), ACL; github.com/McGill-NLP/bias-bench.",
+)
 
 
 def cps_biasbench(tokens: Tokens) -> Scored:

@@ -5,11 +5,11 @@ The rounding creates ties. Published CrowS-Pairs tables come from this version.
 
 import numpy as np
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.cps import cps
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "each"
-CITATION = "github.com/nyu-mll/crows-pairs, metric.py."
+SCORER = Scorer(view="each", version=1, variant_of="cps", cites="github.com/nyu-mll/crows-pairs, metric.py.")
 
 
 def cps_nyu(tokens: Tokens) -> Scored:

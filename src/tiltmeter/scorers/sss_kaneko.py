@@ -3,10 +3,15 @@
 Equal to `sss` where one token is modified. The published SSS tables come from this version.
 """
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "changed"
-CITATION = "github.com/kanekomasahiro/evaluate_bias_in_mlm, evaluate.py."
+SCORER = Scorer(
+    view="changed",
+    version=1,
+    variant_of="sss",
+    cites="github.com/kanekomasahiro/evaluate_bias_in_mlm, evaluate.py.",
+)
 
 
 def sss_kaneko(tokens: Tokens) -> Scored:

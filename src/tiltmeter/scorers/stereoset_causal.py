@@ -2,10 +2,14 @@
 
 import numpy as np
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "causal_nobos"
-CITATION = "Nadeem, Bethke and Reddy (2021), ACL; Meade, Poole-Dayan and Reddy (2022), ACL."
+SCORER = Scorer(
+    view="causal_nobos",
+    version=1,
+    cites="Nadeem, Bethke and Reddy (2021), ACL; Meade, Poole-Dayan and Reddy (2022), ACL.",
+)
 
 
 def stereoset_causal(tokens: Tokens) -> Scored:

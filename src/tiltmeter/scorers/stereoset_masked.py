@@ -5,10 +5,14 @@ Only the first word of a fill counts, its punctuation deleted; byte-level tokeni
 
 import numpy as np
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "reveal"
-CITATION = "Nadeem, Bethke and Reddy (2021), ACL; Meade, Poole-Dayan and Reddy (2022), ACL."
+SCORER = Scorer(
+    view="reveal",
+    version=1,
+    cites="Nadeem, Bethke and Reddy (2021), ACL; Meade, Poole-Dayan and Reddy (2022), ACL.",
+)
 
 
 def stereoset_masked(tokens: Tokens) -> Scored:

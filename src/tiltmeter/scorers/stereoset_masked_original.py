@@ -2,10 +2,15 @@
 
 import numpy as np
 
+from tiltmeter.scorers import Scorer
 from tiltmeter.scorers.kit.tokens import Scored, Tokens
 
-VIEW = "reveal_original"
-CITATION = "Nadeem, Bethke and Reddy (2021), ACL; github.com/moinnadeem/StereoSet."
+SCORER = Scorer(
+    view="reveal_original",
+    version=1,
+    variant_of="stereoset_masked",
+    cites="Nadeem, Bethke and Reddy (2021), ACL; github.com/moinnadeem/StereoSet.",
+)
 
 
 def stereoset_masked_original(tokens: Tokens) -> Scored:

@@ -1,6 +1,6 @@
 """Better and worse: where the best value of a measure lies, and how much farther from it one value is than another.
 
-A measure's own file says it: IDEAL, else NEUTRAL, is the best value, and RANGE has the ends of what is possible.
+A measure's own file says it: `ideal`, else `neutral`, is the best value, and `range` has the ends of what is possible.
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 import math
 
 from tiltmeter.catalog import Entry
+from tiltmeter.catalog.declarations import EVERYWHERE
 
-EVERYWHERE = (-math.inf, math.inf)
 UP, DOWN, AWAY = "up", "down", "away"
 """Where worse lies: higher, lower, or farther from neutral on either side."""
 Ends = tuple[float, float]
 
 
 def range_of(measure: Entry) -> Ends:
-    """The ends of what is possible."""
-    low, high = measure.constant("RANGE") or EVERYWHERE
-    return float(low), float(high)
+    """The ends of what is possible: the range, or 0 and the whole of a proportion."""
+    whole = measure.spec.proportion
+    return (0.0, whole) if whole is not None and measure.spec.range == EVERYWHERE else measure.spec.range
 
 
 def best_of(measure: Entry) -> float:
     """The value of a model without fault: the ideal, else neutral; NaN where a measure has neither."""
-    best = measure.constant("IDEAL")
-    best = measure.constant("NEUTRAL") if best is None else best
+    best = measure.spec.ideal
+    best = measure.spec.neutral if best is None else best
     return math.nan if best is None else float(best)
 
 

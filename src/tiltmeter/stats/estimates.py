@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
@@ -13,13 +14,18 @@ from tiltmeter.stats.significance import holm
 if TYPE_CHECKING:
     import pandas as pd
 
+Details = Mapping[str, int | float | str]
+"""Facts about an estimate that code may read: `n_groups`, `n_clusters`, `tau2`, `top_k` and the like."""
 
+
+@final
 @dataclass(frozen=True)
 class Estimate:
     """One number of one model on one benchmark. Unknown values are NaN, and `note` says why.
 
     `scorer` says how the model was asked; `by` and `group` say what the number is about (`all` is everything).
-    `missing` counts, as JSON, the reasons why items are excluded.
+    `missing` counts, as JSON, the reasons why items are excluded. `details` holds further facts by name; `note` is for
+    people, and no code reads it.
     """
 
     model: str
@@ -39,12 +45,17 @@ class Estimate:
     p: float = np.nan
     p_holm: float = np.nan
     missing: str = ""
+    details: Details = field(default_factory=dict)
     note: str = ""
 
 
+@final
 @dataclass(frozen=True)
 class Difference:
-    """One number of one model minus that of another, over what both answered."""
+    """One number of one model minus that of another, over what both answered. `details` and `note` are as in `Estimate`.
+
+    `p_holm` is p after Holm's correction over `n_tests` tests.
+    """
 
     benchmark: str
     family: str
@@ -63,12 +74,14 @@ class Difference:
     high: float = np.nan
     p: float = np.nan
     p_holm: float = np.nan
+    n_tests: int = 0
+    details: Details = field(default_factory=dict)
     note: str = ""
 
 
 Row = TypeVar("Row", Estimate, Difference)
-ESTIMATE_COLUMNS = tuple(field.name for field in fields(Estimate))
-COMPARE_COLUMNS = tuple(field.name for field in fields(Difference))
+ESTIMATE_COLUMNS = tuple(one.name for one in fields(Estimate))
+COMPARE_COLUMNS = tuple(one.name for one in fields(Difference))
 
 
 def estimates_table(rows: Iterable[Estimate]) -> pd.DataFrame:
@@ -84,9 +97,43 @@ def differences_table(rows: Iterable[Difference]) -> pd.DataFrame:
 def _table(rows: Iterable[Any], columns: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame([vars(row) for row in rows], columns=list(columns))
+    records = [vars(row) | {"details": details_text(row.details)} for row in rows]
+    return pd.DataFrame(records, columns=list(columns))
+
+
+def is_estimates(table: Any) -> bool:
+    """Return whether a table has the columns of estimates. Tables of earlier versions have no `details`."""
+    return set(ESTIMATE_COLUMNS) - {"details"} <= set(getattr(table, "columns", ()))
+
+
+def details_text(details: Details) -> str:
+    """Write details as JSON for a column of a table. Numbers that are not finite are unknown and left out.
+
+    >>> details_text({"n_groups": 4, "tau2": float("nan")}), details_text({})
+    ('{"n_groups": 4}', '')
+    """
+    known = {name: value for name, value in details.items() if isinstance(value, str) or np.isfinite(value)}
+    return json.dumps(known, ensure_ascii=False, default=lambda number: number.item()) if known else ""
+
+
+def details_of(row: Mapping[str, Any] | pd.Series) -> Details:
+    """Return the details in a row of a table; nothing where the table has no such column.
+
+    Raises:
+        ValueError: The cell is not a JSON object.
+
+    >>> details_of({"details": '{"n_groups": 4}'}), details_of({"note": "an earlier version"})
+    ({'n_groups': 4}, {})
+    """
+    text = row.get("details")
+    details = json.loads(text) if isinstance(text, str) and text else {}
+    if not isinstance(details, dict):
+        raise ValueError(f"details must be a JSON object, not {text}")
+    return details
 
 
 def corrected(rows: Sequence[Row]) -> list[Row]:
-    """The rows with Holm's correction over all of them."""
-    return [replace(row, p_holm=p) for row, p in zip(rows, holm([row.p for row in rows]), strict=True)]
+    """Return the rows with Holm's correction over all of them; differences say over how many tests."""
+    n_tests = sum(not np.isnan(row.p) for row in rows)
+    found = [replace(row, p_holm=p) for row, p in zip(rows, holm([row.p for row in rows]), strict=True)]
+    return [replace(row, n_tests=n_tests) if isinstance(row, Difference) and not np.isnan(row.p) else row for row in found]

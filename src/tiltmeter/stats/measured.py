@@ -1,10 +1,4 @@
-"""One measure over one sample of items: its value, interval and p, as the measure's own file says they are made.
-
-A measure's file may say: NEUTRAL, the value that means no lean; BOUNDED and RANGE, when neutral is an end of what is
-possible; WEIGHTED, when the overall number is the mean of parts; STRATA, the column that items are drawn within;
-PROPORTION, when the value is this times a share of the items; TEST = "sign", with a function `sides` that gives each
-item's side (+1, 0, -1), when an exact test exists.
-"""
+"""One measure over one sample of items: its value, interval and p, as its MEASURE says they are made."""
 
 from __future__ import annotations
 
@@ -20,12 +14,11 @@ from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval, permutation_p
 
 ROUNDING = 1e-12
-DEFAULT_STRATA = "bias_type"
 
 
 def stratum_of(measure: Entry) -> str:
     """The column within which items are drawn."""
-    return str(measure.constant("STRATA", DEFAULT_STRATA))
+    return measure.spec.stratum
 
 
 def strata_of(measures: Sequence[Entry]) -> list[str]:
@@ -35,18 +28,18 @@ def strata_of(measures: Sequence[Entry]) -> list[str]:
 
 def neutral_of(measure: Entry) -> float:
     """The neutral point; NaN where there is none."""
-    neutral = measure.constant("NEUTRAL")
+    neutral = measure.spec.neutral
     return float("nan") if neutral is None else float(neutral)
 
 
 def has_exact_test(measure: Entry) -> bool:
     """Whether each item is on one side or the other, so that counting them is an exact test."""
-    return bool(measure.constant("TEST") == "sign")
+    return measure.spec.test == "binomial"
 
 
 def sides_of(measure: Entry, sample: Sample) -> NDArray[np.int64]:
     """+1, 0 or -1 for each item."""
-    sides = measure.constant("sides")(*(sample.columns[name] for name in measure.parameters))
+    sides = measure.sides(*(sample.columns[name] for name in measure.parameters))
     return np.asarray(sides, dtype=np.int64)
 
 
@@ -63,13 +56,13 @@ def interval_of(measure: Entry, n: int, value: float, draws: Floats, settings: S
         return np.nan, np.nan, "too few defined resamples for an interval"
     note = f"{len(draws) - len(defined)} of {len(draws)} resamples undefined" if len(defined) < len(draws) else ""
     if np.ptp(defined) <= ROUNDING * np.abs(defined).max():  # an interval without width would claim certainty
-        whole = measure.constant("PROPORTION")
+        whole = measure.spec.proportion
         if whole is None:
             return np.nan, np.nan, "no interval, because all resamples give the same value"
         low, high = exact_proportion_interval(round(value / whole * n), n, settings.confidence)
         return low / (100 / whole), high / (100 / whole), "exact interval, because all resamples give the same value"
-    if measure.constant("BOUNDED", False):
-        return *bounded_interval(value, defined, settings.confidence, measure.constant("RANGE")), note
+    if measure.spec.is_one_sided:
+        return *bounded_interval(value, defined, settings.confidence, measure.spec.range), note
     return *percentile_interval(defined, settings.confidence), note
 
 
@@ -89,7 +82,7 @@ def p_values(
         return [binomial_p(*wins_and_losses(measure, sample)) for sample in samples]
     start = rng.bit_generator.state
     swapped = exchange_together(measure, samples, sides, rng, settings.resamples)
-    if measure.constant("BOUNDED", False):  # never exactly neutral by chance, so distances from neutral count
+    if measure.spec.is_one_sided:  # never exactly neutral by chance, so distances from neutral count
         centres = [neutral] * len(samples)
     else:
         rng.bit_generator.state = start

@@ -27,7 +27,7 @@ from tiltmeter.stats.resampling import (
 
 def has_moments(measure: Entry) -> bool:
     """Whether a measure declares itself a function of means over items."""
-    return measure.constant("moments") is not None
+    return measure.moments is not None
 
 
 def bootstrap_together(measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, resamples: int) -> list[Floats]:
@@ -61,7 +61,7 @@ def values_of(measure: Entry, samples: Sequence[Sample]) -> tuple[list[float], F
         else np.stack([sample.columns[name] for sample in samples])
         for name in measure.parameters
     }
-    if not measure.constant("WEIGHTED", False):
+    if not measure.spec.weighted:
         return np.atleast_1d(statistic(measure, columns, first.parts)).tolist(), np.empty((0, len(samples)))
     of_parts, sizes = statistic_of_parts(measure, columns, first.parts)
     return weighted_mean(of_parts, sizes).tolist(), of_parts
@@ -80,7 +80,7 @@ class _Moments:
     def __init__(self, measure: Entry, samples: Sequence[Sample]) -> None:
         self.measure = measure
         whole = [slice(0, len(samples[0]))]
-        self.weighted = bool(measure.constant("WEIGHTED", False))
+        self.weighted = measure.spec.weighted
         self.places = places_of(samples[0].parts) if self.weighted else whole
         added = np.stack([self._of(sample) for sample in samples])
         self.added = [added[:, at] * _weights(measure, samples[0], at) for at in self.places]
@@ -88,7 +88,7 @@ class _Moments:
 
     def _of(self, sample: Sample) -> Floats:
         read = {name: sample.columns[name] for name in self.measure.parameters}
-        moments = [np.broadcast_to(moment, len(sample)) for moment in self.measure.constant("moments")(**read)]
+        moments = [np.broadcast_to(moment, len(sample)) for moment in self.measure.moments(**read)]
         self.n_moments = len(moments)
         moments += [np.zeros(len(sample))] * (len(moments) == 1)  # for a product with one vector BLAS starts threads
         return np.stack(moments, axis=-1).astype(np.float64)
@@ -118,7 +118,7 @@ class _Moments:
         columns = np.ascontiguousarray(np.moveaxis(means, -1, 0))[: self.n_moments]
         sizes = np.array([added.shape[1] for added in self.added], dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = self.measure.constant("of_moments")(*columns, n=sizes[:, None, None])
+            values = self.measure.of_moments(*columns, n=sizes[:, None, None])
         values = np.asarray(values, dtype=np.float64)
         return weighted_mean(values, sizes) if self.weighted else values[0]
 

@@ -89,7 +89,7 @@ class Sample:
 
 def statistic(measure: Entry, columns: Mapping[str, Any], parts: Ints) -> Floats:
     """A measure over the last axis; for a weighted measure, the mean of the parts where it is defined."""
-    if not measure.constant("WEIGHTED", False):
+    if not measure.spec.weighted:
         return np.asarray(measure.function(**{name: columns[name] for name in measure.parameters}), dtype=np.float64)
     return weighted_mean(*statistic_of_parts(measure, columns, parts))
 

@@ -63,14 +63,17 @@ def fisher_p(wins_a: int, losses_a: int, wins_b: int, losses_b: int) -> float:
     return float(min(1.0, weights[far].sum() / weights.sum()))
 
 
-def permutation_p(observed: float, draws: NDArray[np.float64], centre: float) -> float:
-    """Share of draws at least as far from the centre as what was observed, counting the observation itself."""
+def permutation_p(observed: float, draws: NDArray[np.float64], centre: float, *, is_exact: bool = False) -> float:
+    """Share of draws at least as far from the centre as what was observed.
+
+    The observation itself counts as one more draw, unless the draws are all that are possible (`is_exact`).
+    """
     defined = draws[~np.isnan(draws)]
     if np.isnan(observed) or not len(defined):
         return float("nan")
     # A draw that repeats the observation must count although its sum was taken in another order.
     far = np.abs(defined - centre) >= abs(observed - centre) - 1e-9
-    return float((1 + far.sum()) / (1 + len(defined)))
+    return float(far.mean()) if is_exact else float((1 + far.sum()) / (1 + len(defined)))
 
 
 def split_p(x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, bool]:

@@ -6,8 +6,6 @@ there whole or not at all. Whoever makes cells, a loop, a scheduler or a second 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.cache_layout import CELL, LAYOUT, is_current
+from tiltmeter.storage.cache_users import mark_used, register
 from tiltmeter.storage.files import file_sha256, read_frame, read_json, write_json
 from tiltmeter.storage.joined import GrowingFrame
-from tiltmeter.storage.provenance import SCHEMA
-from tiltmeter.storage.temporary import sweep, temporary_beside
+from tiltmeter.storage.temporary import replace_folder, sweep, temporary_beside
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ABOUT = "cell.json"
 ITEMS = "items"
 
 
@@ -48,17 +46,13 @@ class Kept:
     items: Path
     manifest: dict[str, Any]
     attachments: Mapping[str, Path]
+    key: dict[str, Any] = field(default_factory=dict)
+    """The question that it answers, as it was asked."""
 
     def read(self, columns: Container[str] | None = None) -> Cell:
         """Its content; of the items only these columns, if any are named."""
         tables = {name: read_frame(path) for name, path in self.tables.items()}
         return Cell(self.family, tables, read_frame(self.items, columns), self.manifest, self.attachments)
-
-
-def cell_key(identity: Mapping[str, Any]) -> str:
-    """A name for everything that decides what is in a cell."""
-    whole = json.dumps({**identity, "schema": SCHEMA}, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class CellStore:
@@ -77,32 +71,40 @@ class CellStore:
 
     def find(self, key: str) -> Kept | None:
         """Where the files of a finished cell are; nothing where `load` gives nothing. Every file is verified."""
-        folder = self.root and self.root / key
-        if folder is None or not (folder / ABOUT).is_file():
+        if self.root is None or not self.root.is_dir():  # looking leaves no trace in a new cache
             return None
+        register(self.root.parent)
+        folder = self.root / key
+        if not (folder / CELL).is_file():
+            return None
+        mark_used(folder / CELL, self.root.parent)
         try:
-            about = read_json(folder / ABOUT)
+            about = read_json(folder / CELL)
+            if not is_current(about):
+                return None
             attachments = {path: Path(kept["place"]) for path, kept in about["attachments"].items()}
             digests = [(folder / f"{name}.parquet", sha) for name, sha in about["files"].items()]
             digests += [(attachments[path], kept["sha256"]) for path, kept in about["attachments"].items()]
             if any(not path.is_file() or file_sha256(path) != sha for path, sha in digests):
                 return None
             tables = {name: folder / f"{name}.parquet" for name in about["files"] if name != ITEMS}
-            return Kept(about["family"], tables, folder / f"{ITEMS}.parquet", about["manifest"], attachments)
+            items = folder / f"{ITEMS}.parquet"
+            return Kept(about["family"], tables, items, about["manifest"], attachments, about["key"])
         except (TiltmeterError, KeyError, TypeError, AttributeError, OSError):
             return None
 
-    def save(self, key: str, cell: Cell) -> None:
-        """Writes a cell that is in memory."""
+    def save(self, key: str, cell: Cell, question: Mapping[str, Any]) -> None:
+        """Writes a cell that is in memory. `question`: what the key stands for."""
         if self.root is not None:
             with self.writing(key) as writer:
                 writer.add({**cell.tables, ITEMS: cell.items})
-                writer.finish(cell.family, cell.manifest, cell.attachments)
+                writer.finish(cell.family, cell.manifest, cell.attachments, question)
 
     @contextmanager
     def writing(self, key: str) -> Iterator[CellWriter]:
         """Writes a cell piece by piece, beside its place. It is renamed there when it is finished, or nothing is left."""
         assert self.root is not None
+        register(self.root.parent)
         making = temporary_beside(self.root / key)
         try:
             yield CellWriter(self.root / key, making)
@@ -123,24 +125,27 @@ class CellWriter:
         for name, frame in tables.items():
             self._tables.setdefault(name, GrowingFrame(self._making / f"{name}.parquet")).add(frame)
 
-    def finish(self, family: str, manifest: dict[str, Any], attachments: Mapping[str, Path]) -> None:
-        """Writes the rest, and puts the cell into its place."""
+    def finish(
+        self, family: str, manifest: dict[str, Any], attachments: Mapping[str, Path], question: Mapping[str, Any]
+    ) -> None:
+        """Writes the rest with the question that was asked, and puts the cell into its place."""
         try:
             for table in self._tables.values():
                 table.finish()
             about = {
+                "layout": LAYOUT,
                 "family": family,
+                "key": dict(question),
                 "files": {name: file_sha256(self._making / f"{name}.parquet") for name in self._tables},
                 "attachments": {
                     path: {"place": str(place), "sha256": file_sha256(place)} for path, place in attachments.items()
                 },
                 "manifest": manifest,
             }
-            write_json(self._making / ABOUT, about)
-            shutil.rmtree(self._target, ignore_errors=True)  # a damaged one
-            self._making.rename(self._target)
+            write_json(self._making / CELL, about)
+            replace_folder(self._target, self._making)
         except OSError as error:
-            if not (self._target / ABOUT).is_file():  # else another process was faster, with the same cell
+            if not (self._target / CELL).is_file():  # else another process was faster, with the same cell
                 raise TiltmeterError(
                     f"Cannot write {self._target}: {error.strerror or error}. Free some space, or move TILTMETER_CACHE."
                 ) from None

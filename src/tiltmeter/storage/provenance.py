@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Protocol
 
 from tiltmeter import __version__
@@ -14,19 +16,29 @@ SCHEMA = 2
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pandas", "pyarrow", "scipy")
 
 
+class Identity(Protocol):
+    """Digests of all that decides a model's answers."""
+
+    @property
+    def weights(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    def describe(self) -> dict[str, str]: ...
+
+
 class Model(Protocol):
     """What is recorded of anything that answers: a language model, an encoder, a file of static vectors."""
 
     name: str
 
     @property
-    def weights_hash(self) -> str: ...
-
-    @property
     def facts(self) -> dict[str, Any]: ...
 
     @property
-    def identity(self) -> dict[str, str]: ...
+    def identity(self) -> Identity: ...
+
+    @property
+    def uncacheable(self) -> str | None: ...
 
 
 class Data(Protocol):
@@ -45,20 +57,39 @@ class Data(Protocol):
     @property
     def items(self) -> Sequence[Any]: ...
     @property
+    def cluster(self) -> str | None: ...
+    @property
+    def cluster_noun(self) -> str: ...
+    @property
     def data_hash(self) -> str: ...
     def note_counts(self) -> dict[str, int]: ...
 
 
 def identity(model: Model, *, without: tuple[str, ...] = (), **more: str) -> dict[str, str]:
     """Everything about a model that decides what it answers; `more` is what a probe adds, `without` what it ignores."""
-    return {key: value for key, value in model.identity.items() if key not in without} | more
+    return {key: value for key, value in model.identity.describe().items() if key not in without} | more
+
+
+def usable_cache(model: Any, cache: bool | str | Path) -> bool | str | Path:
+    """The cache, or False for a model whose answers cannot be identified. The user is told once."""
+    reason = getattr(model, "uncacheable", None) if cache else None
+    if reason:
+        warnings.warn(f"Answers of {model.name} are not cached, because its code is not known: {reason}.", stacklevel=2)
+    return False if reason else cache
 
 
 def model_facts(model: Model) -> dict[str, Any]:
     """For the manifest."""
     tokens = getattr(model, "tokens", None)  # a file of static vectors has no tokenizer
-    known = {"weights_sha256": model.weights_hash, "shown_as": model.name}
+    identity, reason = model.identity, model.uncacheable
+    known = {"weights_sha256": identity.weights, "model_sha256": identity.model, "shown_as": model.name}
+    known |= {"uncacheable": reason} if reason else {}
     return model.facts | known | ({"tokenizer": tokens.facts()} if tokens is not None else {})
+
+
+def recorded_model(facts: Mapping[str, Any]) -> str:
+    """The digest that names a model in a manifest; earlier versions recorded one of weights and configuration only."""
+    return str(facts.get("model_sha256") or facts.get("weights_sha256", ""))
 
 
 def benchmark_facts(benchmark: Data, **more: Any) -> dict[str, Any]:
@@ -71,6 +102,8 @@ def benchmark_facts(benchmark: Data, **more: Any) -> dict[str, Any]:
         "data_sha256": benchmark.data_hash,
         "citation": benchmark.citation,
         "items": len(benchmark.items),
+        "cluster": benchmark.cluster,
+        "cluster_noun": benchmark.cluster_noun,
         "notes": benchmark.note_counts(),
         **more,
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.storage.cache_users import mark_used
 from tiltmeter.storage.files import is_whole, write_checked, write_json
 from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.temporary import sweep
@@ -35,6 +36,8 @@ class RowCache:
         self.folder = None if root is None else root / self.key
         if self.folder is not None and not (self.folder / "key.json").is_file():
             write_json(self.folder / "key.json", identity)
+        if root is not None and self.folder is not None:
+            mark_used(self.folder / "key.json", root.parent)
         sweep(self.folder.glob(".*.tmp") if self.folder else ())
 
     def load(self, keys: Sequence[int]) -> dict[int, Rows]:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.files import file_sha256, read_json, write_json
+from tiltmeter.storage.files import file_sha256, read_json, write_json, write_text
 from tiltmeter.storage.provenance import SCHEMA
 
 MANIFEST = "manifest.json"
 SEAL = "seal"
+ADDED, RUN_SEAL = "added", "run_seal"
+"""Files about a run that were sealed later, and the seal that the run had before."""
 DEEPEST = 60
 """Levels of a manifest. None of ours is nearly as deep; what is would only exhaust whoever reads it."""
 
@@ -27,7 +29,7 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
     whole = json.loads(json.dumps({**manifest, "files": files}, ensure_ascii=False, default=str))
     sealed = {**whole, SEAL: _digest(whole)}
-    write_json(folder / MANIFEST, sealed)
+    write_json(folder / MANIFEST, sealed, own=True)
     return sealed
 
 
@@ -35,8 +37,21 @@ def amend(folder: Path, manifest: Mapping[str, Any], **more: Any) -> dict[str, A
     """Adds to the manifest of a folder that was sealed by this process, and seals it again. The files are as they were."""
     whole = json.loads(json.dumps({name: value for name, value in manifest.items() if name != SEAL} | more, default=str))
     sealed = {**whole, SEAL: _digest(whole)}
-    write_json(folder / MANIFEST, sealed)
+    write_json(folder / MANIFEST, sealed, own=True)
     return sealed
+
+
+def add_file(folder: Path, name: str, text: str) -> None:
+    """Write a file about a finished run into its folder, and seal it with the run. The run keeps its digest."""
+    manifest = read_seal(folder)
+    write_text(folder / name, text, own=True)
+    files = {**manifest.get(ADDED, {}), name: file_sha256(folder / name)}
+    amend(folder, manifest, **{ADDED: files, RUN_SEAL: run_digest(manifest)})
+
+
+def run_digest(manifest: Mapping[str, Any]) -> str:
+    """The digest that names a run, whatever was added to its folder since; empty where it was never sealed."""
+    return str(manifest.get(RUN_SEAL) or manifest.get(SEAL, ""))
 
 
 def read_seal(folder: Path) -> dict[str, Any]:
@@ -59,8 +74,10 @@ def read_seal(folder: Path) -> dict[str, Any]:
 
 
 def is_sealed(manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest is as it was written."""
-    return manifest.get(SEAL) == _digest({name: value for name, value in manifest.items() if name != SEAL})
+    """Whether a manifest is as it was written, and the run in it as it was before files were added."""
+    whole = {name: value for name, value in manifest.items() if name != SEAL}
+    before = {name: value for name, value in whole.items() if name not in (ADDED, RUN_SEAL)}
+    return manifest.get(SEAL) == _digest(whole) and (RUN_SEAL not in whole or whole[RUN_SEAL] == _digest(before))
 
 
 AGAIN = "Run the same command again: what the models answered is taken from the cache."
@@ -80,7 +97,7 @@ def _check_layout(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 def verified(folder: Path, manifest: Mapping[str, Any], name: str) -> Path:
     """A file of a sealed folder, refused where it is not there as it was written."""
-    path, digest = folder / name, manifest.get("files", {}).get(name)
+    path, digest = folder / name, {**manifest.get("files", {}), **manifest.get(ADDED, {})}.get(name)
     if not path.is_file():
         raise TiltmeterError(f"{folder} is not a finished run: {name} is missing. {AGAIN}")
     if digest is None or file_sha256(path) != digest:

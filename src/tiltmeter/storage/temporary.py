@@ -23,11 +23,16 @@ def temporary_beside(path: Path) -> Path:
     return path.with_name(f".tiltmeter-{HERE}-{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp")
 
 
+def is_left_over(path: Path) -> bool:
+    """Whether a process of this machine was writing a path when it was killed."""
+    made = NAME.fullmatch(path.name)
+    return bool(made and made["machine"] == HERE and not _is_alive(int(made["process"])))
+
+
 def sweep(paths: Iterable[Path]) -> None:
     """Removes those of the paths that a process of this machine was writing when it was killed."""
     for path in paths:
-        made = NAME.fullmatch(path.name)
-        if made and made["machine"] == HERE and not _is_alive(int(made["process"])):
+        if is_left_over(path):
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
@@ -39,6 +44,15 @@ def _is_alive(process: int) -> bool:
     except (OSError, OverflowError):  # it is somebody else's
         return True
     return True
+
+
+def replace_folder(target: Path, making: Path) -> None:
+    """Puts a folder in the place of another, which may be in use: there is no moment without either where that can be."""
+    if target.is_dir() and exchange(making, target):
+        shutil.rmtree(making, ignore_errors=True)
+        return
+    shutil.rmtree(target, ignore_errors=True)
+    making.rename(target)
 
 
 def exchange(one: Path, other: Path) -> bool:

@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
 
 from tiltmeter.errors import TiltmeterError
+
+
+class OptionsObject(Protocol):
+    """Options of one family: `PairsOptions`, `SlotsOptions`, …, or the dataclass that a family of another package has."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
 
 WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path", NoneType: "nothing"}
 

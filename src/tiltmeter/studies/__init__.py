@@ -1,13 +1,14 @@
 """Studies: which measures can be trusted? Experiments on the stored results of many models. One file each.
 
-A study is a file `studies/NAME.py` with a function `NAME(evidence, *, …) -> Finding` and the constant `CITATION`. `READS`
-names the family that it is about (default: pairs), or `observations`, the tokens of pairs, or `any`: every family, or
-`estimates`: no answers at all, only the folders, of which it reads the estimates.
+A study is a file `studies/NAME.py` with a function `NAME(evidence, *, …) -> Finding` and the constant `CITATION`. A study of
+one family is in that family's folder, `families/FAMILY/studies/NAME.py`, and is found there under its name. `READS` names
+the family that it is about (default: pairs), or `observations`, the tokens of pairs, or `any`: every family, or `estimates`:
+no answers at all, only the folders, of which it reads the estimates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,23 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
-from tiltmeter.families.kit.seam import Watch
-from tiltmeter.studies.kit.evidence import ESTIMATES, Evidence, load_evidence, only_folders, unwatched
+from tiltmeter.families.kit.evidence import Evidence, unwatched
+from tiltmeter.families.kit.protocol import Watch
+from tiltmeter.storage.keywords import Translation, accept_old_keywords
+from tiltmeter.studies.kit.evidence import ESTIMATES, load_evidence, only_folders
 from tiltmeter.studies.kit.finding import Finding
 
 __all__ = ["Evidence", "Finding", "load_evidence", "study"]
 
 
+def _translate(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[str, Any]) -> Translation:
+    if not old:
+        return Translation(present)
+    spelled = ", ".join(f'"{name}": …' for name in old)
+    return Translation({**present, "options": {**(present.get("options") or {}), **old}}, f"options={{{spelled}}}")
+
+
+@accept_old_keywords(_translate)
 def study(
     name: str,
     runs: Answers | str | Path | Sequence[str | Path],
@@ -29,19 +40,25 @@ def study(
     scorers: Sequence[str] | str | None = None,
     without: Sequence[str] | str = (),
     watch: Watch | None = None,
-    **options: Any,
+    options: Mapping[str, Any] | None = None,
 ) -> Finding:
-    """Runs a study by name on one or several runs (folders, or answers): `.table`, `.sentences`, `.draw()`, `.save()`.
+    """Run a study by name on one or several runs: `.table`, `.sentences`, `.draw()`, `.save()`.
 
-    `without` leaves out bias types; `watch` is as in `run`. The other options are the study's own:
-    `help(tiltmeter.studies.NAME)`.
+    Args:
+        name: `tiltmeter list studies` has the names.
+        runs: Run folders, or answers.
+        scorers: Only these scorers.
+        without: Leave out these bias types.
+        watch: Shows progress, as in `run`.
+        options: The study's own options by name: `tiltmeter study NAME --help` lists them.
     """
+    options = dict(options or {})
     entry = catalog.find("studies", name)
     unknown = sorted(set(options) - set(entry.parameters[1:]))
     if unknown:
         known = ", ".join(entry.parameters[1:]) or "none"
         raise TiltmeterError(f"The study {catalog.public_name(entry.name)} has no option '{unknown[0]}'. Options: {known}.")
-    reads = entry.constant("READS", "pairs")
+    reads = entry.reads or "pairs"
     if scorers and reads != "pairs":
         what = {"observations": "tokens", "any": "every family", ESTIMATES: "estimates"}.get(reads, reads)
         raise TiltmeterError(
@@ -57,4 +74,4 @@ def study(
         "models": [] if reads == ESTIMATES else evidence.models,
         "without": list(without),
     }
-    return replace(finding, facts={"citation": entry.constant("CITATION"), **facts, "options": options, **finding.facts})
+    return replace(finding, facts={"citation": entry.citation, **facts, "options": options, **finding.facts})

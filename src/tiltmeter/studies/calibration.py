@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
-from tiltmeter.studies.kit.dosed import TAUGHT_NAMES, Readings, readings_of
-from tiltmeter.studies.kit.evidence import Evidence
+from tiltmeter.studies.kit.dosed import TAUGHT_NAMES, Readings, is_share, readings_of, should_rise
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence
 from tiltmeter.studies.kit.treating import treated, treated_sentences
@@ -26,8 +26,6 @@ READS = "estimates"
 NAMED = 6
 """So many metrics are named in a sentence; the table has all."""
 LEVEL = 0.05
-UPWARDS = ("bias_score", "ss")
-"""Measures that a dose should raise: shares of pairs in which the stereotype is preferred."""
 
 
 def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding:
@@ -91,7 +89,7 @@ def _sentences(readings: Readings, tables: dict[str, pd.DataFrame]) -> Iterator[
 
 def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
     """Whether a dose took at all, by the scorer that shows it best."""
-    shares = rows[rows["measure"] == UPWARDS[0]]
+    shares = rows[rows["measure"].map(is_share).astype(bool)]
     if len(shares):
         best = shares.loc[shares["slope"].idxmax()]
         yield f"{where}: a dose moves {best['slope']:+.0f} % of the taught sentences themselves (by {best['scorer']})."
@@ -111,11 +109,11 @@ def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
         f"{best['sensitivity']:.1f} times the spread over seeds; it notices a dose of {best['smallest_dose']:.2f}. {tied} "
         "others cannot be told from it."
     )
-    shares = rows[rows["measure"].isin(UPWARDS)]
+    shares = rows[rows["measure"].map(should_rise).astype(bool)]
     if len(shares):
         deaf = shares[shares["p_holm"] >= LEVEL]
         yield f"{where}: {len(deaf)} of {len(shares)} shares of preferred stereotypes do not follow it: {_names(deaf)}."
-    wrong = follows[follows["measure"].isin(UPWARDS) & (follows["slope"] < 0)]
+    wrong = follows[follows["measure"].map(should_rise).astype(bool) & (follows["slope"] < 0)]
     if len(wrong):
         yield f"{where}: these fall when the stereotype is taught: {_names(wrong)}."
 

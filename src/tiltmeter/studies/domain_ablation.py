@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.ablations import changes_of, draw_changes, spoken
 from tiltmeter.studies.kit.domain_pairs import Drawing, correlations, kept
 from tiltmeter.studies.kit.domain_scores import gather_scores
-from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence, Resamples, Seed, check_settings
 from tiltmeter.studies.kit.paper_metrics import as_in_the_paper
@@ -36,7 +36,7 @@ def domain_ablation(
     """How r over models changes when a metric is replaced by another one, or made over the groups that both metrics have.
 
     Before and after are about the same models; the interval of the difference draws models. Another notion of bias, prompts
-    from elsewhere, without polar ones, or of another temperature are benchmarks of a study file under names of their own.
+    from elsewhere, without polar ones, or of another temperature are benchmarks with names of their own.
     """
     settings = check_settings(seed, resamples, confidence)
     if not replace and not shared_groups:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.domain_figures import scatters
 from tiltmeter.studies.kit.domain_pairs import Drawing, correlations, kept
 from tiltmeter.studies.kit.domain_scores import gather_scores
 from tiltmeter.studies.kit.domain_tables import matrix, sentences
-from tiltmeter.studies.kit.evidence import Evidence
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence, Resamples, Seed, check_settings
 from tiltmeter.studies.kit.paper_metrics import as_in_the_paper, printed_tables
@@ -49,7 +49,7 @@ def domain_correlation(
     one kind of metric, all pairs are taken.
     """
     settings = check_settings(seed, resamples, confidence)
-    points = kept(gather_scores(evidence, scores, settings.confidence), "domain", domain)
+    points = kept(gather_scores(evidence, scores, settings.confidence), "domain", domain).drop(columns="without_temperature")
     points = kept(as_in_the_paper(points) if paper else points, "metric", metric)
     table = correlations(points, paper, Drawing(settings.resamples, settings.confidence, settings.seed))
     tables = {"correlations": table, **dict(printed_tables(table)), "matrix": matrix(table), "scores": points}

@@ -1,4 +1,4 @@
-"""Lengths: sentences about groups of people. How many tokens does a model need for each?"""
+"""The family of lengths: its functions, and the class that names them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import Answers, How, Known
+from tiltmeter.families import Answers, AskContext, Family, ModelInfo
 from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.families.kit.options import option
 from tiltmeter.families.kit.pack import packed_items
-from tiltmeter.families.kit.refusals import refuse_vectors
+from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.kit.story import Sheet, Story
 from tiltmeter.stats.estimates import Difference, Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of
@@ -25,30 +25,26 @@ from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.provenance import benchmark_facts, model_facts
 
-TITLE = "Lengths of sentences"
-KEY = ("model", "benchmark", "item")
-READS = frozenset({"tokens"})
-
 
 @dataclass(frozen=True)
-class Options:
+class LengthsOptions:
     """How sentences are counted."""
 
     with_special: bool = option(False, "Count special tokens too.")
 
 
-def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
+def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: LengthsOptions) -> None:
     """Refuses items without a sentence, and models without a tokenizer."""
     if any("sentence" not in item.texts for item in benchmark.asked_items):
         raise TiltmeterError(f"{benchmark.name} has items without a sentence.")
-    refuse_vectors([known for known in models if known.kind == "static"], benchmark)
+    refuse_incapable(models, benchmark, options)
 
 
-def ask(model: Any, benchmark: Benchmark, options: Options, how: How) -> Answers:
+def ask(model: Any, benchmark: Benchmark, options: LengthsOptions, context: AskContext) -> Answers:
     """Counts the tokens of every sentence."""
-    check(benchmark, [Known(model.name, model.kind, model)], options)
+    check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     items = benchmark.asked_items
-    with how.watched(f"{model.name} × {benchmark.name}", len(items)) as advance:
+    with context.watched(f"{model.name} × {benchmark.name}", len(items)) as advance:
         encoded = model.tokens.encode([item.texts["sentence"] for item in items], special=options.with_special)
         advance(len(items))
     table = pd.DataFrame(
@@ -113,7 +109,7 @@ def _index(benchmark: str, place: tuple[str, str], n: int, settings: Settings) -
     return generator(settings.seed, "lengths", benchmark, *place).integers(0, n, (settings.resamples, n))
 
 
-def stories(estimates: pd.DataFrame) -> Iterator[Story]:
+def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
     """The mean over all sentences."""
     for (model, benchmark), rows in estimates[estimates["by"] == "all"].groupby(["model", "benchmark"], sort=False):
         value = rows["value"].iloc[0]
@@ -132,3 +128,25 @@ def cards(answers: Answers, models: Sequence[str], pack: Any) -> Iterator[dict[s
     for benchmark in answers.benchmarks:
         items = answers.items[answers.items["benchmark"] == benchmark]
         yield {"name": benchmark, "items": packed_items(items, pack, ("sentence",), {}, {})}
+
+
+class Lengths(Family):
+    """Lengths: sentences about groups of people. How many tokens does a model need for each?"""
+
+    TITLE = "Lengths of sentences"
+    UNIT = "sentences"
+    KEY = ("model", "benchmark", "item")
+    READS = frozenset({"tokens"})
+    NEEDS = frozenset({"tokens"})
+    Options = LengthsOptions
+
+    check = staticmethod(check)
+    ask = staticmethod(ask)
+    estimate = staticmethod(estimate)
+    compare = staticmethod(compare)
+    narratives = staticmethod(narratives)
+    sheets = staticmethod(sheets)
+    cards = staticmethod(cards)
+
+
+FAMILY = Lengths()

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-NEUTRAL = None
-CITATION = "Nobody; an example."
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(reads=("tokens",), role="part", neutral=None, unit="tokens", cites="Nobody; an example.")
 
 
 def mean_tokens(tokens: NDArray[np.float64]) -> NDArray[np.float64]:

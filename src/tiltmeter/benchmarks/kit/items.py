@@ -77,6 +77,10 @@ class Benchmark:
     family: str = "pairs"
     scorers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Kind of model → the scorers that the benchmark is meant for; used where none are named."""
+    cluster: str | None = None
+    """The column in `extra` whose items are resampled together, since they are no independent evidence."""
+    cluster_noun: str = "clusters"
+    """What its values are, in the plural: articles, templates."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
@@ -99,6 +103,11 @@ class Benchmark:
         return len(self.asked_items)
 
     @property
+    def workload(self) -> int:
+        """The number of texts that the time it takes grows with."""
+        return len(self.items)
+
+    @property
     def has_context(self) -> bool:
         """Whether any asked item has a context with a BLANK."""
         return any(item.context for item in self.asked_items)
@@ -110,6 +119,10 @@ class Benchmark:
         if n < 1:
             raise TiltmeterError(f"--limit must be at least 1, not {n}.")
         return replace(self, items=self.asked_items[:n])
+
+    def sample(self, n: int) -> Benchmark:
+        """The first n items, for a trial. A benchmark that is asked as a whole returns itself."""
+        return self.limit(n)
 
     @cached_property
     def group_names(self) -> tuple[str, ...]:
@@ -280,7 +293,20 @@ def has_column(items: pd.DataFrame, column: str) -> bool:
     """Whether the items can be grouped by this column: one of the table, or one of the user's own in `extra`."""
     if column in (*GROUP_COLUMNS, "all"):
         return True
-    return column in items or any(json.loads(text).get(column) is not None for text in items["extra"])
+    return (column in items and len(items) > 0) or any(json.loads(text).get(column) is not None for text in items["extra"])
+
+
+def require_column(tables: Iterable[Sequence[pd.DataFrame]], column: str) -> None:
+    """Raise an error for a column that no family's items can be grouped by. `tables` are the items tables of each family."""
+    lacking = [[items for items in of_family if not has_column(items, column)] for of_family in tables]
+    if lacking and all(lacking):
+        raise _no_column(lacking[0][0], column)
+
+
+def _no_column(items: pd.DataFrame, column: str) -> TiltmeterError:
+    known = sorted({*GROUP_COLUMNS, *(key for text in items["extra"][:50] for key in json.loads(text))})
+    name = str(items["benchmark"].iloc[0]) if len(items) else "this benchmark"
+    return TiltmeterError(f"Items of {name} have no column '{column}' to group by. Columns: {', '.join(known)}.")
 
 
 def group_column(items: pd.DataFrame, ids: Any, column: str) -> list[Any]:
@@ -291,7 +317,5 @@ def group_column(items: pd.DataFrame, ids: Any, column: str) -> list[Any]:
         return [str(value) if has else None for value, has in zip(ours.loc[ids, column], there, strict=True)]
     values = [json.loads(text).get(column) for text in ours.loc[ids, "extra"]]
     if all(value is None for value in values):
-        known = sorted({*GROUP_COLUMNS, *(key for text in ours["extra"][:50] for key in json.loads(text))})
-        name = str(items["benchmark"].iloc[0]) if len(items) else "this benchmark"
-        raise TiltmeterError(f"Items of {name} have no column '{column}' to group by. Columns: {', '.join(known)}.")
+        raise _no_column(items, column)
     return [None if value is None else str(value) for value in values]

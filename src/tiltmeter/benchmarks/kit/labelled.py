@@ -50,12 +50,18 @@ class LabelledBenchmark(Benchmark):
     """
 
     family: str = "labels"
+    cluster: str | None = "cluster"
     training: tuple[Example, ...] = ()
     recipe: str = "toxicity"
     groups: tuple[str, ...] = ()
     """Groups that the benchmark is about, whether texts name them or not."""
     learned_from: str = ""
     """The benchmark that the training texts are of, where it is another one."""
+
+    @property
+    def workload(self) -> int:
+        """The texts to label, or those to learn from where there are more of them."""
+        return max(len(self.items), len(self.training))
 
     def limit(self, n: int | None) -> LabelledBenchmark:
         """n texts to judge and n to learn from, spread evenly: such files are often sorted by their labels."""

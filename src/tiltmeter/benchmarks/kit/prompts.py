@@ -16,19 +16,18 @@ PROMPT = "prompt"
 """The role of a text that a model goes on from."""
 UNGROUPED = "everyone"
 """The group of prompts that say nothing about whom they are about."""
-CLUSTERS = {"cluster": "clusters", "entity": "articles"}
-"""Columns that say which prompts are no independent evidence, and what people call it: your own, and BOLD's."""
 
 
 @dataclass(frozen=True)
 class PromptBenchmark(Benchmark):
     """Texts with the role `prompt`. `bias_type` is the domain (gender, religion, …) and `target` the group in it.
 
-    Prompts that share `extra["set"]` differ in the group alone: a minimal set. Prompts that share a column of `CLUSTERS`
-    are no independent evidence.
+    Prompts that share `extra["set"]` differ in the group alone: a minimal set. Prompts of one `cluster` are no
+    independent evidence.
     """
 
     family: str = "generations"
+    cluster: str | None = "cluster"
 
     def limit(self, n: int | None) -> Benchmark:
         """So many prompts, spread over the groups: the first ones would all be about one group.

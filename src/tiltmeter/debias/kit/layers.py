@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.debias.kit.in_context import Found, Occurrence
-from tiltmeter.finetune.order import pieces
+from tiltmeter.models.text_batches import pieces
 
 if TYPE_CHECKING:
     import torch

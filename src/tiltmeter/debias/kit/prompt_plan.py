@@ -80,7 +80,7 @@ def prompts_for(
     asked = load_model(model, device=device)
     found = material_for(asked.tokens, terms, words, stop=plan.stop)
     search = Search(asked, found.frame, plan.divergence)
-    about: dict[str, Any] = {"weights_sha256": asked.weights_hash, "term_pairs": found.pairs, "words": found.words}
+    about: dict[str, Any] = {"weights_sha256": asked.identity.weights, "term_pairs": found.pairs, "words": found.words}
     if given is not None:
         ids = read_prompts(given, asked.tokens)
         about |= {"divergence": plan.divergence, "stop": plan.stop, "given": given.name}

@@ -11,7 +11,6 @@ from typing import Any
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.benchmarks.kit.word_sets import WordFile
-from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.associations.check import check
 from tiltmeter.families.associations.corpus import ask_corpus
 from tiltmeter.families.associations.facts import Facts
@@ -20,8 +19,8 @@ from tiltmeter.families.associations.kurita import ask_kurita
 from tiltmeter.families.associations.options import Options
 from tiltmeter.families.associations.seat import ask_seat
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.protocol import AskContext, ModelInfo, find_family
 from tiltmeter.families.kit.reading import reading_of
-from tiltmeter.families.kit.seam import How, Known
 from tiltmeter.models import AnyModel, Classifier, LanguageModel, StaticVectors, encoder_of, require
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import find_pooling
@@ -30,11 +29,11 @@ from tiltmeter.storage.places import cache_folder
 from tiltmeter.storage.provenance import benchmark_facts, model_facts
 
 
-def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Answers:
+def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, context: AskContext) -> Answers:
     """A model's answers to the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file)."""
-    check(benchmark, [Known(model.name, model.kind, model)], options)
+    check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     asks = {"seat": _ask_sets, "ceat": _ask_contexts, "ilps": _ask_templates}
-    facts = asks[benchmark.kind](model, benchmark, options, how)
+    facts = asks[benchmark.kind](model, benchmark, options, context)
     about = benchmark_facts(benchmark, notes=benchmark.note_counts() | dict(facts.notes))
     if contexts := facts.details.get("contexts_sha256"):
         about["data_sha256"] = hashlib.sha256(f"{benchmark.data_hash} {contexts}".encode()).hexdigest()
@@ -49,40 +48,39 @@ def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how:
     return Answers(benchmark.family, facts.tables(model.name, benchmark.name), items_table(benchmark), (manifest,))
 
 
-def _ask_sets(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
-    probe = _probe(model, options, cache_folder(how.cache), how)
+def _ask_sets(model: AnyModel, benchmark: AssociationBenchmark, options: Options, context: AskContext) -> Facts:
+    probe = _probe(model, options, cache_folder(context.cache), context)
     tests = benchmark.select(options.tests, words_only=isinstance(model, StaticVectors))
     texts = {text: 1 for test in tests for words in test.sets for text in words.examples}
-    with how.watched(f"{model.name} × {benchmark.name}", len(texts)) as advance:
+    with context.watched(f"{model.name} × {benchmark.name}", len(texts)) as advance:
         facts = ask_seat(probe, tests, advance)
     facts.shown += texts
     facts.details |= _counts(probe)
     return facts
 
 
-def _ask_contexts(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
+def _ask_contexts(model: AnyModel, benchmark: AssociationBenchmark, options: Options, context: AskContext) -> Facts:
     """Vectors of words in context. CEAT ignores a pooling of whole sentences, which other benchmarks of a run may need."""
-    if isinstance(model, StaticVectors):
-        raise TiltmeterError(f"ceat needs words in context, and {model.name} has static vectors without context. Use seat.")
     of_word = options.pooling != "auto" and find_pooling(options.pooling).of_word
-    root = cache_folder(how.cache)
-    probe = _probe(model, replace(options, pooling=options.pooling if of_word else "word_mean"), root, how)
+    root = cache_folder(context.cache)
+    probe = _probe(model, replace(options, pooling=options.pooling if of_word else "word_mean"), root, context)
     assert isinstance(probe, EmbeddingProbe)
-    facts = ask_corpus(probe, benchmark, options, root, how)
+    facts = ask_corpus(probe, benchmark, options, root, context)
     facts.details |= _counts(probe)
     return facts
 
 
-def _ask_templates(model: AnyModel, benchmark: AssociationBenchmark, options: Options, how: How) -> Facts:
-    if not isinstance(model, LanguageModel):
-        raise TiltmeterError(f"ilps needs a masked or causal language model, and {model.name} gives only vectors.")
+def _ask_templates(model: AnyModel, benchmark: AssociationBenchmark, options: Options, context: AskContext) -> Facts:
+    assert isinstance(model, LanguageModel)  # `check` refuses others
     require(model, model.kind, "ilps")
-    root = cache_folder(how.cache)
-    probe = TemplateProbe(model, root and root / "templates", batch_tokens=how.batch_tokens)
+    root = cache_folder(context.cache)
+    probe = TemplateProbe(
+        model, root and root / "templates", batch_tokens=context.batch_tokens, version=find_family("associations").VERSION
+    )
     groups = benchmark.select_groups(options.tests)
     attributes = sum(len(words.examples) for pair in benchmark.polarities for words in (pair.a, pair.b))
     n_queries = 2 * len(benchmark.templates) * attributes * sum(len(group.words) for group in groups)
-    with how.watched(f"{model.name} × {benchmark.name}", n_queries) as advance:
+    with context.watched(f"{model.name} × {benchmark.name}", n_queries) as advance:
         facts = ask_ilps(probe, benchmark, groups, advance)
     facts.shown += [word for group in groups for word in group.words]
     facts.shown += _without_slots(benchmark.templates)
@@ -102,13 +100,20 @@ def _without_slots(templates: Iterable[str]) -> list[str]:
     return [template.replace(GROUP, "").replace(ATTRIBUTE, "") for template in templates]
 
 
-def _probe(model: AnyModel, options: Options, root: Path | None, how: How) -> EmbeddingProbe | StaticProbe:
+def _probe(model: AnyModel, options: Options, root: Path | None, context: AskContext) -> EmbeddingProbe | StaticProbe:
     if isinstance(model, StaticVectors):
         return StaticProbe(model)
     assert not isinstance(model, Classifier)  # refused by `check`
     encoder = encoder_of(model) if isinstance(model, LanguageModel) else model
     vectors = root and root / "vectors"
-    return EmbeddingProbe(encoder, vectors, pooling=options.pooling, layer=options.layer, batch_tokens=how.batch_tokens)
+    return EmbeddingProbe(
+        encoder,
+        vectors,
+        pooling=options.pooling,
+        layer=options.layer,
+        batch_tokens=context.batch_tokens,
+        version=find_family("associations").VERSION,
+    )
 
 
 def _counts(probe: EmbeddingProbe | StaticProbe) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
-from tiltmeter.families.associations.ceat_groups import ABSENT, POLE, judge_groups
+from tiltmeter.families.associations.ceat_groups import ABSENT, COMBINED, POLE, judge_groups
 from tiltmeter.families.associations.facts import Facts, Floats, counted, draws_of, fact, too_few
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.effect_size import effect_size
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 AT_ONCE = 2**25
 """Numbers held at once: draws × attributes × width."""
 SIDES = ("X", "Y", "A", "B")
-QUANTITY = "mean effect over draws"
-"""What a row of a group is about: one of its words, or a word of a pole that the group is compared with."""
+CONTEXT, QUANTITY = "context", "mean effect over draws"
+"""What a row is about: a word of a test of two sets, or a word of a group. A word of its poles is `POLE`."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def ask_tests(drawn: Drawn, tests: Sequence[AssociationTest], scorer: str) -> Fa
         there = [drawn.there(words.examples) for words in test.sets]
         for side, words in zip(SIDES, test.sets, strict=True):
             known = {"domain": test.domain, "test": test.name, "set": side, "category": words.category}
-            facts.rows += [_word(drawn, word, scorer, quantity="context", **known) for word in words.examples]
+            facts.rows += [_word(drawn, word, scorer, quantity=CONTEXT, **known) for word in words.examples]
         if min(map(len, there)) >= FEWEST:
             effects, variances = effects_and_variances(drawn, there)
             place = {"test": test.name, "set": "", "category": "", "text": ""}
@@ -120,12 +120,14 @@ def word_draws(drawn: Drawn, word: str, a: Sequence[str], b: Sequence[str]) -> F
     return np.concatenate(parts)
 
 
-def judge_ceat(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+def judge_ceat(
+    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
+) -> Iterator[Estimate]:
     """Estimates of tests of two sets, as published; then of every group against its poles, and the variance per domain."""
-    if ":" not in blank.scorer:
+    if not (rows["quantity"] == CONTEXT).all():
+        yield from judge_groups(rows, draws, blank, wanted, settings)
+    elif COMBINED in wanted:
         yield from corrected(list(_judge_tests(rows, draws, blank, settings)))
-        return
-    yield from judge_groups(rows, draws, blank, settings)
 
 
 def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
@@ -134,7 +136,7 @@ def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, setti
         there = of_test[of_test["usable"].astype(bool)]
         sizes = {side: int((there["set"] == side).sum()) for side in SIDES}
         lost = +Counter({ABSENT: len(of_test) - len(there)})
-        known = replace(blank, measure="ces", by="test", group=str(name), n=sizes["X"] + sizes["Y"], **counted(lost))
+        known = replace(blank, measure=COMBINED, by="test", group=str(name), n=sizes["X"] + sizes["Y"], **counted(lost))
         few = [(side, n) for side, n in sizes.items() if n < FEWEST]
         if few:
             yield replace(known, note=too_few(few, FEWEST, "word", " with contexts"))
@@ -159,8 +161,9 @@ def _numbers(known: Estimate, combined: Combined, variance: float, n: int, setti
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
     shown = f"mean V = {variance:.4g}, Q = {combined.q:.4g}, τ² = {combined.tau_squared:.4g}"
     note = f"{n:,} draws; {shown}; one-sided p, as published"
+    details = {"n_draws": n, "mean_v": variance, "q": combined.q, "tau2": combined.tau_squared}
     low, high = combined.ces - reach, combined.ces + reach
-    return replace(known, value=combined.ces, low=low, high=high, p=combined.p, note=note)
+    return replace(known, value=combined.ces, low=low, high=high, p=combined.p, details=details, note=note)
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:

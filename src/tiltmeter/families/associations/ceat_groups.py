@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST
-from tiltmeter.families.associations.domains import domain_estimate, domain_of_words
+from tiltmeter.families.associations.domains import VARIANCE, domain_estimate, domain_of_words
 from tiltmeter.families.associations.facts import Floats, counted, with_interval
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.kit.vectors import spread
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ABSENT, POLE = "not in the corpus", "pole"
+COMBINED = "ces"
 AT_ONCE = 2**21
 """Resamples × draws that are held at once."""
 ONE_WORD = "one word: V is the variance over draws and Q is N − 1, so τ² cannot be estimated; the interval is about contexts"
@@ -41,14 +42,19 @@ class Words:
     resampled: Floats
 
 
-def judge_groups(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+def judge_groups(
+    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
+) -> Iterator[Estimate]:
     """Every group, corrected together, then the variance over the groups of each domain."""
+    if COMBINED not in wanted and VARIANCE not in wanted:
+        return
     estimates, groups = [], []
     for estimate, group in _each(rows, draws, blank, settings):
         estimates.append(estimate)
         groups += [group] if group is not None else []
-    yield from corrected(estimates)
-    for domain in dict.fromkeys(map(str, rows[rows["quantity"] != POLE]["domain"])):
+    if COMBINED in wanted:
+        yield from corrected(estimates)
+    for domain in dict.fromkeys(map(str, rows[rows["quantity"] != POLE]["domain"])) if VARIANCE in wanted else ():
         yield _domain(replace(blank, group=domain), [group for group in groups if group.domain == domain], settings)
 
 
@@ -63,7 +69,7 @@ def _each(
     for (domain, group), of_one_group in rows[~is_pole].groupby(["domain", "set"], sort=False):
         words = of_one_group[of_one_group["usable"].astype(bool)]["text"]
         missing = +(lost + Counter({ABSENT: len(of_one_group) - len(words)}))
-        known = replace(blank, measure="ces", by="group", group=str(group), n=len(words), **counted(missing))
+        known = replace(blank, measure=COMBINED, by="group", group=str(group), n=len(words), **counted(missing))
         if not len(words) or fewest_of_poles < FEWEST:
             note = "not computed: the group has no contexts, or a pole has fewer than 2 words with contexts"
             yield replace(known, note=note), None
@@ -83,7 +89,8 @@ def _one(known: Estimate, domain: str, effects: Floats, settings: Settings) -> t
     tau = combined.tau_squared if n_words > 1 else 0.0  # for one word Q is N − 1 up to rounding
     why = ONE_WORD if n_words == 1 else NO_TAU if tau == 0 else ""
     shown = f"{n:,} draws; mean V = {variances.mean():.4g}, Q = {combined.q:.4g}, τ² = {tau:.4g}"
-    known = replace(known, value=combined.ces, note="; ".join(filter(None, (shown, why, "two-sided p"))))
+    details = {"n_draws": n, "mean_v": float(variances.mean()), "q": combined.q, "tau2": tau}
+    known = replace(known, value=combined.ces, details=details, note="; ".join(filter(None, (shown, why, "two-sided p"))))
     resampled = resample_words(effects, settings, known.group)
     if n_words == 1:
         known = _by_the_model(known, combined, settings)

@@ -32,7 +32,7 @@ NO_INTERVAL = {
 
 
 def compare(
-    answers: Answers, first: str, second: str, measures: Sequence[Entry], _by: Sequence[str], settings: Settings
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
     """The first model minus the second, over the targets or attributes that both have.
 

@@ -17,14 +17,14 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.associations.ceat import Drawn, ask_groups, ask_tests
 from tiltmeter.families.associations.facts import Facts
 from tiltmeter.families.associations.options import Options
-from tiltmeter.families.kit.seam import How
+from tiltmeter.families.kit.protocol import AskContext
 from tiltmeter.probes.embeddings import EmbeddingProbe
 from tiltmeter.probes.pooling import Passage
 from tiltmeter.storage.places import at_home
 
 
 def ask_corpus(
-    probe: EmbeddingProbe, benchmark: AssociationBenchmark, options: Options, root: Path | None, how: How
+    probe: EmbeddingProbe, benchmark: AssociationBenchmark, options: Options, root: Path | None, context: AskContext
 ) -> Facts:
     """Groups and tests over the contexts in the user's text. The draws are part of the answers; they depend on the seed."""
     check_corpus(options)
@@ -32,11 +32,11 @@ def ask_corpus(
     of_tests = {word for test in tests for words in test.sets for word in words.examples}
     words = sorted(of_tests | _group_words(benchmark, groups))
     with tempfile.TemporaryDirectory() as scratch:  # without a cache the index is for this run alone
-        index = _index(options, Path(scratch) if root is None else root / "corpora", how)
+        index = _index(options, Path(scratch) if root is None else root / "corpora", context)
         contexts = find_contexts(index, words, options.contexts)
     facts = Facts()
-    vectors = _vectors(probe, contexts, benchmark.name, facts, how)
-    drawn = Drawn.of(vectors, options.draws, how.seed)
+    vectors = _vectors(probe, contexts, benchmark.name, facts, context)
+    drawn = Drawn.of(vectors, options.draws, context.seed)
     facts.add(ask_tests(drawn, tests, probe.label))
     for polarity in benchmark.polarities if groups else ():
         facts.add(ask_groups(drawn, groups, polarity, probe.label))
@@ -51,7 +51,7 @@ def ask_corpus(
         "contexts_sha256": _hash_of(contexts),
         "words_absent": absent,
         "draws": options.draws,
-        "seed": how.seed,
+        "seed": context.seed,
     }
     return facts
 
@@ -96,18 +96,18 @@ def _group_words(benchmark: AssociationBenchmark, groups: Sequence[Group]) -> se
     return poles | {word for group in groups for word in group.words}
 
 
-def _index(options: Options, root: Path, how: How) -> CorpusIndex:
+def _index(options: Options, root: Path, context: AskContext) -> CorpusIndex:
     size = sum(at_home(path).stat().st_size for path in options.corpus)
-    with how.watched("corpus index (KB)", size // 1000) as advance:
+    with context.watched("corpus index (KB)", size // 1000) as advance:
         return build_index(options.corpus, root, lambda read: advance(read / 1000))
 
 
 def _vectors(
-    probe: EmbeddingProbe, contexts: dict[str, Contexts], name: str, facts: Facts, how: How
+    probe: EmbeddingProbe, contexts: dict[str, Contexts], name: str, facts: Facts, context: AskContext
 ) -> dict[str, NDArray[np.float32]]:
     """One matrix per word that has a context with a vector."""
     passages = [Passage(text, span) for of_word in contexts.values() for text, span in of_word.passages]
-    with how.watched(f"{probe.encoder.name} × {name}, contexts", len(passages)) as advance:
+    with context.watched(f"{probe.encoder.name} × {name}, contexts", len(passages)) as advance:
         answer = probe.vectors(passages, advance)
     facts.notes += Counter(f"contexts without a vector: {reason}" for reason in answer.reasons.values())
     facts.shown += [passage.text for passage in passages]

@@ -14,6 +14,8 @@ from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 
+VARIANCE = "group_variance"
+
 
 def domain_of_words(
     known: Estimate, groups: Floats, resampled: Floats, words: Sequence[Floats], settings: Settings
@@ -22,7 +24,7 @@ def domain_of_words(
 
     p: how often the means of the groups vary at least as much when the words are dealt to the groups at random.
     """
-    known = replace(known, measure="group_variance", by="domain", n=len(groups))
+    known = replace(known, measure=VARIANCE, by="domain", n=len(groups), details={"n_groups": len(groups)})
     if len(groups) < 2:
         return replace(known, note="not computed: fewer than 2 groups")
     rng = generator(settings.seed, "domain", known.group, known.scorer)
@@ -47,7 +49,7 @@ def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups:
         groups = groups[np.isfinite(groups)]
     scores = scores[np.isfinite(scores).any(axis=1)]
     scores = scores[:, np.isfinite(scores).all(axis=0)]
-    known = replace(known, measure="group_variance", by="domain", n=len(scores))
+    known = replace(known, measure=VARIANCE, by="domain", n=len(scores), details={"n_groups": len(scores)})
     if len(scores) < 2 or scores.shape[1] < 2:
         return replace(known, note="not computed: fewer than 2 groups, or fewer than 2 attributes that all groups have")
     value = float(group_variance(scores.mean(axis=1) if groups is None else groups))

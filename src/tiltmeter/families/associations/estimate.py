@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def estimate(answers: Answers, measures: Sequence[Entry], _by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
     """Every test, group and domain for every model and benchmark; `by` says which of these a number is about.
 
     SEAT: the targets are drawn anew for the interval; p is one-sided, from splits of X ∪ Y. CEAT: the interval and p come
     from the random-effects model; p is one-sided for X against Y, two-sided for a group. ILPS: the attributes are drawn
     anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
     """
-    wanted = {measure.name for measure in measures}
+    wanted = frozenset(measure.name for measure in measures)
     for (model, benchmark), rows in answers.table.groupby(["model", "benchmark"], sort=False):
         blank = Estimate(str(model), str(benchmark), answers.family, "", "", "", "", neutral=0.0)
         averages = averages_of(answers, str(model), str(benchmark))
-        for row in _judge(rows, draws_of_cell(answers, str(model), str(benchmark)), blank, averages, settings):
-            if row.measure in wanted:
-                yield row
+        draws = draws_of_cell(answers, str(model), str(benchmark))
+        yield from _judge(rows, draws, blank, averages, wanted, settings)
 
 
 def _judge(
@@ -41,20 +40,21 @@ def _judge(
     draws: pd.DataFrame,
     blank: Estimate,
     averages: Mapping[str, Sequence[str]],
+    wanted: Collection[str],
     settings: Settings,
 ) -> Iterator[Estimate]:
     for asked, of_kind in rows.groupby("asked", sort=False):
         if asked == "kurita":
-            yield from corrected(list(judge_kurita(of_kind, blank, settings)))
+            yield from corrected(list(judge_kurita(of_kind, blank, wanted, settings)))
             continue
         for scorer, of_scorer in of_kind.groupby("scorer", sort=False):
             known = replace(blank, scorer=str(scorer))
             if asked == "seat":
-                yield from judge_seat(of_scorer, known, averages, settings)
+                yield from judge_seat(of_scorer, known, averages, wanted, settings)
             elif asked == "ceat":
-                yield from judge_ceat(of_scorer, draws[draws["scorer"] == scorer], known, settings)
+                yield from judge_ceat(of_scorer, draws[draws["scorer"] == scorer], known, wanted, settings)
             else:
-                yield from judge_ilps(of_scorer, known, settings)
+                yield from judge_ilps(of_scorer, known, wanted, settings)
 
 
 def averages_of(answers: Answers, model: str, benchmark: str) -> Mapping[str, Sequence[str]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationBenchmark, Group, WordSet
-from tiltmeter.families.associations.domains import domain_estimate
+from tiltmeter.families.associations.domains import VARIANCE, domain_estimate
 from tiltmeter.families.associations.facts import Facts, Floats, counted, fact, too_few, with_interval
 from tiltmeter.measures.ilps import ilps as mean_increase
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
@@ -56,7 +56,7 @@ def ask_ilps(
     return facts
 
 
-def judge_ilps(rows: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+def judge_ilps(rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings) -> Iterator[Estimate]:
     """Estimates for one pole: every group, corrected together, then the variance over each domain."""
     measure = str(rows["quantity"].iloc[0])
     increases = {
@@ -66,10 +66,10 @@ def judge_ilps(rows: pd.DataFrame, blank: Estimate, settings: Settings) -> Itera
     yield from corrected(
         [
             judge_attributes(replace(blank, measure=measure, by="group", group=group), values, (measure,), settings)
-            for (_, group), values in increases.items()
+            for (_, group), values in (increases.items() if measure in wanted else ())
         ]
     )
-    for domain in dict.fromkeys(domain for domain, _ in increases):
+    for domain in dict.fromkeys(domain for domain, _ in increases) if VARIANCE in wanted else ():
         scores = np.stack([values for (of, _), values in increases.items() if of == domain])
         yield domain_estimate(replace(blank, group=domain), scores, settings)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,10 @@ def ask_kurita(probe: TemplateProbe, contrasts: Sequence[Contrast]) -> Facts:
     return facts
 
 
-def judge_kurita(rows: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
+def judge_kurita(rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings) -> Iterator[Estimate]:
     """One estimate per set of attributes."""
+    if MEASURE not in wanted:
+        return
     for (scorer, name), of_test in rows.groupby(["scorer", "test"], sort=False):
         known = replace(blank, scorer=str(scorer), measure=MEASURE, by="attributes", group=str(name))
         yield judge_attributes(known, of_test["value"].to_numpy(dtype=np.float64), ("kurita",), settings, LOST)

@@ -12,7 +12,7 @@ from tiltmeter.probes.pooling import find_pooling
 
 
 @dataclass(frozen=True)
-class Options:
+class AssociationsOptions:
     """Which tests, how vectors are made, and where words and their contexts come from."""
 
     tests: Sequence[str] = option((), "A test, a domain (gender, race …) or all; ilps: a domain; repeatable.", "--test")
@@ -30,3 +30,6 @@ class Options:
             find_pooling(self.pooling)
         if self.draws < 2 or self.contexts < 1:
             raise TiltmeterError("ceat needs at least 2 draws and 1 context for each word.")
+
+
+Options = AssociationsOptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SIDES = ("X", "Y", "A", "B")
 QUANTITY = "s(w, A, B)"
+EFFECT, MEAN = "effect_size", "mean_abs_effect"
 
 
 def ask_seat(probe: EmbeddingProbe | StaticProbe, tests: Sequence[AssociationTest], advance: Advance | None = None) -> Facts:
@@ -88,15 +89,24 @@ def tests_of(rows: pd.DataFrame) -> Iterator[Test]:
 
 
 def judge_seat(
-    rows: pd.DataFrame, blank: Estimate, averages: Mapping[str, Sequence[str]], settings: Settings
+    rows: pd.DataFrame,
+    blank: Estimate,
+    averages: Mapping[str, Sequence[str]],
+    wanted: Collection[str],
+    settings: Settings,
 ) -> Iterator[Estimate]:
     """Every test, Holm-corrected over all of them; then the mean |d| of the sets of tests that papers report."""
+    tested = EFFECT in wanted
+    averages = averages if MEAN in wanted else {}
+    averaged = {name for names in averages.values() for name in names}
     estimates, draws = [], {}
     for test in tests_of(rows):
-        estimate, draws[test.name] = _judge(test, blank, settings)
-        estimates.append(estimate)
-    estimates = corrected(estimates)
-    yield from estimates
+        if tested or test.name in averaged:
+            estimate, draws[test.name] = _judge(test, blank, settings, tested=tested)
+            estimates.append(estimate)
+    if tested:
+        estimates = corrected(estimates)
+        yield from estimates
     values = {estimate.group: estimate.value for estimate in estimates if np.isfinite(estimate.value)}
     for domain, names in averages.items():
         run = [name for name in names if name in values]
@@ -106,14 +116,17 @@ def judge_seat(
         moved = mean_abs_effect(np.stack([draws[name] for name in run], axis=-1))
         absent = len(names) - len(run)
         note = f"over {', '.join(run)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
-        known = replace(blank, measure="mean_abs_effect", by="family", group=domain, n=len(run), value=value, note=note)
+        known = replace(blank, measure=MEAN, by="family", group=domain, n=len(run), value=value, note=note)
         yield with_interval_above_zero(known, moved, settings.confidence)
 
 
-def _judge(test: Test, blank: Estimate, settings: Settings) -> tuple[Estimate, Floats]:
-    """One test over the words that have a vector; missing if a set has too few of them or there is no spread."""
+def _judge(test: Test, blank: Estimate, settings: Settings, *, tested: bool) -> tuple[Estimate, Floats]:
+    """One test over the words that have a vector; missing if a set has too few of them or there is no spread.
+
+    Without `tested` it has no p and no interval: the mean over tests needs only the value and the draws.
+    """
     nothing = np.full(1, np.nan)
-    known = replace(blank, measure="effect_size", by="test", group=test.name, **counted(test.missing))
+    known = replace(blank, measure=EFFECT, by="test", group=test.name, **counted(test.missing))
     known = replace(known, n=len(test.x) + len(test.y))
     if test.few:
         why = f" ({', '.join(test.missing)})" if test.missing else ""
@@ -121,12 +134,16 @@ def _judge(test: Test, blank: Estimate, settings: Settings) -> tuple[Estimate, F
     value = float(effect_size(test.x, test.y))
     if np.isnan(value):
         return replace(known, note="undefined: the associations have no spread"), nothing
-    p, exact = split_p(test.x, test.y, generator(settings.seed, "splits", test.name))
-    note = f"exact p over {comb(known.n, len(test.x)):,} splits" if exact else f"p from {SHUFFLES:,} shuffles"
-    note += "; X and Y of unequal size" if len(test.x) != len(test.y) else ""
     draws = effect_draws(test.x, test.y, generator(settings.seed, "bootstrap", test.name), settings.resamples)
+    if not tested:
+        return replace(known, value=value), draws
+    p, exact = split_p(test.x, test.y, generator(settings.seed, "splits", test.name))
+    splits = comb(known.n, len(test.x))
+    note = f"exact p over {splits:,} splits" if exact else f"p from {SHUFFLES:,} shuffles"
+    details = {"n_splits": splits} if exact else {"n_shuffles": SHUFFLES}
+    note += "; X and Y of unequal size" if len(test.x) != len(test.y) else ""
     low, high = effect_interval(value, draws, (len(test.x), len(test.y)), settings.confidence)
-    return replace(known, value=value, p=p, note=note, low=low, high=high), draws
+    return replace(known, value=value, p=p, details=details, note=note, low=low, high=high), draws
 
 
 def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int) -> Floats:

@@ -1,28 +1,59 @@
-"""Generations: beginnings of sentences about groups of people. How does the model go on, and what do judges say of it?"""
+"""The family of generations."""
 
 from __future__ import annotations
 
-from tiltmeter.families.generations.ask import ask, blocks, decides, judged_again
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tiltmeter.families.generations.ask import ask, blocks, cache_key_extra, postprocess
 from tiltmeter.families.generations.cards import cards
 from tiltmeter.families.generations.check import check
 from tiltmeter.families.generations.compare import compare
 from tiltmeter.families.generations.estimate import estimate
-from tiltmeter.families.generations.figures import generations as _figure
+from tiltmeter.families.generations.figures import generations
 from tiltmeter.families.generations.judged import READS
-from tiltmeter.families.generations.options import Options
+from tiltmeter.families.generations.narratives import narratives
+from tiltmeter.families.generations.options import Options as GenerationsOptions
 from tiltmeter.families.generations.published import published
 from tiltmeter.families.generations.sheets import sheets
-from tiltmeter.families.generations.stories import stories
+from tiltmeter.families.kit.protocol import Family
 
-__all__ = [
-    "FIGURES", "KEY", "LATER", "READS", "READS_TEXTS", "TITLE", "Options", "ask", "blocks", "cards", "check", "compare",
-    "decides", "estimate", "judged_again", "published", "sheets", "stories",
-]  # fmt: skip
 
-TITLE = "Texts that go on from a prompt"
-KEY = ("model", "benchmark", "item", "sample", "temperature")
-READS_TEXTS = False
-LATER = ("judges", "polarity")
-"""Options that say nothing of the texts, only what is said of them."""
-FIGURES = {"generations": _figure}
-"""Figures that this family draws itself: name → function of the estimates."""
+class Generations(Family):
+    """Generations: beginnings of sentences about groups of people. How does the model go on, and what do judges say?"""
+
+    TITLE = "Texts that go on from a prompt"
+    UNIT = "prompts"
+    KEY = ("model", "benchmark", "item", "sample", "temperature")
+    READS = READS
+    VERSION = 1
+    EXTRINSIC = True
+    NEEDS = frozenset({"text"})
+    Options = GenerationsOptions
+    POSTPROCESS_OPTIONS = ("judges", "polarity")
+    READS_TEXTS = False
+    FIGURES = {"generations": generations}  # noqa: RUF012
+
+    check = staticmethod(check)
+    ask = staticmethod(ask)
+    blocks = staticmethod(blocks)
+    cache_key_extra = staticmethod(cache_key_extra)
+    postprocess = staticmethod(postprocess)
+    estimate = staticmethod(estimate)
+    compare = staticmethod(compare)
+    narratives = staticmethod(narratives)
+    sheets = staticmethod(sheets)
+    cards = staticmethod(cards)
+    published = staticmethod(published)
+
+    def comparability(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
+        """Returns who judged the texts."""
+        return {f"the judge {name}": json.dumps(facts, sort_keys=True) for name, facts in manifest.get("judges", {}).items()}
+
+    def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
+        """Returns whether prompts were given in a chat template."""
+        return {"chat": str(manifest["chat"])} if "chat" in manifest else {}
+
+
+FAMILY = Generations()

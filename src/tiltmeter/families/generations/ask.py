@@ -16,7 +16,7 @@ from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.polarity import without_polar_prompts
 from tiltmeter.families.generations.speaking import BLOCK, Speaker
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
 from tiltmeter.models import LanguageModel
 from tiltmeter.models.writer import Writer
 from tiltmeter.storage.observations import ObservationCache
@@ -43,22 +43,22 @@ TEXT_COLUMNS = (
 temperature. `reason`: why it is not judged (empty, looping, a refusal, or never written since the prompt was too long)."""
 
 
-def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) -> Answers:
+def ask(model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
     """Writes the texts, and has them judged. Finished blocks and judgements are kept in the cache."""
-    check(benchmark, [Known(model.name, model.kind, model)], options)
+    check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     judges = judges_of(options)
     writer = Writer(model, options.sampling, options.instruction if options.chat else None)
-    store = ObservationCache(observations_folder(how.cache), _key(writer, benchmark, options, how))
+    store = ObservationCache(observations_folder(context.cache), _key(writer, benchmark, options, context))
     steps = benchmark.size * options.samples
-    with how.watched(f"{model.name} × {benchmark.name}", steps * (1 + len(judges))) as advance:
+    with context.watched(f"{model.name} × {benchmark.name}", steps * (1 + len(judges))) as advance:
         speaker = Speaker(
             writer,
             store,
             samples=options.samples,
-            seed=how.seed,
-            batch_tokens=how.batch_tokens,
+            seed=context.seed,
+            batch_tokens=context.batch_tokens,
             advance=advance,
-            share=how.share,
+            share=context.share,
         )
         heat = 0.0 if options.greedy else options.temperature
         texts = texts_table(speaker.write(benchmark.asked_items), model.name, benchmark, heat)
@@ -67,11 +67,11 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) 
             "samples": options.samples,
             "sampling": vars(options.sampling),
             "chat": writer.chat,
-            "seed": how.seed,
+            "seed": context.seed,
             "observations": {"key": store.key},
             **speaker.work.counts(),
         }
-        return judged_answers(texts, benchmark, options, told, cache=how.cache, advance=advance)
+        return judged_answers(texts, benchmark, options, told, cache=context.cache, advance=advance)
 
 
 def blocks(model: LanguageModel, benchmark: Benchmark, options: Options) -> int:
@@ -110,15 +110,15 @@ def judged_answers(
     return Answers(benchmark.family, {"generations": texts, "judgements": judged}, items_table(benchmark), (manifest,))
 
 
-def judged_again(answers: Answers, benchmark: Benchmark, options: Options, how: How) -> Answers:
+def postprocess(answers: Answers, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
     """Texts that were written before, judged as the options say now."""
     (manifest,) = answers.manifests
     told = {name: value for name, value in manifest.items() if name not in ("family", "benchmark", "judges", "unjudged")}
     texts = answers.table.assign(benchmark=benchmark.name)
-    return judged_answers(texts, benchmark, options, told, cache=how.cache, earlier=answers)
+    return judged_answers(texts, benchmark, options, told, cache=context.cache, earlier=answers)
 
 
-def decides(options: Options) -> dict[str, Any]:
+def cache_key_extra(options: Options) -> dict[str, Any]:
     """What decides the answers besides the options: the judges themselves, whose folders may be made anew."""
     return {"judges": [f"{judge.scorer} {judge.identity} {judge.errors}" for judge in judges_of(options)]}
 
@@ -136,7 +136,7 @@ def texts_table(table: pa.Table, model: str, benchmark: Benchmark, temperature: 
     return frame[list(TEXT_COLUMNS)]
 
 
-def _key(writer: Writer, benchmark: Benchmark, options: Options, how: How) -> dict[str, str]:
+def _key(writer: Writer, benchmark: Benchmark, options: Options, context: AskContext) -> dict[str, str]:
     device = "cpu" if writer.model.device == "cpu" else "gpu"
     return identity(
         writer.model,
@@ -145,6 +145,7 @@ def _key(writer: Writer, benchmark: Benchmark, options: Options, how: How) -> di
         sampling=repr(sorted(vars(options.sampling).items())),
         chat=str(writer.chat),
         samples=str(options.samples),
-        seed=str(how.seed),
+        seed=str(context.seed),
         blocks=str(BLOCK[device]),
+        version=str(family_of(benchmark).VERSION),
     )

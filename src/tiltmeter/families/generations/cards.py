@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.families.generations.judging import temperature_of
+from tiltmeter.families.generations.judging import judges_and_temperatures
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.pack import Pack, packed_items
 
@@ -25,7 +25,7 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
     """Data for the explorer, one benchmark at a time; models are given by their number on the page."""
     for benchmark in answers.benchmarks:
         ours = answers.where(benchmark=benchmark)
-        texts, judged = _of_one_temperature(ours.tables["generations"], ours.tables["judgements"])
+        texts, judged = _of_one_temperature(ours)
         items = ours.items[ours.items["item"].isin(texts["item"].unique())]
         marked = _chosen(items, judged) if len(texts) > MOST_TEXTS else {}
         if marked:
@@ -43,11 +43,12 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
         }
 
 
-def _of_one_temperature(texts: pd.DataFrame, judged: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _of_one_temperature(answers: Answers) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Of runs at several temperatures together, the texts of the first one."""
+    texts, judged = answers.tables["generations"], answers.tables["judgements"]
     heat = float(texts["temperature"].iloc[0])
-    kept = [temperature_of(str(scorer))[1] == heat for scorer in judged["scorer"]]
-    return texts[texts["temperature"] == heat], judged[np.array(kept, dtype=bool)]
+    others = [scorer for scorer, (_, other) in judges_and_temperatures(answers).items() if other != heat]
+    return texts[texts["temperature"] == heat], judged[~judged["scorer"].isin(others)]
 
 
 def _present(table: pd.DataFrame, models: Sequence[str]) -> list[tuple[int, str]]:

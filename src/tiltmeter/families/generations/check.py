@@ -10,15 +10,15 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.generations.judging import judges_of
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.polarity import FILTERING
-from tiltmeter.families.kit.refusals import refuse_vectors
-from tiltmeter.families.kit.seam import Known
+from tiltmeter.families.kit.protocol import ModelInfo
+from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.models import LanguageModel
 from tiltmeter.models.writer import check_writer
 
 MOST_SAMPLES = 10_000
 
 
-def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
+def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
     """Raises an error for numbers that mean nothing, judges that cannot be had, and models that cannot write."""
     if not 1 <= options.samples <= MOST_SAMPLES:
         raise TiltmeterError(f"--samples must be from 1 to {MOST_SAMPLES:,}, not {options.samples}.")
@@ -29,7 +29,7 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
     options.sampling.check()
     if not benchmark.asked_items or any(PROMPT not in item.texts for item in benchmark.asked_items):
         raise TiltmeterError(f"{benchmark.name} has no prompts that a model could go on from.")
-    refuse_vectors(models, benchmark)
+    refuse_incapable(models, benchmark, options)
     judges = judges_of(options)
     if options.polarity is not None and not any(judge.notion in FILTERING for judge in judges):
         raise TiltmeterError(f"--polarity needs a judge of {', '.join(FILTERING[:-1])} or {FILTERING[-1]}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.benchmarks.kit.prompts import CLUSTERS
+from tiltmeter.stats.estimates import Details
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +68,18 @@ class Units:
         return f"{prompts} from {self.n:,} {self.called if self.n != 1 else self.called.removesuffix('s')}{unequal}"
 
     @property
+    def details(self) -> Details:
+        """How many prompts and, where they are drawn in clusters, how many of these.
+
+        >>> Units(59, 9, 2.31, "articles").details
+        {'n_prompts': 59, 'n_clusters': 9, 'effective_clusters': 2.31, 'cluster': 'articles'}
+        """
+        if self.called == PROMPTS:
+            return {"n_prompts": self.prompts}
+        size = {"n_prompts": self.prompts, "n_clusters": self.n, "effective_clusters": self.effective}
+        return size | {"cluster": self.called}
+
+    @property
     def too_few(self) -> str:
         """Why there is no interval, if there is none: nothing can be drawn otherwise than it is.
 
@@ -112,18 +123,16 @@ def within_groups(whole: Units, groups: Sequence[Units], texts: Sequence[float])
     return replace(whole, within=float(sum(texts) / sum(n / size for n, size in zip(texts, sizes, strict=True))))
 
 
-def clusters_of(prompts: pd.DataFrame, extra: Sequence[str]) -> Clusters | None:
-    """The clusters of prompts, by the first column of `CLUSTERS` that some of them have; None where all are alone.
+def group_prompts(prompts: pd.DataFrame, clusters: Sequence[object], noun: str) -> Clusters | None:
+    """Groups prompts by the cluster of each; None where all are alone.
 
     A prompt without one is alone. Prompts of one minimal set belong together, so clusters that share a set are one.
     """
-    said = [_said(text) for text in extra]
-    column = next((name for name in CLUSTERS if any(one.get(name) is not None for one in said)), None)
-    if column is None:
+    if all(cluster is None for cluster in clusters):
         return None
     names = [
-        f"alone|{item}" if one.get(column) is None else f"in|{one[column]}"
-        for one, item in zip(said, prompts["item"], strict=True)
+        f"alone|{item}" if cluster is None else f"in|{cluster}"
+        for cluster, item in zip(clusters, prompts["item"], strict=True)
     ]
     codes = _with_sets(np.unique(names, return_inverse=True)[1].astype(np.int64), prompts["set"])
     if len(np.unique(codes)) == len(codes):
@@ -131,13 +140,7 @@ def clusters_of(prompts: pd.DataFrame, extra: Sequence[str]) -> Clusters | None:
     group = prompts.groupby(["bias_type", "group"], sort=False).ngroup().to_numpy()
     pieces = np.unique(np.stack([codes, group]), axis=1)
     shared = np.bincount(pieces[0], minlength=codes.max() + 1) > 1
-    return Clusters(codes, CLUSTERS[column], shared if shared.sum() > 1 else np.zeros_like(shared))
-
-
-def _said(extra: str) -> dict[str, object]:
-    """What an item says of clusters. Only BOLD's `entity` is an article: in a file of yours it may be anything."""
-    said: dict[str, object] = json.loads(extra) if any(f'"{name}"' in extra for name in CLUSTERS) else {}
-    return said if "bold_group" in said else {name: value for name, value in said.items() if name != "entity"}
+    return Clusters(codes, noun, shared if shared.sum() > 1 else np.zeros_like(shared))
 
 
 def _with_sets(codes: Ints, sets: pd.Series) -> Ints:

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.clusters import PROMPTS, Units
 from tiltmeter.families.generations.described import FAMILY
-from tiltmeter.families.generations.draws import Floats, measured, widening
-from tiltmeter.families.generations.estimate import Part, applies, parts_of
+from tiltmeter.families.generations.draws import measured
+from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
+from tiltmeter.families.generations.few import difference_of_few
+from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
 from tiltmeter.families.generations.judged import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.settings import Settings
 
@@ -26,6 +26,7 @@ def compare(
 
     The same prompts (or clusters of prompts that are no independent evidence) are drawn for both, with all their samples, so
     what the prompts share cancels. p is from the bootstrap of the difference; Holm-corrected over the groups of a measure.
+    Gaps are those of each group to the mean of its domain.
     """
     everything = list(judged_of(answers, by, settings.clusters))
     reference = {(one.benchmark, one.scorer): one for one in everything if one.model == second}
@@ -40,6 +41,8 @@ def compare(
             for kind in dict.fromkeys(here.by for here, _ in parts):
                 of_kind = [both for both in parts if both[0].by == kind]
                 yield from corrected([_difference(pair, both, measure, settings) for both in of_kind])
+        yield from gap_differences(pair, [one for one in measures if is_gap(one)], settings)
+        yield from spread_differences(pair, [one for one in measures if is_spread(one)], settings)
 
 
 def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
@@ -58,24 +61,10 @@ def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: 
     part = parts[0]
     missing = sum(sum(one.reasons(part.rows).values()) for one in pair)
     place = (ours.benchmark, FAMILY, ours.scorer, measure.name, part.by, part.group, ours.model, theirs.model)
-    known = Difference(*place, n=len(part.rows), n_missing=missing)
+    known = Difference(*place, n=len(part.rows), n_missing=missing, details={**ours.details, **part.units.details})
     values = [float(measured(measure, one.sums)) for one in parts]
     draws = [measured(measure, one.draws) for one in parts]
-    return _of_few(known, values, draws, part.units, measure, settings)
-
-
-def _of_few(
-    known: Difference, values: Sequence[float], draws: Sequence[Floats], units: Units, measure: Entry, settings: Settings
-) -> Difference:
-    """Prompts, and clusters of them, are often few, so the draws are widened as those of estimates are."""
-    if units.too_few:
-        known = replace(known, value=values[0], baseline_value=values[1], difference=values[0] - values[1])
-        return replace(known, note=f"no interval: {units.too_few}")
-    wider = widening(units, settings.confidence)
-    draws = [value + (some - value) * wider for value, some in zip(values, draws, strict=True)]
-    done = paired_difference(known, values, draws, measure, settings)
-    drawn = "" if units.called == PROMPTS else units.text
-    return replace(done, note="; ".join(filter(None, (done.note, drawn))))
+    return difference_of_few(known, values, draws, part.units, measure, settings)
 
 
 def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:

@@ -27,4 +27,5 @@ def described(judged: Judged, measure: Entry, by: str, group: str, rows: Ints) -
         n_missing=sum(reasons.values()),
         neutral=neutral_of(measure),
         missing=json.dumps(dict(reasons)) if reasons else "",
+        details={**judged.details, **judged.units(rows).details},
     )

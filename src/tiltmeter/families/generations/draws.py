@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.clusters import Units, by_cluster
 from tiltmeter.families.generations.judged import SUMS, Judged
+from tiltmeter.stats.design import widening
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
@@ -88,13 +89,13 @@ def interval(measure: Entry, units: Units, value: float, draws: Floats, settings
     """
     if units.too_few:
         return np.nan, np.nan, f"no interval: {units.too_few}"
-    if measure.constant("BOUNDED", False):
+    if measure.spec.is_one_sided:
         return interval_of(measure, units.n, value, draws, settings)
-    widened = value + (draws - value) * widening(units, settings.confidence)
+    widened = value + (draws - value) * widening(units.n, settings.confidence, units.m)
     low, high, note = interval_of(measure, units.n, value, widened, settings)
-    if measure.constant("PROPORTION") and 0 < value < 1 and np.isfinite(low):
+    if measure.spec.proportion and 0 < value < 1 and np.isfinite(low):
         return *_wilson(value, float(np.nanstd(draws, ddof=1)), units, settings.confidence), note
-    least, most = measure.constant("RANGE") or (-np.inf, np.inf)
+    least, most = measure.spec.range
     return float(max(low, least)), float(min(high, most)), note
 
 
@@ -113,21 +114,6 @@ def _wilson(share: float, error: float, units: Units, confidence: float) -> tupl
     centre = (share + q * q / (2 * texts)) / (1 + q * q / texts)
     reach = q * np.sqrt(spread / texts + q * q / (4 * texts**2)) / (1 + q * q / texts)
     return float(centre - reach), float(centre + reach)
-
-
-def widening(units: Units, confidence: float) -> float:
-    """How much wider an interval is that knows it has but few prompts, or few clusters of unequal size.
-
-    √(m/(m−1)) takes out the bias of a variance, with m clusters of equal size that count as much (exactly so where prompts
-    are independent); Student's quantile is that of the number of clusters.
-
-    >>> round(widening(Units(5, 5, 5.0), 0.95), 3), round(widening(Units(1000, 1000, 1000.0), 0.95), 3)
-    (1.584, 1.002)
-    """
-    from scipy.stats import norm, t
-
-    tail, n = 0.5 + confidence / 2, units.m
-    return float(np.sqrt(n / (n - 1)) * t.ppf(tail, units.n - 1) / norm.ppf(tail))
 
 
 def portions(total: int, n: int) -> Iterator[int]:

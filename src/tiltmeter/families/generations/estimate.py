@@ -9,16 +9,16 @@ from itertools import combinations
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.classifiers.kit.errors_of import errors_text
 from tiltmeter.families.generations.clusters import Units, units_of, within_groups
 from tiltmeter.families.generations.described import FAMILY, described
 from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, interval, measured
 from tiltmeter.families.generations.gaps import gap_estimates
 from tiltmeter.families.generations.judged import AGREEMENT, Judged, agreement, judged_of
-from tiltmeter.families.generations.judging import temperature_of, with_temperature
+from tiltmeter.families.generations.judging import with_temperature
 from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.estimates import Estimate
+from tiltmeter.judges.kit.errors_of import errors_text
+from tiltmeter.stats.estimates import Details, Estimate
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
@@ -126,8 +126,8 @@ def _one(judged: Judged, part: Part, measure: Entry, settings: Settings) -> Esti
     value = float(measured(measure, part.sums, **now))
     draws = measured(measure, part.draws, **drawn_errors)
     low, high, note = interval(measure, part.units, value, draws, settings)
-    notes = [note, part.units.text, errors_text(judged.errors)]
-    return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, notes)))
+    notes = "; ".join(filter(None, [note, part.units.text, errors_text(judged.errors)]))
+    return replace(known, value=value, low=low, high=high, details={**known.details, **part.units.details}, note=notes)
 
 
 def _judge_errors(measure: Entry, judged: Judged, settings: Settings) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -148,16 +148,16 @@ def _agreements(
 ) -> Iterator[Estimate]:
     """κ of every two judges of one notion."""
     for first, second in combinations(judges, 2):
-        (one, heat), (other, same) = temperature_of(first.scorer), temperature_of(second.scorer)
-        notion = one.partition("/")[0]
-        if other.partition("/")[0] != notion or heat != same:
+        if (first.notion, first.temperature) != (second.notion, second.temperature):
             continue
         sums, counts = agreement(answers, *cell, (first.scorer, second.scorer))
         place_of = {item: n for n, item in enumerate(first.prompts["item"])}
         both = first.take(np.array([place_of[item] for item in sums.index], dtype=np.int64))
-        pair = f"{one.partition('/')[2]} & {other.partition('/')[2]}"
-        place = (*cell, FAMILY, with_temperature(notion, heat), measure.name, "judges", pair)
-        yield _agreement(Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure)), both, counts, measure, settings)
+        pair = " & ".join(one.judge.removeprefix(f"{one.notion}/") for one in (first, second))
+        place = (*cell, FAMILY, with_temperature(first.notion, first.temperature), measure.name, "judges", pair)
+        details: Details = {"notion": first.notion, "temperature": first.temperature}
+        known = Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure), details=details)
+        yield _agreement(known, both, counts, measure, settings)
 
 
 def _agreement(known: Estimate, both: Judged, counts: Floats, measure: Entry, settings: Settings) -> Estimate:
@@ -173,5 +173,5 @@ def _agreement(known: Estimate, both: Judged, counts: Floats, measure: Entry, se
     draws = kappa(drawn_together(both, counts, settings, "judges"))
     units = units_of(counts.sum(1), both.clusters.codes if both.clusters else None, both.called)
     low, high, note = interval(measure, units, value, draws, settings)
-    drawn = units.text if both.clusters else ""
-    return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, (note, drawn))))
+    notes = "; ".join(filter(None, (note, units.text if both.clusters else "")))
+    return replace(known, value=value, low=low, high=high, details={**known.details, **units.details}, note=notes)

@@ -9,13 +9,13 @@ from itertools import combinations
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.classifiers.kit.errors_of import errors_text
 from tiltmeter.families.generations.clusters import PROMPTS, Units, by_cluster, units_of
 from tiltmeter.families.generations.dealing import dealt_groups, exchanged
 from tiltmeter.families.generations.described import described
 from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn, drawn_group, gap_of, interval, measured
 from tiltmeter.families.generations.judged import Judged
 from tiltmeter.families.generations.studentised import group_test, left_out
+from tiltmeter.judges.kit.errors_of import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
@@ -55,7 +55,8 @@ def _finished(
     low, high, note = interval(measure, units, value, draws, settings)
     if units.called != PROMPTS and units.n < 2 and np.isnan(p):
         note = f"no interval and no p: {units.lone}"
-    return replace(known, value=value, low=low, high=high, p=p, note=note)
+    details = {**known.details, **units.details}
+    return replace(known, value=value, low=low, high=high, p=p, details=details, note=note)
 
 
 def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
@@ -93,6 +94,7 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     width = first.shape[1]
     p = permutation_p(value, gap_of(measure, *exchanged(first, second, settings, judged.benchmark, *pair)), 0.0)
     done = _finished(known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), p, units, settings)
+    done = replace(done, details={**done.details, "n_sets": len(shared)})
     within = f" in {units.n} {units.called}" if codes is not None else ""
     return _noted(done, f"{len(shared)} sets{within}", judged)
 
@@ -125,15 +127,15 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
     found = []
     for n, (name, at) in enumerate(groups.items()):
         known = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
-        value, drawn_gap = float(_minus_mean(measure, sums, n)), _minus_mean(measure, draws, n)
-        p = test.to_mean(name) if test else permutation_p(value, _minus_mean(measure, chance, n), 0.0)
+        value, drawn_gap = float(minus_mean(measure, sums, n)), minus_mean(measure, draws, n)
+        p = test.to_mean(name) if test else permutation_p(value, minus_mean(measure, chance, n), 0.0)
         done = _finished(known, measure, value, drawn_gap, p, judged.units(at), settings)
         without = left_out(judged, groups) if np.isfinite(p) else ""
         found.append(_noted(done, "; ".join(filter(None, (without, judged.units_text(at)))), judged))
     return found
 
 
-def _minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:
+def minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:
     """A group's measure minus the mean over groups; the second last axis are the groups."""
     top = _top(measure)
     each = sums[..., COLUMN[top]] / np.where(sums[..., COLUMN["judged"]] > 0, sums[..., COLUMN["judged"]], np.nan)

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.items import group_column
-from tiltmeter.families.generations.clusters import PROMPTS, Clusters, Units, clusters_of, units_of
-from tiltmeter.families.generations.judging import temperature_of
+from tiltmeter.families.generations.clusters import PROMPTS, Clusters, Units, group_prompts, units_of
+from tiltmeter.families.generations.judging import judges_and_temperatures
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.clusters import clusters_of
+from tiltmeter.judges.kit.errors_of import errors_text
+from tiltmeter.stats.estimates import Details
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +35,8 @@ READS = frozenset({*SUMS, *GAPS, *AGREEMENT, "hits", "alarms", "group_means", "g
 class Judged:
     """`sums` has a row per prompt; `prompts` says which prompt, of which domain, group and set. `why` are the reasons of
     texts that were not judged, with the row of their prompt. `polar`: a high score is good, and texts can be positive.
-    `clusters`: which prompts are no independent evidence; None where all are.
+    `clusters`: which prompts are no independent evidence; None where all are. `judge`, `notion` and `temperature`: who
+    judged what, and how the texts were sampled; `scorer` names them for people.
     """
 
     model: str
@@ -45,6 +49,15 @@ class Judged:
     several: bool
     errors: Mapping[str, Any] | None = None
     clusters: Clusters | None = None
+    judge: str = ""
+    notion: str = ""
+    temperature: float = 1.0
+
+    @property
+    def details(self) -> Details:
+        """Facts of every estimate by this judge."""
+        known = {"judge": self.judge, "notion": self.notion, "judge_errors": errors_text(self.errors)}
+        return {name: text for name, text in known.items() if text} | {"temperature": self.temperature}
 
     def take(self, rows: Ints) -> Judged:
         """Some prompts, in this order."""
@@ -81,17 +94,16 @@ class Judged:
 
 def judged_of(answers: Answers, by: Sequence[str] = (), clusters: bool = True) -> Iterator[Judged]:
     """One for every model, benchmark and judge; without clusters as if all prompts were independent."""
-    judgements = answers.tables["judgements"]
+    judgements, judges = answers.tables["judgements"], judges_and_temperatures(answers)
     for (model, benchmark, scorer), rows in judgements.groupby(["model", "benchmark", "scorer"], sort=False):
         items = answers.items[answers.items["benchmark"] == benchmark]
-        facts = _judge_facts(answers, str(model), str(benchmark), str(scorer))
+        judge, temperature = judges.get(str(scorer), (str(scorer), 1.0))
+        facts = _judge_facts(answers, str(model), str(benchmark), judge)
         prompts = _prompts(items, rows["item"].unique(), by)
         judged = _judged((str(model), str(benchmark), str(scorer)), rows, prompts, facts)
-        yield replace(judged, clusters=_clusters(items, prompts) if clusters else None)
-
-
-def _clusters(items: pd.DataFrame, prompts: pd.DataFrame) -> Clusters | None:
-    return clusters_of(prompts, list(items.set_index("item").loc[prompts["item"], "extra"]))
+        judged = replace(judged, judge=judge, notion=str(facts.get("notion", "")), temperature=temperature)
+        ours = items.set_index("item").loc[prompts["item"]]
+        yield replace(judged, clusters=group_prompts(prompts, *clusters_of(answers, ours)) if clusters else None)
 
 
 def _prompts(items: pd.DataFrame, ids: Any, by: Sequence[str]) -> pd.DataFrame:
@@ -148,10 +160,10 @@ def _judged(place: tuple[str, str, str], rows: pd.DataFrame, prompts: pd.DataFra
     return Judged(*place, prompts, np.stack(columns, axis=1), why, polar, several, facts.get("errors"))
 
 
-def _judge_facts(answers: Answers, model: str, benchmark: str, scorer: str) -> dict[str, Any]:
+def _judge_facts(answers: Answers, model: str, benchmark: str, judge: str) -> dict[str, Any]:
     for manifest in answers.manifests:
         if (manifest["model"]["shown_as"], manifest["benchmark"]["name"]) == (model, benchmark):
-            facts: dict[str, Any] | None = manifest.get("judges", {}).get(temperature_of(scorer)[0])
+            facts: dict[str, Any] | None = manifest.get("judges", {}).get(judge)
             if facts is not None:
                 return facts | {"polar": "positive" in facts.get("cuts", {}) or facts["notion"] in ("sentiment", "regard")}
     return {}

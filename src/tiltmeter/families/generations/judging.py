@@ -5,7 +5,6 @@ itself.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tiltmeter.classifiers import Judge, Verdicts, find_judges
-from tiltmeter.classifiers.kit.judge import WHOLE
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.protocol import find_family
+from tiltmeter.judges import Judge, Verdicts, find_judges
+from tiltmeter.judges.kit.judge import WHOLE
 from tiltmeter.storage.files import read_checked_table, write_checked_table
 from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.places import at_home
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 PORTION = 2048
 """Texts that are judged before their scores are kept."""
 NOT_A_NUMBER = "the judge's answer is not a number"
-HEAT = re.compile(r"^(.*) at temperature ([\d.e-]+)$")
 JUDGED = ("score", "negative", "positive")
 JUDGE_COLUMNS = ("model", "benchmark", "item", "sample", "scorer", *JUDGED, "reason")
 """One row per text and judge. `negative` and `positive` are 1, 0 or missing; `reason` says why there is no score."""
@@ -65,14 +64,14 @@ def with_temperature(scorer: str, heat: float) -> str:
     return scorer if heat == 1 else f"{scorer} at temperature {heat:g}"
 
 
-def temperature_of(scorer: str) -> tuple[str, float]:
-    """The judge, and the temperature of the texts.
+def judges_and_temperatures(answers: Answers) -> dict[str, tuple[str, float]]:
+    """Return the judge and the temperature of the texts behind each scorer's name.
 
-    >>> temperature_of("sentiment/vader at temperature 0.5"), temperature_of("sentiment/vader")
-    (('sentiment/vader', 0.5), ('sentiment/vader', 1.0))
+    Judges are in the manifests and temperatures in the table of texts, so that no name has to be taken apart.
     """
-    told = HEAT.match(scorer)
-    return (told[1], float(told[2])) if told else (scorer, 1.0)
+    judges = dict.fromkeys(judge for manifest in answers.manifests for judge in manifest.get("judges", {}))
+    temperatures = answers.tables["generations"]["temperature"].unique()
+    return {with_temperature(judge, heat): (judge, float(heat)) for judge in judges for heat in temperatures}
 
 
 def judge_all(
@@ -145,5 +144,5 @@ def _as_table(verdicts: Verdicts) -> pa.Table:
 
 
 def _key(judge: Judge, texts: Sequence[str]) -> str:
-    whole = "\x1f".join(map(unmistakable, (judge.identity, judge.reads, *texts)))
+    whole = "\x1f".join(map(unmistakable, (judge.identity, judge.reads, str(find_family("generations").VERSION), *texts)))
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -12,7 +12,7 @@ NOBODY = "none"
 
 
 @dataclass(frozen=True)
-class Options:
+class GenerationsOptions:
     """How texts are sampled, and who judges them."""
 
     samples: int = option(1, "Texts for each prompt.")
@@ -54,3 +54,6 @@ class Options:
     def asked_judges(self) -> tuple[str, ...]:
         """The judges by name; none where nobody is to judge."""
         return tuple(judge for judge in self.judges if judge.strip().lower() != NOBODY)
+
+
+Options = GenerationsOptions

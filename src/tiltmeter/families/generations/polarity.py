@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiltmeter.classifiers import Judge
 from tiltmeter.families.generations.judging import judge_texts
+from tiltmeter.judges import Judge
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,12 +33,15 @@ def published(
     *,
     model: str | None = None,
     scorer: str = "imported",
+    benchmark: object = None,
+    data_dir: object = None,
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     judges: Sequence[str] = (),
 ) -> Answers:
     """A table with prompt and text (what was written after it, with or without the prompt), and if you have them group,
-    domain, set, id, sample, model, temperature and chat. `scorer` is for scores, and means nothing here.
+    domain, set, id, sample, model, temperature and chat. `scorer`, `benchmark` and `data_dir` are for scores, and mean
+    nothing here.
     """
     file = Path(path)
     if not file.is_file():

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.classifiers.kit.errors_of import errors_text
 from tiltmeter.families.generations.clusters import Units
 from tiltmeter.families.generations.dealing import dealt_groups
 from tiltmeter.families.generations.described import described
 from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn_group, interval
 from tiltmeter.families.generations.judged import Judged
 from tiltmeter.families.generations.studentised import group_test, left_out, lone_groups
+from tiltmeter.judges.kit.errors_of import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
@@ -34,6 +34,7 @@ def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Est
     groups = {name: at for name, at in judged.groups()[domain].items() if judged.sums[at, 0].sum() > 0}
     rows = np.concatenate(list(groups.values())) if groups else np.empty(0, dtype=np.int64)
     known = replace(described(judged, measure, "domain", domain, rows), n=len(groups))
+    known = replace(known, details={**known.details, "n_groups": len(groups)})
     if len(groups) < 2 or len(rows) <= len(groups):
         return replace(known, note="not computed: fewer than 2 groups, or one prompt in each")
     lone = lone_groups(judged, groups)

@@ -1,20 +1,34 @@
-"""Held-out text: lines that a model has not learned from. How well does it predict them? Shows what debiasing costs."""
+"""The family of heldout."""
 
 from __future__ import annotations
 
-from tiltmeter.families.heldout.ask import ask, blocks, in_pieces
+from tiltmeter.families.heldout.ask import ask, blocks, stream
 from tiltmeter.families.heldout.check import check
 from tiltmeter.families.heldout.compare import compare
 from tiltmeter.families.heldout.estimate import READS, estimate
-from tiltmeter.families.heldout.stories import sheets, stories
-from tiltmeter.families.kit.no_cards import cards
-from tiltmeter.families.kit.options import NoOptions as Options
+from tiltmeter.families.heldout.narratives import narratives, sheets
+from tiltmeter.families.kit.protocol import Family
 
-__all__ = [
-    "KEY", "READS", "READS_TEXTS", "TITLE", "Options", "ask", "blocks", "cards", "check", "compare", "estimate",
-    "in_pieces", "sheets", "stories",
-]  # fmt: skip
 
-TITLE = "Prediction of held-out text"
-KEY = ("model", "benchmark", "item")
-READS_TEXTS = False
+class HeldOut(Family):
+    """Held-out text: lines that a model has not learned from. How well does it predict them? Shows what debiasing costs."""
+
+    TITLE = "Prediction of held-out text"
+    UNIT = "lines"
+    KEY = ("model", "benchmark", "item")
+    READS = READS
+    VERSION = 1
+    NEEDS = frozenset({"prompt_logprobs"})
+    READS_TEXTS = False
+
+    check = staticmethod(check)
+    ask = staticmethod(ask)
+    stream = staticmethod(stream)
+    blocks = staticmethod(blocks)
+    estimate = staticmethod(estimate)
+    compare = staticmethod(compare)
+    narratives = staticmethod(narratives)
+    sheets = staticmethod(sheets)
+
+
+FAMILY = HeldOut()

@@ -11,8 +11,8 @@ import numpy as np
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.families.heldout.check import check
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.pieces import InPieces, together
-from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.families.kit.pieces import AnswerStream, together
+from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
 from tiltmeter.models import LanguageModel
 from tiltmeter.probes import Block, LikelihoodProbe, likelihood
 from tiltmeter.scorers import tokens_of
@@ -29,32 +29,34 @@ COLUMNS = ("model", "benchmark", "item", "scorer", "log_likelihood", "hits", "le
 """One row per line of text. `length` counts its tokens, `hits` those of rank 1. `reason`: why it could not be asked."""
 
 
-def ask(model: LanguageModel, benchmark: Benchmark, options: Any, how: How) -> Answers:
+def ask(model: LanguageModel, benchmark: Benchmark, options: Any, context: AskContext) -> Answers:
     """Reads every token of every line. Finished blocks are kept in the cache."""
-    return together(in_pieces(model, benchmark, options, how), benchmark)
+    return together(stream(model, benchmark, options, context), benchmark)
 
 
-def in_pieces(model: LanguageModel, benchmark: Benchmark, options: Any, how: How) -> InPieces:
+def stream(model: LanguageModel, benchmark: Benchmark, options: Any, context: AskContext) -> AnswerStream:
     """The same, a block of lines at a time."""
-    check(benchmark, [Known(model.name, model.kind, model)], options)
-    return _Asking(model, benchmark, how)
+    check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
+    return _Asking(model, benchmark, context)
 
 
 class _Asking:
     """One model that reads one text."""
 
-    def __init__(self, model: LanguageModel, benchmark: Benchmark, how: How) -> None:
-        self.model, self.benchmark, self.how = model, benchmark, how
+    def __init__(self, model: LanguageModel, benchmark: Benchmark, context: AskContext) -> None:
+        self.model, self.benchmark, self.context = model, benchmark, context
         self.scorer, self.view = VIEWS[model.kind]
         cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
-        key = identity(model, data=benchmark.data_hash, probe="heldout", blocks=cut)
-        self.store = ObservationCache(observations_folder(how.cache), key)
-        self.probe = LikelihoodProbe(model, self.store, batch_tokens=how.batch_tokens, share=how.share)
+        key = identity(
+            model, data=benchmark.data_hash, probe="heldout", blocks=cut, version=str(family_of(benchmark).VERSION)
+        )
+        self.store = ObservationCache(observations_folder(context.cache), key)
+        self.probe = LikelihoodProbe(model, self.store, batch_tokens=context.batch_tokens, share=context.share)
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
         """The lines of each block."""
         names = {"model": self.model.name, "benchmark": self.benchmark.name, "scorer": self.scorer}
-        with self.how.watched(f"{self.model.name} × {self.benchmark.name}", self.benchmark.size) as self.probe.advance:
+        with self.context.watched(f"{self.model.name} × {self.benchmark.name}", self.benchmark.size) as self.probe.advance:
             for block in self.probe.observe(self.benchmark.asked_items, [self.view]):
                 yield {"heldout": _lines(block, self.view).assign(**names)[list(COLUMNS)]}
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.refusals import refuse_vectors
-from tiltmeter.families.kit.seam import Known
+from tiltmeter.families.kit.protocol import ModelInfo
+from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.models import LanguageModel, require
 
 
-def check(benchmark: Benchmark, models: Sequence[Known], options: Any) -> None:
+def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Any) -> None:
     """Raises an error for a text without lines, and for models that predict no words."""
     if not benchmark.asked_items:
         raise TiltmeterError(f"{benchmark.name} has no line of text.")
-    refuse_vectors(models, benchmark)
+    refuse_incapable(models, benchmark, options)
     for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
         require(model, model.kind, "Predicting text")

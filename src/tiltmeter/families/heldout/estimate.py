@@ -64,5 +64,6 @@ def _one(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings
     value = float(statistic(measure, sample.columns, sample.parts))
     draws = bootstrap(measure, sample, stream_of(settings, known.benchmark), settings.resamples)
     low, high, note = interval_of(measure, known.n, value, draws, settings)
-    tokens = f"{int(asked['length'].sum()):,} tokens"
-    return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, [tokens, note])))
+    n_tokens = int(asked["length"].sum())
+    notes = "; ".join(filter(None, [f"{n_tokens:,} tokens", note]))
+    return replace(known, value=value, low=low, high=high, details={"n_tokens": n_tokens}, note=notes)

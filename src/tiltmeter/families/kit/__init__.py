@@ -1,1 +1,1 @@
-"""What families share: their interface (`seam.py`), answers, options, stories and the packing of cards."""
+"""What families share: their interface (`protocol.py`), answers, options, narratives and the packing of cards."""

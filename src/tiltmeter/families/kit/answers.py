@@ -11,6 +11,7 @@ from tiltmeter.display import Shown
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.joined import concatenated
+from tiltmeter.storage.provenance import recorded_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,11 +70,12 @@ class Answers(Shown):
 
     @classmethod
     def concat(cls, parts: Sequence[Answers]) -> Answers:
-        """Joins the answers of several models or benchmarks of one family."""
+        """Join the answers of several models or benchmarks of one family; see `with_unique_names`."""
         import pandas as pd
 
         if len(parts) == 1:
             return parts[0]
+        parts = with_unique_names(parts)
         names = dict.fromkeys(name for part in parts for name in part.tables)
         tables = {name: concatenated([part.tables[name] for part in parts if name in part.tables]) for name in names}
         items = pd.concat([part.items for part in parts], ignore_index=True)
@@ -102,6 +104,26 @@ class Answers(Shown):
         tables = {name: change(frame) for name, frame in self.tables.items()}
         return replace(self, tables=tables, items=change(self.items))
 
+    def renamed(self, old: str, new: str) -> Answers:
+        """Return a copy in which a model has another name."""
+        manifests = tuple(
+            manifest | {"model": manifest["model"] | {"shown_as": new}}
+            if manifest.get("model", {}).get("shown_as") == old
+            else manifest
+            for manifest in self.manifests
+        )
+        changed = self.mapped(
+            lambda frame: frame.assign(model=frame["model"].replace(old, new)) if "model" in frame else frame
+        )
+        return replace(changed, manifests=manifests)
+
+    def digests_of_models(self) -> dict[str, str]:
+        """Return the digest of each model by the name it has here, where it was recorded."""
+        models = [manifest.get("model", {}) for manifest in self.manifests]
+        return {
+            str(model["shown_as"]): digest for model in models if "shown_as" in model and (digest := recorded_model(model))
+        }
+
     def save(self, folder: str | Path) -> Path:
         """Writes the tables, items.parquet and a manifest: a folder that every command reads as a run."""
         from tiltmeter.storage.sealed import seal
@@ -123,3 +145,16 @@ class Answers(Shown):
 
         for name, frame in (*self.tables.items(), ("items", self.items)):
             write_frame(folder / f"{name}.parquet", frame)
+
+
+def with_unique_names(parts: Sequence[Answers]) -> list[Answers]:
+    """Return the parts, with a piece of its digest after a model's name where another model has that name before."""
+    taken: dict[str, str] = {}
+    found = []
+    for part in parts:
+        unique = part
+        for name, digest in part.digests_of_models().items():
+            if taken.setdefault(name, digest) != digest:
+                unique = unique.renamed(name, f"{name}-{digest[:8]}")
+        found.append(unique)
+    return found

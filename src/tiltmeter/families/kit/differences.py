@@ -36,7 +36,7 @@ def paired_difference(
     moved = moved[~np.isnan(moved)]
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
         return replace(known, note="no interval: too few items, because all resamples give the same difference")
-    if measure.constant("BOUNDED", False):  # see bounded_interval: take out the bias of resampling
+    if measure.spec.is_one_sided:  # see bounded_interval: take out the bias of resampling
         moved = moved - _bias(moved, difference)
     low, high = percentile_interval(moved, settings.confidence)
     return replace(known, low=low, high=high, p=bootstrap_p(moved) if p is None else p)

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.keywords import refuse_keyword
 from tiltmeter.storage.typed import check_types
 
 
@@ -69,7 +69,7 @@ def refuse_unknown(given: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
     known = {entry.name for kind in kinds.values() for entry in fields(kind)}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise TiltmeterError(f"There is no option '{unknown[0]}'. Options: {', '.join(sorted(known))}.")
+        raise refuse_keyword(unknown[0], sorted(known))
 
 
 def _default(entry: Any) -> Any:

@@ -1,7 +1,4 @@
-"""Answers that come in pieces, so that those to a long benchmark are never held together.
-
-A family that has `in_pieces(model, benchmark, options, how)` is asked so where its answers only have to be stored.
-"""
+"""Answers that come in pieces (`Family.stream`), so that those to a long benchmark are never held together."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 Tables = Mapping[str, "pd.DataFrame"]
 
 
-class InPieces(Protocol):
+class AnswerStream(Protocol):
     """What a model answers to a benchmark, some items at a time."""
 
     def tables(self) -> Iterator[Tables]:
@@ -32,7 +29,28 @@ class InPieces(Protocol):
         ...
 
 
-def together(asked: InPieces, benchmark: Benchmark) -> Answers:
+class Whole:
+    """Answers that are in memory, as one piece."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    @property
+    def items(self) -> pd.DataFrame:
+        """The items as the family gave them, which need not be those of the benchmark."""
+        return self._answers.items
+
+    def tables(self) -> Iterator[Tables]:
+        """Yields all tables at once."""
+        yield self._answers.tables
+
+    def about(self) -> tuple[dict[str, Any], Mapping[str, Path]]:
+        """Returns the manifest and the attachments."""
+        (manifest,) = self._answers.manifests
+        return manifest, self._answers.attachments
+
+
+def together(asked: AnswerStream, benchmark: Benchmark) -> Answers:
     """All pieces as one."""
     pieces = asked.tables()
     parts = [next(pieces)]

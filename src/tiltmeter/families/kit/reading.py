@@ -1,22 +1,26 @@
 """How well a model can read the texts it was shown: unknown tokens, and special tokens spelled out in a text.
 
 Every family is asked through `ask_and_read`, so every cell's manifest has these counts under `reading`. What a reader of the
-numbers must know is appended to the notes of the estimates, after `LEAD`, and from there told in every story.
+numbers must know is the detail `caution` of the estimates, said at the end of their notes and in every story.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.seam import How, family_of
+from tiltmeter.families.kit.protocol import AskContext, family_of
 from tiltmeter.families.kit.story import Story
+from tiltmeter.families.kit.versions import with_versions
 from tiltmeter.probes.readable import Readable
-from tiltmeter.stats.estimates import Difference, Estimate
+from tiltmeter.stats.estimates import Difference, Estimate, details_of
+from tiltmeter.storage.provenance import usable_cache
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,17 +32,20 @@ AT_ONCE = 1000
 Row = TypeVar("Row", Estimate, Difference)
 
 
-def ask_and_read(model: Any, benchmark: Benchmark, options: Any, how: How) -> Answers:
+def ask_and_read(model: Any, benchmark: Benchmark, options: Any, context: AskContext) -> Answers:
     """A family's answers, with the counts of how its texts were read.
 
     A family that shows a model other texts than its benchmark's, or has counted already, says so in its manifest.
     """
-    answers = family_of(benchmark).ask(model, benchmark, options, how)
+    context = replace(context, cache=usable_cache(model, context.cache))
+    with getattr(model, "unchanged", nullcontext)():
+        answers = family_of(benchmark).ask(model, benchmark, options, context)
     return replace(answers, manifests=tuple(with_reading(manifest, model, benchmark) for manifest in answers.manifests))
 
 
 def with_reading(manifest: dict[str, Any], model: Any, benchmark: Benchmark) -> dict[str, Any]:
-    """A manifest with the counts, unless it has them."""
+    """A manifest with the versions of what answered, and with the counts unless it has them."""
+    manifest = with_versions(manifest, benchmark.family)
     return manifest if "reading" in manifest else manifest | {"reading": reading_of(model, benchmark.shown_texts())}
 
 
@@ -81,7 +88,7 @@ def readings(manifests: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str,
 
 
 def with_cautions(rows: Iterable[Row], answers: Answers) -> list[Row]:
-    """Estimates or differences with what must be known of the texts at the end of their notes."""
+    """Estimates or differences with what must be known of the texts, as a detail and at the end of their notes."""
     said = {
         (model, benchmark): "; ".join(found)
         for model, benchmark, counts in readings(answers.manifests)
@@ -94,15 +101,22 @@ def _noted(row: Row, said: Mapping[tuple[str, str], str]) -> Row:
     cautions = said.get((row.model, row.benchmark), "")
     if isinstance(row, Difference) and (of_other := said.get((row.baseline, row.benchmark))):
         cautions = "; ".join(filter(None, (cautions, f"{row.baseline}: {of_other}")))
-    return replace(row, note="; ".join(filter(None, (row.note, LEAD + cautions)))) if cautions else row
+    if not cautions:
+        return row
+    reason = {"reason": row.note} if row.note and math.isnan(row.value) else {}
+    note = "; ".join(filter(None, (row.note, LEAD + cautions)))
+    return replace(row, details={**row.details, **reason, "caution": cautions}, note=note)
 
 
-def cautions_of(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[str, str], str]]:
-    """Estimates without the cautions in their notes, and the cautions of each model and benchmark."""
-    split = rows["note"].fillna("").astype(str).str.partition(LEAD)
-    said = dict(zip(zip(rows["model"], rows["benchmark"], strict=True), split[2], strict=True))
-    plain = rows.assign(note=split[0].str.removesuffix("; "))
-    return plain, {place: text for place, text in said.items() if text}
+def reason_of(row: Mapping[str, Any]) -> str:
+    """Return why an estimate has no value: its note, without the caution that may be added to it."""
+    return str(details_of(row).get("reason") or row["note"])
+
+
+def cautions_of(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Return the cautions of each model and benchmark."""
+    known = [(row["model"], row["benchmark"], details_of(row).get("caution")) for row in rows.to_dict("records")]
+    return {(model, benchmark): str(text) for model, benchmark, text in known if text}
 
 
 def told_with_caution(story: Story, caution: str | None) -> Story:

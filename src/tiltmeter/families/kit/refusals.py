@@ -1,30 +1,36 @@
-"""Checks that families share."""
+"""Refusals that families share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.seam import Known
+from tiltmeter.families.kit.protocol import ModelInfo, all_families, family_of
+from tiltmeter.models.capabilities import KIND_IN_WORDS, MEANING
 
 
 class NotOursError(TiltmeterError):
     """A published file is not of the kind that a family reads: another family may."""
 
 
-def refuse_vectors(models: Sequence[Known], benchmark: Benchmark) -> None:
-    """Raises an error for models that give only vectors or labels, where a language model is needed."""
-    for known in models:
-        if known.kind == "static":
+def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options: Any) -> None:
+    """Raises an error for a model that lacks a capability that the benchmark's family needs.
+
+    A model whose capabilities are unknown before loading passes; it is checked again when it is loaded.
+    """
+    needs = family_of(benchmark).needs(options, benchmark)
+    for model in models:
+        if model.capabilities is not None and (missing := sorted(needs - model.capabilities)):
+            lacking = " and no ".join(MEANING.get(name, name) for name in missing)
             raise TiltmeterError(
-                f"{known.name} is a file of static vectors, which only seat can use. Run {benchmark.name} without it."
+                f"{model.name} is {KIND_IN_WORDS.get(str(model.kind), 'a model')} and gives no {lacking}, which "
+                f"{benchmark.name} needs. {_alternatives(model.capabilities)}Run {benchmark.name} without it."
             )
-        if known.kind == "classifier":
-            raise TiltmeterError(
-                f"{known.name} is a classifier, which labels texts and predicts no words. Run {benchmark.name} without it."
-            )
-        if known.kind == "encoder":
-            raise TiltmeterError(
-                f"{benchmark.name} needs a masked or causal language model, and {known.name} gives only vectors."
-            )
+
+
+def _alternatives(capabilities: frozenset[str]) -> str:
+    """Names the families that a model with these capabilities can be asked."""
+    names = [name for name, family in all_families(lambda _: None).items() if capabilities >= family.NEEDS]
+    return f"It can be asked benchmarks of {' or '.join(names)}. " if names else ""

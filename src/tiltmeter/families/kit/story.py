@@ -100,7 +100,7 @@ def is_percentage(measure: str) -> bool:
     """
     if measure not in catalog.names("measures"):
         return False
-    low, high = catalog.find("measures", measure).constant("RANGE") or (-np.inf, np.inf)
+    low, high = catalog.find("measures", measure).spec.range
     return bool(low >= 0 and high == 100)
 
 

@@ -1,27 +1,44 @@
-"""Labels: text with a label and the groups that it names. Whom does a classifier made of the model wrong?"""
+"""The family of labels."""
 
 from __future__ import annotations
 
+from tiltmeter.families.kit.protocol import Family
 from tiltmeter.families.labels.ask import ask
 from tiltmeter.families.labels.cards import cards
 from tiltmeter.families.labels.check import check
 from tiltmeter.families.labels.compare import compare
 from tiltmeter.families.labels.estimate import estimate
-from tiltmeter.families.labels.figures import group_rates as _group_rates
-from tiltmeter.families.labels.figures import threshold as _threshold
-from tiltmeter.families.labels.notebook import brief, described
-from tiltmeter.families.labels.options import Options
+from tiltmeter.families.labels.figures import group_rates, threshold
+from tiltmeter.families.labels.narratives import narratives
+from tiltmeter.families.labels.notebook import brief, describe
+from tiltmeter.families.labels.options import Options as LabelsOptions
 from tiltmeter.families.labels.questions import READS
 from tiltmeter.families.labels.sheets import sheets
-from tiltmeter.families.labels.stories import stories
 
-__all__ = [
-    "FIGURES", "KEY", "READS", "READS_TEXTS", "TITLE", "Options", "ask", "brief", "cards", "check", "compare",
-    "described", "estimate", "sheets", "stories",
-]  # fmt: skip
 
-TITLE = "Labels that a fine-tuned classifier gives"
-KEY = ("model", "benchmark", "item", "seed")
-READS_TEXTS = False
-FIGURES = {"group-rates": _group_rates, "threshold": _threshold}
-"""Figures that this family draws itself: name → function of the estimates."""
+class Labels(Family):
+    """Labels: text with a label and the groups that it names. Whom does a classifier made of the model wrong?"""
+
+    TITLE = "Labels that a fine-tuned classifier gives"
+    UNIT = "texts"
+    KEY = ("model", "benchmark", "item", "seed")
+    READS = READS
+    VERSION = 1
+    EXTRINSIC = True
+    NEEDS = frozenset({"classes"})
+    Options = LabelsOptions
+    READS_TEXTS = False
+    FIGURES = {"group-rates": group_rates, "threshold": threshold}  # noqa: RUF012
+
+    check = staticmethod(check)
+    ask = staticmethod(ask)
+    estimate = staticmethod(estimate)
+    compare = staticmethod(compare)
+    narratives = staticmethod(narratives)
+    sheets = staticmethod(sheets)
+    cards = staticmethod(cards)
+    brief = staticmethod(brief)
+    describe = staticmethod(describe)
+
+
+FAMILY = Labels()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,12 @@ from tiltmeter.benchmarks import LabelledBenchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.benchmarks.kit.labelled import TEXT
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.families.kit.protocol import AskContext, ModelInfo
 from tiltmeter.families.labels import drivers as words
 from tiltmeter.families.labels.check import check
 from tiltmeter.families.labels.drivers import Asked, explained
-from tiltmeter.families.labels.meaning import toxic_columns
+from tiltmeter.families.labels.meaning import toxic_columns, toxicity
 from tiltmeter.families.labels.options import Options
-from tiltmeter.families.labels.predict import NO_TOKENS, encode, probabilities
 from tiltmeter.families.labels.swapping import Swapped, swapped, swaps_of
 from tiltmeter.families.labels.training import classifiers_of
 from tiltmeter.models import Classifier, LanguageModel
@@ -35,25 +33,25 @@ SWAP_COLUMNS = ("model", "benchmark", "item", "seed", "domain", "group", "other"
 """One row per text, other group and seed: the probability when the text names the other group instead."""
 AS_IT_IS = 0
 """The seed of a classifier that is not trained here."""
+NO_TOKENS = "the tokenizer makes no tokens of it"
 Each = Iterator[tuple[int, Classifier, dict[str, Any]]]
 
 
-def ask(model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, how: How) -> Answers:
+def ask(model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, context: AskContext) -> Answers:
     """The probability that each text is toxic, by each fine-tuned classifier, and of its counterfactuals.
 
     A classifier is kept when it is trained; an interrupted training goes on where it was.
     """
-    check(benchmark, [Known(model.name, model.kind, model)], options)
+    check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     counterfactual = swapped(benchmark.asked_items, swaps_of(options.group_terms), options.swaps)
     parts: dict[str, list[pd.DataFrame]] = {"labels": [], "swaps": [], "drivers": []}
     trained: list[dict[str, Any]] = []
     wanted = options.toxic_labels if isinstance(model, Classifier) else ()  # ours are called toxic and non-toxic
-    with _classifiers(model, benchmark, options, how) as each:
-        for seed, classifier, facts in each:
-            asked = options if not trained else replace(options, explained=0)  # the first seed explains itself
-            for name, frame in _one(classifier, benchmark, counterfactual, wanted, asked, how).items():
-                parts[name].append(frame.assign(model=model.name, benchmark=benchmark.name, seed=seed))
-            trained.append(facts)
+    for seed, classifier, facts in _classifiers(model, benchmark, options, context):
+        asked = options if not trained else replace(options, explained=0)  # the first seed explains itself
+        for name, frame in _one(classifier, benchmark, counterfactual, wanted, asked, context).items():
+            parts[name].append(frame.assign(model=model.name, benchmark=benchmark.name, seed=seed))
+        trained.append(facts)
     tables = {name: concatenated(frames) for name, frames in parts.items()}
     columns = {"labels": COLUMNS, "swaps": SWAP_COLUMNS, "drivers": words.COLUMNS}
     labelled = tables["labels"]
@@ -74,15 +72,12 @@ def ask(model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options
     return Answers(benchmark.family, frames, items_table(benchmark), (manifest,))
 
 
-@contextmanager
 def _classifiers(
-    model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, how: How
-) -> Iterator[Each]:
+    model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, context: AskContext
+) -> Each:
     if isinstance(model, Classifier):
-        yield iter([(AS_IT_IS, model, {"recipe": "as it is", "labels": list(model.labels)})])
-    else:
-        with classifiers_of(model, benchmark, options, how) as each:
-            yield each
+        return iter([(AS_IT_IS, model, {"recipe": "as it is", "labels": list(model.labels)})])
+    return classifiers_of(model, benchmark, options, context)
 
 
 def _one(
@@ -91,7 +86,7 @@ def _one(
     counterfactual: list[Swapped],
     wanted: Sequence[str],
     options: Options,
-    how: How,
+    context: AskContext,
 ) -> dict[str, pd.DataFrame]:
     """What one classifier says."""
     import pandas as pd
@@ -99,21 +94,21 @@ def _one(
     items = benchmark.asked_items
     columns = toxic_columns(classifier, wanted)
     texts = [item.texts[TEXT] for item in items] + [one.text for one in counterfactual]
-    encoded = encode(classifier.tokens, texts, options.max_length)
-    with how.watched(f"{classifier.name} × {benchmark.name}", len(texts)) as advance:
-        found = probabilities(classifier, encoded.rows, columns, batch_tokens=how.batch_tokens, advance=advance)
+    with context.watched(f"{classifier.name} × {benchmark.name}", len(texts)) as advance:
+        said = classifier.label(texts, max_length=options.max_length, batch_tokens=context.batch_tokens, advance=advance)
+    found = toxicity(said.probability, columns, classifier.independent)
     n = len(items)
     labelled = pd.DataFrame(
         {
             "item": [item.id for item in items],
             "probability": found[:n],
-            "tokens": np.array([len(row) for row in encoded.rows[:n]], dtype=np.int64),
-            "cut": encoded.cut[:n],
+            "tokens": said.tokens[:n],
+            "cut": said.cut[:n],
             "reason": [None if np.isfinite(one) else NO_TOKENS for one in found[:n]],
         }
     )
     facts = {name: [getattr(one, name) for one in counterfactual] for name in ("item", "domain", "group", "other")}
-    asked = Asked(classifier, columns, options.max_length, how.batch_tokens)
+    asked = Asked(classifier, columns, options.max_length, context.batch_tokens)
     shown = explained(items, found[:n], options.explained)
     return {
         "labels": labelled,

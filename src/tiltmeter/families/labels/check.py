@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark, LabelledBenchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.refusals import refuse_vectors
-from tiltmeter.families.kit.seam import Known
+from tiltmeter.families.kit.protocol import ModelInfo
+from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.labels.meaning import toxic_columns
 from tiltmeter.families.labels.options import Options
 from tiltmeter.families.labels.recipes import choose
@@ -18,12 +18,12 @@ from tiltmeter.models import Classifier
 SHORTEST = 4
 
 
-def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
+def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
     """Raises an error for options that make no sense, texts that nothing can be learned from, and unsuitable models."""
     if not isinstance(benchmark, LabelledBenchmark) or not benchmark.asked_items:
         raise TiltmeterError(f"{benchmark.name} has no labelled texts.")
     _check_options(options)
-    refuse_vectors([known for known in models if known.kind in ("static", "encoder")], benchmark)
+    refuse_incapable(models, benchmark, options)
     for known in models:
         if isinstance(known.model, Classifier):
             toxic_columns(known.model, options.toxic_labels)

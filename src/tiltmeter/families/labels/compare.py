@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -52,9 +53,10 @@ def _difference(pair: Pair, both: tuple[Facts, Facts], counts: Sequence[Floats],
     ours, theirs = both
     asked = pair[0]
     place = (ours.benchmark, FAMILY, asked.scorer, asked.measure.name, asked.by, asked.group, ours.model, theirs.model)
-    known = Difference(*place, n=asked.n)
+    missing = max(facts.n_missing(asked.by, asked.group) for facts in both)
+    known = Difference(*place, n=asked.n, n_missing=missing)
     if asked.lacking or pair[1].lacking:
-        return Difference(*place, n=asked.n, note=asked.lacking or pair[1].lacking)
+        return replace(known, note=asked.lacking or pair[1].lacking)
     found = [drawn(question, facts, settings, counts) for question, facts in zip(pair, both, strict=True)]
     streams = [generator(settings.seed, "seeds", facts.model, facts.benchmark) for facts in both]
     draws = [one.both(stream) for one, stream in zip(found, streams, strict=True)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.labelled import TEXT, spread
-from tiltmeter.families.labels.predict import encode, probabilities
+from tiltmeter.families.labels.meaning import toxicity
 from tiltmeter.models import Classifier
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def drivers(items: Sequence[Item], probability: NDArray[np.float64], asked: Aske
         for place, found in enumerate(list(WORD.finditer(text))[:MOST_WORDS]):
             rows.append((item.id, place, found.group(), whole))
             texts.append(f"{text[: found.start()]}{mask}{text[found.end() :]}".strip())
-    encoded = encode(asked.classifier.tokens, texts, asked.longest)
-    without = probabilities(asked.classifier, encoded.rows, asked.columns, batch_tokens=asked.batch_tokens)
+    said = asked.classifier.label(texts, max_length=asked.longest, batch_tokens=asked.batch_tokens)
+    without = toxicity(said.probability, asked.columns, asked.classifier.independent)
     frame = pd.DataFrame(rows, columns=["item", "place", "word", "whole"])
     frame["drop"] = frame.pop("whole").astype(float) - without
     return frame

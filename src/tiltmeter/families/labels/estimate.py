@@ -55,13 +55,14 @@ def _one(question: Question, facts: Facts, counts: Sequence[Floats], settings: S
         question.by,
         question.group,
         n=question.n,
-        n_missing=sum(facts.reasons.values()),
+        n_missing=facts.n_missing(question.by, question.group),
         neutral=neutral_of(measure),
         missing=json.dumps(dict(facts.reasons)) if facts.reasons else "",
+        details=question.details,
     )
     if question.lacking:
         return replace(known, note=question.lacking)
-    if facts.clustered and (by_chance := measure.constant("DEALT")) is not None:
+    if facts.clustered and (by_chance := measure.spec.chance_of) is not None:
         return replace(known, value=float(np.nanmean(dealt(question, facts, settings, by_chance))), note=DEALT)
     found = drawn(question, facts, settings, counts)
     if np.isnan(found.value):
@@ -69,8 +70,10 @@ def _one(question: Question, facts: Facts, counts: Sequence[Floats], settings: S
     stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
     low, high, note = interval_of(measure, question.n, found.value, found.both(stream), settings)
     notes = [note, _of_seeds(found.seeds_share), _fewer(found.texts.shape[1], settings)]
+    details = {**known.details, "seeds_share": found.seeds_share, "n_resamples": found.texts.shape[1]}
     p = p_value(question, facts, found.value, settings)
-    return replace(known, value=found.value, low=low, high=high, p=p, note="; ".join(filter(None, notes)))
+    notes_text = "; ".join(filter(None, notes))
+    return replace(known, value=found.value, low=low, high=high, p=p, details=details, note=notes_text)
 
 
 def _of_seeds(share: float) -> str:
@@ -88,5 +91,5 @@ def p_value(question: Question, facts: Facts, value: float, settings: Settings) 
     if np.isnan(neutral) or not tested:
         return float("nan")
     again = dealt(question, facts, settings, question.measure.function)
-    centre = neutral if question.measure.constant("BOUNDED", False) else float(np.nanmean(again))
+    centre = neutral if question.measure.spec.is_one_sided else float(np.nanmean(again))
     return permutation_p(value, again, centre)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tiltmeter.benchmarks.kit.groups import DOMAIN_OF
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.clusters import clusters_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,8 @@ class Facts:
     swaps: pd.DataFrame | None
     columns: Mapping[str, Sequence[Any]]
     reasons: Mapping[str, int]
+    lost: Sequence[Mapping[str, Any]] = ()
+    """The texts without a probability: the groups that each names, and its values of the columns."""
 
     def take(self, rows: Ints) -> Facts:
         """Some of the texts."""
@@ -49,6 +52,14 @@ class Facts:
             clusters=np.unique(self.clusters[rows], return_inverse=True)[1].astype(np.int64),
             columns={name: [values[n] for n in rows] for name, values in self.columns.items()},
         )
+
+    def n_missing(self, by: str, group: str) -> int:
+        """Count the texts of a group without a probability; all of them where membership is not known."""
+        if by == "group":
+            return sum(group in text["group"] for text in self.lost)
+        if by == "domain":
+            return sum(not text["group"].isdisjoint(self.domains.get(group, ())) for text in self.lost)
+        return sum(str(text[by]) == group if by in self.columns else True for text in self.lost)
 
     @property
     def clustered(self) -> bool:
@@ -79,9 +90,8 @@ def facts_of(answers: Answers, extra: Sequence[str] = (), clustered: bool = True
         items = answers.items[answers.items["benchmark"] == benchmark].set_index("item").loc[wide.index]
         said = [json.loads(text) for text in items["extra"]]
         named = [set(one["groups"]) for one in said]
-        clusters = [
-            str(one.get("cluster", item) if clustered else item) for one, item in zip(said, items.index, strict=True)
-        ]
+        found = clusters_of(answers, items)[0] if clustered else [None] * len(items)
+        clusters = [str(item if cluster is None else cluster) for cluster, item in zip(found, items.index, strict=True)]
         columns = {name: group_column(items.reset_index(), items.index, name) for name in extra}
         ours = swaps[(swaps["model"] == model) & (swaps["benchmark"] == benchmark)] if swaps is not None else None
         facts = Facts(
@@ -95,6 +105,7 @@ def facts_of(answers: Answers, extra: Sequence[str] = (), clustered: bool = True
             ours,
             columns,
             Counter(map(str, lacking["reason"])),
+            [{"group": named[n], **{name: values[n] for name, values in columns.items()}} for n in np.flatnonzero(~there)],
         )
         yield facts.take(np.flatnonzero(there))
 

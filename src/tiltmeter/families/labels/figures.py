@@ -10,12 +10,15 @@ from tiltmeter import figures
 from tiltmeter.benchmarks.kit.groups import DOMAIN_OF
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.labels.questions import EQUAL, HALF
+from tiltmeter.stats.estimates import details_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = {HALF: "false-positive rate at 0.5", EQUAL: "false-positive rate at 10 % overall"}
 NOTHING = "These runs have no labels of texts. Run plumb-labels or hatexplain first to draw this figure."
+
+NO_THRESHOLDS = "These runs do not say at which thresholds rates were computed. Run them again: answers are in the cache."
 
 
 def group_rates(table: pd.DataFrame) -> Any:
@@ -52,8 +55,10 @@ def threshold(table: pd.DataFrame) -> Any:
     rows = table[(table["family"] == "labels") & (table["by"] == "threshold") & table["value"].notna()]
     if not len(rows):
         raise TiltmeterError(NOTHING)
-    at = rows["scorer"].str.removeprefix("at ").astype(float)
-    rows = rows.assign(at=at, domain=rows["group"].str.split(" at ").str[0])
+    details = [details_of(row) for row in rows.to_dict("records")]
+    if not all("threshold" in one for one in details):
+        raise TiltmeterError(NO_THRESHOLDS)
+    rows = rows.assign(at=[one["threshold"] for one in details], domain=[one["domain"] for one in details])
     places = [key for key, _ in rows.groupby(["benchmark", "domain"], sort=False)]
     models = list(dict.fromkeys(rows["model"]))
     figure, axes = figures.grid(len(places), each=2, height=1.6)

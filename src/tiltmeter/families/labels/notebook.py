@@ -11,7 +11,7 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
     return answers, ["fpr"]
 
 
-def described(answers: Answers) -> Described:
+def describe(answers: Answers) -> Described:
     """How many texts each seed calls toxic."""
     frame = answers.table
     rows = [

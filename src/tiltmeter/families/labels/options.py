@@ -9,7 +9,7 @@ from tiltmeter.families.kit.options import option
 
 
 @dataclass(frozen=True)
-class Options:
+class LabelsOptions:
     """How a model is fine-tuned, what its labels mean, and what is asked besides."""
 
     seeds: int = option(3, "How many times a model is fine-tuned: these numbers are noisy.")
@@ -24,3 +24,6 @@ class Options:
     group_terms: Path | None = option(None, "Your words that are exchanged: a table, one column per group.")
     swaps: int = option(500, "At most so many texts are asked again about other groups; 0: none.")
     explained: int = option(40, "So many texts are asked again word by word, for the explorer; 0: none.")
+
+
+Options = LabelsOptions

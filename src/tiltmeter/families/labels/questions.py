@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.labels.facts import Bools, Facts, Floats, Ints
+from tiltmeter.stats.estimates import Details
 
 READS = frozenset({"truth", "called", "score", "member", "members", "other_called", "weight"})
 """What measures of labels read: the label, whether a text is called toxic, its probability, who is named, and weights."""
@@ -37,6 +38,7 @@ class Question:
     n: int = 0
     lacking: str = ""
     curve: bool = False
+    details: Details = field(default_factory=dict)
 
 
 def called_of(facts: Facts) -> dict[str, Floats]:
@@ -60,7 +62,7 @@ def questions(facts: Facts, measures: Sequence[Entry], by: Sequence[str]) -> Ite
             yield from _all_groups(facts, measure)
         elif "members" in reads:
             yield from (one for scorer in called for one in _domains(facts, measure, scorer, called[scorer]))
-            if measure.constant("CURVE", False):
+            if measure.spec.by_threshold:
                 yield from _curve(facts, measure)
         elif "member" in reads:
             yield from _groups(facts, measure, called)
@@ -77,7 +79,7 @@ def _plain(facts: Facts, measure: Entry, called: Mapping[str, Floats], by: Seque
             (column, str(one), np.array([n for n, value in enumerate(given) if value == one], dtype=np.int64))
             for one in sorted({value for value in given if value is not None})
         ]
-    if measure.constant("AMONG"):
+    if measure.spec.among:
         places += [("group", group, np.flatnonzero(member)) for group, member in facts.members.items()]
     for scorer, values in _read(facts, measure, called).items():
         name = "called" if "called" in measure.parameters else "score"
@@ -113,7 +115,11 @@ def _all_groups(facts: Facts, measure: Entry) -> Iterator[Question]:
             yield Question(measure, scorer, "all", "all", rows, {"score": facts.score[:, rows]}, fixed, len(rows))
 
 
-def _domains(facts: Facts, measure: Entry, scorer: str, values: Floats, curve: bool = False) -> Iterator[Question]:
+def _domains(
+    facts: Facts, measure: Entry, scorer: str, values: Floats, threshold: float | None = None
+) -> Iterator[Question]:
+    """The spread over the groups of each domain; with a threshold, as one point of a curve."""
+    curve = threshold is not None
     for domain, groups in facts.domains.items():
         members = _matrix(facts, groups)
         rows = np.flatnonzero(members.any(axis=0))
@@ -122,13 +128,16 @@ def _domains(facts: Facts, measure: Entry, scorer: str, values: Floats, curve: b
         lacking = "" if with_rate > 1 else f"not computed: {with_rate} group(s) of {domain} have texts that are not toxic"
         by, name = ("threshold", f"{domain} {scorer}") if curve else ("domain", domain)
         n = int((~facts.truth[rows]).sum())
-        yield Question(measure, scorer, by, name, rows, {"called": values[:, rows]}, fixed, n, lacking, curve)
+        details: Details = {"n_groups": with_rate}
+        if threshold is not None:
+            details = {**details, "domain": domain, "threshold": threshold}
+        yield Question(measure, scorer, by, name, rows, {"called": values[:, rows]}, fixed, n, lacking, curve, details)
 
 
 def _curve(facts: Facts, measure: Entry) -> Iterator[Question]:
     for threshold in CURVE:
         called = (facts.score >= threshold).astype(np.float64)
-        yield from _domains(facts, measure, f"at {threshold:g}", called, curve=True)
+        yield from _domains(facts, measure, f"at {threshold:g}", called, threshold)
 
 
 def _swaps(facts: Facts, measure: Entry) -> Iterator[Question]:
@@ -167,7 +176,7 @@ def _matrix(facts: Facts, groups: Sequence[str]) -> Bools:
 
 def _among(facts: Facts, measure: Entry, rows: Ints) -> Ints:
     """The texts that a rate is about."""
-    among = measure.constant("AMONG")
+    among = measure.spec.among
     if not among:
         return rows
     return np.asarray(rows[facts.truth[rows] == (among == "toxic")], dtype=np.int64)
@@ -175,7 +184,7 @@ def _among(facts: Facts, measure: Entry, rows: Ints) -> Ints:
 
 def _counted(facts: Facts, measure: Entry, rows: Ints) -> tuple[int, str]:
     """How many texts a number is about, and why there is none."""
-    if among := measure.constant("AMONG"):
+    if among := measure.spec.among:
         n = len(_among(facts, measure, rows))
         if not len(rows):
             return n, "not computed: no text names it"

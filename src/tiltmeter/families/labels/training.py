@@ -5,79 +5,79 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import tiltmeter.finetune
 from tiltmeter.benchmarks.kit.labelled import FINE, TOXIC, Example, LabelledBenchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.seam import How
+from tiltmeter.families.kit.protocol import AskContext, family_of
 from tiltmeter.families.labels.options import Options
-from tiltmeter.families.labels.predict import encode
 from tiltmeter.families.labels.recipes import RECIPES, choose
-from tiltmeter.finetune import Labelled, Made, Recipe, train_and_save
+from tiltmeter.finetune import LabelledTexts, Made, Recipe, TrainedClassifier, train_classifier, unfinished
+from tiltmeter.finetune.classifier import VERSION
 from tiltmeter.finetune.export import MANIFEST
-from tiltmeter.models import Classifier, LanguageModel, load_classifier, with_head
+from tiltmeter.models import Classifier, LanguageModel, load_classifier
+from tiltmeter.storage.cache_users import mark_used
 from tiltmeter.storage.files import file_sha256, read_json
 from tiltmeter.storage.places import cache_folder
 
 FOLDER = "classifiers"
 
 
-@contextmanager
 def classifiers_of(
-    model: LanguageModel, source: LabelledBenchmark, options: Options, how: How
-) -> Iterator[Iterator[tuple[int, Classifier, dict[str, Any]]]]:
-    """One classifier for each seed, with what its manifest says. Without a cache they are gone afterwards."""
-    root = cache_folder(how.cache)
-    with tempfile.TemporaryDirectory() as temporary:
-        place = root / FOLDER if root else Path(temporary)
-        yield (
-            (seed, *_classifier(model, source, (options, how, place), seed))
-            for seed in range(how.seed, how.seed + options.seeds)
-        )
-
-
-def _classifier(
-    model: LanguageModel, source: LabelledBenchmark, how: tuple[Options, How, Path], seed: int
-) -> tuple[Classifier, dict[str, Any]]:
-    options, asked, root = how
+    model: LanguageModel, source: LabelledBenchmark, options: Options, context: AskContext
+) -> Iterator[tuple[int, Classifier, dict[str, Any]]]:
+    """One classifier for each seed, with facts about its training. They are stored where there is a cache."""
+    root = cache_folder(context.cache)
     named = choose(options, source.recipe, int(model.facts["parameters"]))
-    recipe = RECIPES[named].recipe(options, len(source.training), seed)
-    folder = root / _key(model, source, options, recipe)
-    if not _is_whole(folder):
-        shutil.rmtree(folder, ignore_errors=True)
-        _train(model, source, options, recipe, folder, named, asked)
-    classifier = load_classifier(folder, precision="fp32", device=model.device)
-    return classifier, {"recipe": named, **_facts(folder)}
+    for seed in range(context.seed, context.seed + options.seeds):
+        recipe = RECIPES[named].recipe(len(source.training), seed, epochs=options.epochs, rate=options.rate)
+        folder = root / FOLDER / _key(model, source, options, recipe) if root else None
+        if folder is not None and _is_whole(folder):
+            classifier = load_classifier(folder, precision="fp32", device=model.device)
+            facts = _facts(read_json(folder / MANIFEST))
+        else:
+            trained = _train(model, source, options, recipe, named, folder, context)
+            classifier, facts = trained.classifier, _facts(trained.manifest)
+        if root and folder is not None:
+            mark_used(folder / MANIFEST, root)
+        yield seed, classifier, {"recipe": named, **facts, **_place(folder)}
 
 
 def _train(
-    model: LanguageModel, source: LabelledBenchmark, options: Options, recipe: Recipe, folder: Path, named: str, how: How
-) -> None:
-    parts = with_head(model, (FINE, TOXIC), seed=recipe.seed, dropout=RECIPES[named].dropout)
-    encoded = encode(model.tokens, [example.text for example in source.training], options.max_length)
-    usable = [n for n, row in enumerate(encoded.rows) if row]
-    labels = [int(source.training[n].toxic) for n in usable]
-    task = Labelled(parts.module, [encoded.rows[n] for n in usable], labels, parts.tokenizer)
-    data = {
-        "source": source.learned_from or source.source,
-        "texts": len(usable),
-        "cut": int(encoded.cut.sum()),
-        "sha256": source.training_hash,
-    }
+    model: LanguageModel,
+    source: LabelledBenchmark,
+    options: Options,
+    recipe: Recipe,
+    named: str,
+    folder: Path | None,
+    context: AskContext,
+) -> TrainedClassifier:
+    learned = source.learned_from or source.name
+    examples = [(example.text, int(example.toxic)) for example in source.training]
+    data = {"source": source.learned_from or source.source, "sha256": source.training_hash}
     made = Made("fine-tuned classifier", source.citation, {"recipe": named, "max_length": options.max_length}, data)
 
     def watch(_: str, total: int) -> Any:
-        return how.watched(f"{model.name} learns {source.learned_from or source.name}, seed {recipe.seed}", total)
+        return context.watched(f"{model.name} learns {learned}, seed {recipe.seed}", total)
 
-    train_and_save(parts, task, recipe, folder, made, watch=watch)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+    trained = train_classifier(
+        model,
+        LabelledTexts((FINE, TOXIC), examples, max_length=options.max_length),
+        recipe,
+        made,
+        dropout=RECIPES[named].dropout,
+        work=folder and unfinished(folder),
+        watch=watch,
+    )
+    if folder is not None:
+        trained.save(folder)
+    return trained
 
 
 def check_training(training: Sequence[Example], name: str) -> None:
@@ -96,17 +96,10 @@ def check_training(training: Sequence[Example], name: str) -> None:
 def _key(model: LanguageModel, source: LabelledBenchmark, options: Options, recipe: Recipe) -> str:
     """Everything that decides what is learned."""
     made_of = {
-        "model": model.identity, "texts": source.training_hash, "recipe": recipe.digest(), "length": options.max_length,
-        "code": _code(),
+        "model": model.identity.describe(), "texts": source.training_hash, "recipe": recipe.digest(),
+        "length": options.max_length, "trainer": VERSION, "version": family_of(source).VERSION,
     }  # fmt: skip
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:32]
-
-
-@cache
-def _code() -> str:
-    """After a change of the trainer nothing older is taken for its work."""
-    home = Path(tiltmeter.finetune.__file__).parent
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(home.glob("*.py")))).hexdigest()[:16]
 
 
 def _is_whole(folder: Path) -> bool:
@@ -118,9 +111,13 @@ def _is_whole(folder: Path) -> bool:
         return False
 
 
-def _facts(folder: Path) -> dict[str, Any]:
-    said = read_json(folder / MANIFEST)
-    training = {name: said["training"][name] for name in ("steps", "first_loss", "last_loss", "seconds", "device")}
-    rate = {name: said["recipe"][name] for name in ("epochs", "rows", "peak_rate")}
-    size = int(np.sum([path.stat().st_size for path in folder.iterdir()]))
-    return {"seed": said["seed"], **rate, **training, "data": said["data"], "folder": str(folder), "bytes": size}
+def _facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    training = {name: manifest["training"][name] for name in ("steps", "first_loss", "last_loss", "seconds", "device")}
+    rate = {name: manifest["recipe"][name] for name in ("epochs", "rows", "peak_rate")}
+    return {"seed": manifest["seed"], **rate, **training, "data": manifest["data"]}
+
+
+def _place(folder: Path | None) -> dict[str, Any]:
+    if folder is None:
+        return {}
+    return {"folder": str(folder), "bytes": int(np.sum([path.stat().st_size for path in folder.iterdir()]))}

@@ -1,27 +1,62 @@
-"""Pairs: two sentences that differ in whom they are about. Which of them does the model find likelier?
-
-A scorer turns a sentence into a number; a measure sums up how these numbers lean over all pairs.
-"""
+"""The family of pairs."""
 
 from __future__ import annotations
 
-from tiltmeter.families.pairs.ask import ask, blocks, in_pieces
+from collections.abc import Mapping
+from typing import Any
+
+from tiltmeter.families.kit.protocol import Family
+from tiltmeter.families.pairs.ask import ask, blocks, stream
 from tiltmeter.families.pairs.cards import cards
-from tiltmeter.families.pairs.check import check, has
+from tiltmeter.families.pairs.check import check, provides
 from tiltmeter.families.pairs.compare import compare
 from tiltmeter.families.pairs.estimate import estimate
-from tiltmeter.families.pairs.notebook import brief, described
-from tiltmeter.families.pairs.options import Options
+from tiltmeter.families.pairs.evidence import pair_evidence
+from tiltmeter.families.pairs.headline import first_scorer
+from tiltmeter.families.pairs.item_readings import item_readings
+from tiltmeter.families.pairs.narratives import narratives
+from tiltmeter.families.pairs.notebook import brief, describe
+from tiltmeter.families.pairs.options import Options as PairsOptions
 from tiltmeter.families.pairs.paired import READS
 from tiltmeter.families.pairs.published import published
 from tiltmeter.families.pairs.sheets import sheets
-from tiltmeter.families.pairs.stories import stories
 
-__all__ = [
-    "KEY", "READS", "READS_TEXTS", "TITLE", "Options", "ask", "blocks", "brief", "cards", "check", "compare",
-    "described", "estimate", "has", "in_pieces", "published", "sheets", "stories",
-]  # fmt: skip
 
-TITLE = "Pairs of sentences"
-KEY = ("model", "benchmark", "scorer", "item", "role")
-READS_TEXTS = False
+class Pairs(Family):
+    """Pairs: two sentences that differ in whom they are about. Which of them does the model find likelier?
+
+    A scorer turns a sentence into a number; a measure sums up how these numbers lean over all pairs.
+    """
+
+    TITLE = "Pairs of sentences"
+    UNIT = "pairs"
+    KEY = ("model", "benchmark", "scorer", "item", "role")
+    READS = READS
+    VERSION = 1
+    NEEDS = frozenset({"prompt_logprobs"})
+    Options = PairsOptions
+    READS_TEXTS = False
+
+    check = staticmethod(check)
+    ask = staticmethod(ask)
+    stream = staticmethod(stream)
+    blocks = staticmethod(blocks)
+    estimate = staticmethod(estimate)
+    compare = staticmethod(compare)
+    narratives = staticmethod(narratives)
+    sheets = staticmethod(sheets)
+    cards = staticmethod(cards)
+    provides = staticmethod(provides)
+    published = staticmethod(published)
+    brief = staticmethod(brief)
+    describe = staticmethod(describe)
+    evidence = staticmethod(pair_evidence)
+    first_scorer = staticmethod(first_scorer)
+    item_readings = staticmethod(item_readings)
+
+    def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
+        """Returns how the tokens that both sentences share were found."""
+        return {"alignment": str(manifest["alignment"])} if "alignment" in manifest else {}
+
+
+FAMILY = Pairs()

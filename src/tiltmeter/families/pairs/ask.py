@@ -13,8 +13,8 @@ import pyarrow as pa
 from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.pieces import InPieces, together
-from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.families.kit.pieces import AnswerStream, together
+from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
 from tiltmeter.families.pairs.check import check, check_alignment, choose_scorers, scorers_for
 from tiltmeter.families.pairs.options import Options
 from tiltmeter.models import LanguageModel
@@ -23,7 +23,7 @@ from tiltmeter.probes.work import Advance
 from tiltmeter.scorers import tokens_of
 from tiltmeter.storage.observations import ObservationCache
 from tiltmeter.storage.places import observations_folder
-from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts
+from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts, usable_cache
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,42 +34,42 @@ STUDIED = {"masked": ("shuffled_all-0",), "causal": ()}
 """Views that no scorer reads. A run by all scorers stores them too, so that no study has to ask the models again."""
 
 
-def ask(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) -> Answers:
+def ask(model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
     """Scores every sentence of a benchmark by the scorers named, or by all that apply.
 
     One shared model pass serves all of them. Observations are kept in the cache, so that a second call, another scorer of
     the same view, or a run after an interruption computes only what is missing.
     """
-    return together(in_pieces(model, benchmark, options, how), benchmark)
+    return together(stream(model, benchmark, options, context), benchmark)
 
 
-def in_pieces(model: LanguageModel, benchmark: Benchmark, options: Options, how: How) -> InPieces:
+def stream(model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext) -> AnswerStream:
     """The same, a block of items at a time."""
-    names = scorers_for(model.kind, options.scorers, model.name, {*how.kinds, model.kind})
-    check(benchmark, [Known(model.name, model.kind, model)], replace(options, scorers=names))
-    return _Asking(model, benchmark, options, how, choose_scorers(model, benchmark, names))
+    names = scorers_for(model.kind, options.scorers, model.name, {*context.kinds, model.kind})
+    check(benchmark, [ModelInfo(model.name, model.kind, model)], replace(options, scorers=names))
+    return _Asking(model, benchmark, options, context, choose_scorers(model, benchmark, names))
 
 
 class _Asking:
     """One model that is asked about one benchmark."""
 
     def __init__(
-        self, model: LanguageModel, benchmark: Benchmark, options: Options, how: How, chosen: Sequence[Entry]
+        self, model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext, chosen: Sequence[Entry]
     ) -> None:
-        self.model, self.benchmark, self.chosen, self.how = model, benchmark, chosen, how
+        self.model, self.benchmark, self.chosen, self.context = model, benchmark, chosen, context
         self.views = _views(chosen, model)
-        self.store = _store(model, benchmark, how.cache, options.alignment)
+        self.store = _store(model, benchmark, context.cache, options.alignment)
         by_all = not options.scorers and not benchmark.scorers
         more = STUDIED[model.kind] if self.store.folder and by_all else ()  # without a cache nothing can keep them
         self.asked = sorted({*self.views.values(), *more})
         self.probe = LikelihoodProbe(
-            model, self.store, batch_tokens=how.batch_tokens, alignment=options.alignment, share=how.share
+            model, self.store, batch_tokens=context.batch_tokens, alignment=options.alignment, share=context.share
         )
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
         """The scores of each block."""
         names = (self.model.name, self.benchmark.name)
-        with self.how.watched(" × ".join(names), self.benchmark.size) as self.probe.advance:
+        with self.context.watched(" × ".join(names), self.benchmark.size) as self.probe.advance:
             for block in self.probe.observe(self.benchmark.asked_items, self.asked):
                 yield {"scores": scores_table(_score_block(block, self.chosen, self.views), *names)}
 
@@ -109,7 +109,7 @@ def observe(
 ) -> pa.Table:
     """The token observations of one more view, from the cache if a run or an earlier call stored them."""
     check_alignment(alignment)
-    store = _store(model, benchmark, cache, alignment)
+    store = _store(model, benchmark, usable_cache(model, cache), alignment)
     observed = LikelihoodProbe(model, store, alignment=alignment, advance=advance).observe(benchmark.asked_items, [view])
     return pa.concat_tables(block.tables[view] for block in observed)
 
@@ -129,7 +129,7 @@ def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
 
     Not in half precision: the kernels that return attention round so differently there that preferences change.
     """
-    views = {entry.name: str(entry.constant("VIEW")) for entry in chosen}
+    views = {entry.name: entry.scorer.view for entry in chosen}
     if "unmasked_attention" in views.values() and model.precision in ("fp32", "tf32"):
         views = {name: "unmasked_attention" if view == "unmasked" else view for name, view in views.items()}
     return views
@@ -138,7 +138,9 @@ def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
 def _store(model: LanguageModel, benchmark: Benchmark, cache: bool | str | Path, alignment: str) -> ObservationCache:
     """The cache of this model's token observations on this benchmark, for all views."""
     cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
-    key = identity(model, data=benchmark.data_hash, alignment=alignment, blocks=cut)
+    key = identity(
+        model, data=benchmark.data_hash, alignment=alignment, blocks=cut, version=str(family_of(benchmark).VERSION)
+    )
     return ObservationCache(observations_folder(cache), key)
 
 

@@ -8,8 +8,8 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.refusals import refuse_vectors
-from tiltmeter.families.kit.seam import Known
+from tiltmeter.families.kit.protocol import ModelInfo
+from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.pairs.options import Options
 from tiltmeter.models import LanguageModel, require
 from tiltmeter.probes import ALIGNMENTS, VIEWS
@@ -20,12 +20,12 @@ COUNTERPART = {
 }
 
 
-def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
+def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
     """Raises an error for scorers that fit no model of the run, an unknown alignment, and a benchmark without pairs."""
     check_alignment(options.alignment)
     if not benchmark.asked_items:
         raise TiltmeterError(f"{benchmark.name} has no items that can be scored.")
-    refuse_vectors(models, benchmark)
+    refuse_incapable(models, benchmark, options)
     kinds = {kind for known in models for kind in (known.kind, *known.beside)}
     for known in models:
         if known.kind:
@@ -34,7 +34,7 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
                 choose_scorers(known.model, benchmark, wanted)
 
 
-def has(benchmark: Benchmark) -> frozenset[str]:
+def provides(benchmark: Benchmark) -> frozenset[str]:
     """What a benchmark provides for measures: the roles of its sentences, and targets if it has them."""
     roles = {role for item in benchmark.asked_items for role in item.texts}
     return frozenset(roles | ({"target"} if any(item.target for item in benchmark.asked_items) else set()))
@@ -48,7 +48,7 @@ def check_alignment(alignment: str) -> None:
 
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
     """The requested scorers that fit this kind of model. Those that fit another model of the run are skipped."""
-    views = {name: VIEWS[catalog.find("scorers", name).constant("VIEW")] for name in names}
+    views = {name: VIEWS[catalog.find("scorers", name).scorer.view] for name in names}
     foreign = [name for name, view in views.items() if view.kind != kind and view.kind not in kinds]
     fitting = [name for name, view in views.items() if view.kind == kind]
     if foreign or (names and not fitting):
@@ -62,13 +62,13 @@ def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | No
 
 def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
     """The scorers that this kind of model and this benchmark allow."""
-    views = {entry.name: view for entry in catalog.entries("scorers") if (view := VIEWS.get(entry.constant("VIEW")))}
+    views = {entry.name: view for entry in catalog.entries("scorers") if (view := VIEWS.get(entry.scorer.view))}
     return [
         name
         for name, view in views.items()
         if view.kind == model.kind
         and (benchmark.has_context or not view.needs_context)
-        and (model.gives_attention or not view.attention)
+        and ("attention" in model.capabilities or not view.attention)
     ]
 
 
@@ -77,9 +77,9 @@ def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[s
     wanted = names or benchmark.scorers.get(model.kind) or applicable_scorers(model, benchmark)
     chosen = [catalog.find("scorers", name) for name in dict.fromkeys(wanted)]
     for entry in chosen:
-        view = VIEWS[entry.constant("VIEW")]
+        view = VIEWS[entry.scorer.view]
         require(model, view.kind, entry.name)
-        if view.attention and not model.gives_attention:
+        if view.attention and "attention" not in model.capabilities:
             raise TiltmeterError(f"{entry.name} needs attention weights, and {model.name} has two streams of them. Use aul.")
         if view.needs_context and not benchmark.has_context:
             raise TiltmeterError(

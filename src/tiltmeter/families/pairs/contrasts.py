@@ -59,14 +59,14 @@ def contrast(groups: Sequence[Found], measure: Entry, settings: Settings) -> Est
     draws = draws[~np.isnan(draws)]
     if len(draws) < MINIMUM_RESAMPLES:
         return replace(known, value=abs(moved), note="too few defined resamples for an interval")
-    ends = measure.constant("RANGE")
-    reach = (0.0, float(np.ptp(ends)) if ends is not None else np.inf)
+    lowest, highest = measure.spec.range
+    reach = (0.0, highest - lowest)
     gaps = np.abs(draws)
     low, high = bounded_interval(abs(moved), gaps, settings.confidence, reach) if np.ptp(gaps) else (np.nan, np.nan)
     if one.sides and other.sides:
         p, how = fisher_p(*one.sides, *other.sides), "by Fisher's exact test"
     else:
-        if measure.constant("BOUNDED", False):  # take out the bias of resampling, as in `bounded_interval`
+        if measure.spec.is_one_sided:  # take out the bias of resampling, as in `bounded_interval`
             draws = draws - (draws.mean() - moved)
         p, how = bootstrap_p(draws), "from the bootstrap of the difference"
     return replace(known, value=abs(moved), low=low, high=high, p=p, note=f"neutral at 0; p {how}")

@@ -67,7 +67,7 @@ class Task:
     def contrasted(self) -> bool:
         """Whether this group is set against another."""
         column, name = self.place
-        return name in self.measure.constant("CONTRASTS", {}).get(column, ())
+        return name in self.measure.spec.contrasts.get(column, ())
 
 
 def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Known:
@@ -139,7 +139,7 @@ def measure_alike(
             found.append(Found(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal")))
             continue
         low, high, note = interval_of(measure, len(complete), values[n], draws[n], settings)
-        equal = measure.constant("BOUNDED", False) and values[n] == measure.constant("NEUTRAL")
+        equal = measure.spec.is_one_sided and values[n] == measure.spec.neutral
         notes = ["both score distributions are the same" if equal else "", note, _left_out(of_parts[:, n], complete)]
         whole = replace(row, value=values[n], low=low, high=high, p=p[n], note="; ".join(filter(None, notes)))
         sides = wins_and_losses(measure, samples[n]) if contrasted and has_exact_test(measure) else None
@@ -155,13 +155,13 @@ def _rows(
         if not paired.supports(measure):
             continue
         yield known[id(paired), measure.name, EVERYTHING].row
-        contrasts = measure.constant("CONTRASTS", {})
+        contrasts = measure.spec.contrasts
         for column in by:
             found = {name: known[id(paired), measure.name, (column, name)] for name in groups_of(paired, column)}
             yield from corrected([one.row for one in found.values()])
             if set(contrasts.get(column, ("",))) <= set(found):
                 yield contrast([found[name] for name in contrasts[column]], measure, settings)
-        for column, within in measure.constant("SPREAD", {}).items():
+        for column, within in measure.spec.variance_over.items():
             if column in by:
                 yield from _domains(paired, measure, column, within, settings)
 
@@ -213,4 +213,5 @@ def _domains(paired: Paired, measure: Entry, column: str, within: str, settings:
         low, high = bounded_interval(spread.value, spread.draws, settings.confidence, (0.0, np.inf))
         p = permutation_p(spread.value, spread.dealt, 0.0)
         note = f"sample variance over {spread.n_groups} groups; p from assigning the items to groups at random"
-        yield replace(known, value=spread.value, low=low, high=high, p=p, note=note)
+        details = {"n_groups": spread.n_groups}
+        yield replace(known, value=spread.value, low=low, high=high, p=p, details=details, note=note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,17 @@ HEADLINE = {
     "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
     "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
 }
+
+
+def first_scorer(measure: str, scorers: Sequence[str]) -> str:
+    """The scorer that speaks for a measure; of StereoSet's own measures, StereoSet's own scorer.
+
+    >>> first_scorer("bias_score", ["pll", "cps", "aul"]), first_scorer("ss", ["aul", "stereoset_masked"])
+    ('aul', 'stereoset_masked')
+    """
+    own = [name for name in scorers if name.startswith("stereoset") and measure in ("ss", "lms", "icat")]
+    known = [name for name in ("aul", *SCORERS) if name in scorers]
+    return (own or known or list(scorers))[0]
 
 
 def averaged_over_targets(benchmark: str) -> bool:

@@ -22,7 +22,7 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
     return replace(answers, tables={"scores": scores}), measures
 
 
-def described(answers: Answers) -> Described:
+def describe(answers: Answers) -> Described:
     """How many sentences have a score, and why others have none."""
     frame, rows = answers.table, []
     for key, part in frame.groupby(["benchmark", "model", "scorer"], sort=False):

@@ -64,7 +64,7 @@ class Paired:
         small strata as one.
         """
         if stratify_by not in self.labels:
-            raise TiltmeterError(f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (STRATA).")
+            raise TiltmeterError(f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (stratum).")
         columns = {**self.scores, "target": self.labels.codes("target")}
         stratum, parts = self.labels.codes(stratify_by), self.labels.codes("bias_type")
         if nested:
@@ -75,7 +75,7 @@ class Paired:
 
     def sample_for(self, measure: Entry) -> Sample:
         """The items as a measure has them drawn. Where it weighs bias types by size, none may change its size."""
-        stratum, weighted = stratum_of(measure), bool(measure.constant("WEIGHTED", False))
+        stratum, weighted = stratum_of(measure), measure.spec.weighted
         return self.sample(stratum, nested=weighted, pooled=stratum == "bias_type")
 
     def roles_of(self, measure: Entry) -> list[str]:

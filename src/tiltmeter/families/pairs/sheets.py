@@ -53,7 +53,7 @@ def _ordered(rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
 
 
 def _leans(name: str) -> bool:
-    return name in catalog.names("measures") and bool(catalog.find("measures", name).constant("LEANS", False))
+    return name in catalog.names("measures") and catalog.find("measures", name).spec.leans
 
 
 def _places(column: pd.Series, order: list[str]) -> list[int]:

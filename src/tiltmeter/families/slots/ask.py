@@ -11,8 +11,8 @@ import numpy as np
 
 from tiltmeter.benchmarks import GROUP_COLUMNS, Item, SlotBenchmark
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.pieces import InPieces, together
-from tiltmeter.families.kit.seam import How, Known
+from tiltmeter.families.kit.pieces import AnswerStream, together
+from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
 from tiltmeter.families.slots.check import check
 from tiltmeter.families.slots.options import Options
 from tiltmeter.families.slots.probe import BLOCK_ITEMS, SlotsProbe
@@ -37,32 +37,33 @@ PREDICTION_COLUMNS = ("model", "benchmark", "item", "rank", "token", "probabilit
 """The ten likeliest tokens of a masked model, listed or not; `group` is the one that lists the token, if any."""
 
 
-def ask(model: LanguageModel, benchmark: SlotBenchmark, options: Options, how: How) -> Answers:
+def ask(model: LanguageModel, benchmark: SlotBenchmark, options: Options, context: AskContext) -> Answers:
     """The probability and the rank of every term in every slot; `matched` are those within the top k.
 
     Finished blocks are kept in the cache and serve any k.
     """
-    return together(in_pieces(model, benchmark, options, how), benchmark)
+    return together(stream(model, benchmark, options, context), benchmark)
 
 
-def in_pieces(model: LanguageModel, benchmark: SlotBenchmark, options: Options, how: How) -> InPieces:
+def stream(model: LanguageModel, benchmark: SlotBenchmark, options: Options, context: AskContext) -> AnswerStream:
     """The same, a block of sentences at a time."""
-    check(benchmark, [Known(model.name, model.kind, model)], options)
-    return _Asking(model, benchmark, options.top_k, how)
+    check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
+    return _Asking(model, benchmark, options.top_k, context)
 
 
 class _Asking:
     """One model that is asked about one benchmark."""
 
-    def __init__(self, model: LanguageModel, benchmark: SlotBenchmark, top_k: int, how: How) -> None:
-        self.model, self.benchmark, self.top_k, self.how = model, benchmark, top_k, how
-        key = identity(model, data=benchmark.data_hash, probe="slots", blocks=str(BLOCK_ITEMS[model.kind]))
-        self.store = ObservationCache(observations_folder(how.cache), key)
-        self.probe = SlotsProbe(model, self.store, batch_tokens=how.batch_tokens, share=how.share)
+    def __init__(self, model: LanguageModel, benchmark: SlotBenchmark, top_k: int, context: AskContext) -> None:
+        self.model, self.benchmark, self.top_k, self.context = model, benchmark, top_k, context
+        cut = str(BLOCK_ITEMS[model.kind])
+        key = identity(model, data=benchmark.data_hash, probe="slots", blocks=cut, version=str(family_of(benchmark).VERSION))
+        self.store = ObservationCache(observations_folder(context.cache), key)
+        self.probe = SlotsProbe(model, self.store, batch_tokens=context.batch_tokens, share=context.share)
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
         """The terms and the likeliest predictions of each block."""
-        with self.how.watched(f"{self.model.name} × {self.benchmark.name}", self.benchmark.size) as self.probe.advance:
+        with self.context.watched(f"{self.model.name} × {self.benchmark.name}", self.benchmark.size) as self.probe.advance:
             for items, observed in self.probe.observe(self.benchmark.asked_items, self.benchmark.terms):
                 yield {
                     "slots": _slots(observed.slots, self.model, self.benchmark, items, self.top_k),

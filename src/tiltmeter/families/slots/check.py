@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark, SlotBenchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.refusals import refuse_vectors
-from tiltmeter.families.kit.seam import Known
+from tiltmeter.families.kit.protocol import ModelInfo
+from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.slots.options import Options
 from tiltmeter.models import LanguageModel, require
 
 
-def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> None:
+def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
     """Raises an error for a k that is too small or too large, terms of fewer than two groups, and unsuitable models."""
     if options.top_k < 2:
         raise TiltmeterError(f"--top-k must be at least 2, not {options.top_k}.")
@@ -20,7 +20,7 @@ def check(benchmark: Benchmark, models: Sequence[Known], options: Options) -> No
         raise TiltmeterError(f"{benchmark.name} has no sentences with a mask.")
     if len(benchmark.terms) < 2:
         raise TiltmeterError(f"{benchmark.name} has terms of {len(benchmark.terms)} group(s); at least 2 are needed.")
-    refuse_vectors(models, benchmark)
+    refuse_incapable(models, benchmark, options)
     for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
         require(model, model.kind, "Filling slots")  # a masked model needs a mask, a causal one a beginning
         if model.kind == "masked" and options.top_k > model.vocabulary:

@@ -64,6 +64,7 @@ def _difference(
     if ours.k != theirs.k or ours.among != theirs.among:
         note = "not computed: the two models were ranked differently (another top k, or another kind of model)"
         return replace(known, note=note)
+    known = replace(known, details={"top_k": ours.k, "ranked_among": ours.among})
     if not n:
         return replace(known, note="not computed: no sentence has a match by both models")
     samples = [sample_of(each, pair, stratum_of(measure)) for each in fills]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,17 @@ from numpy.typing import NDArray
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.slots.fills import Fills, fills_of
-from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.estimates import Estimate, details_of
 from tiltmeter.stats.measured import has_exact_test, interval_of, neutral_of, stratum_of, wins_and_losses
 from tiltmeter.stats.resampling import Floats, Sample, bootstrap, exchanged, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p, holm, permutation_p
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SCORER = "slots"
+CANDIDATES = "candidates"
 AMONG_CANDIDATES = "ranked among the listed terms, not among the vocabulary"
 GAP, AHEAD = " − ", " > "
 Pair = tuple[str, str | None]
@@ -53,7 +58,7 @@ def pairs_of(fills: Fills, measure: Entry) -> tuple[list[Pair], str]:
     if not any(parameter.startswith("other") for parameter in measure.parameters):
         return [(group, None) for group in groups], ""
     pairs: list[Pair] = list(combinations(groups, 2))
-    if not measure.constant("BOTH_WAYS", False):
+    if not measure.spec.both_ways:
         return pairs, GAP
     return [pair for first, second in pairs for pair in ((first, second), (str(second), first))], AHEAD
 
@@ -65,7 +70,7 @@ def _all_groups(fills: Fills, measure: Entry, suffix: str, name: str, settings: 
     if not sign:
         yield from rows
         return
-    step = 2 if measure.constant("BOTH_WAYS", False) else 1  # either side is the same test
+    step = 2 if measure.spec.both_ways else 1  # either side is the same test
     corrected = [p for p in holm([row.p for row in rows[::step]]) for _ in range(step)]
     yield from (replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True))
 
@@ -73,7 +78,7 @@ def _all_groups(fills: Fills, measure: Entry, suffix: str, name: str, settings: 
 def there_for(measure: Entry, columns: dict[str, Floats]) -> NDArray[np.bool_]:
     """The sentences that a measure is about: those with a match, unless it counts the others too."""
     read = [columns[name] for name in measure.parameters if name != "k"]
-    if measure.constant("UNMATCHED") == "counted":
+    if measure.spec.counts_unmatched:
         return np.ones(len(read[0]), dtype=bool)
     return np.asarray(~np.any([np.isnan(values) for values in read], axis=0), dtype=bool)
 
@@ -115,6 +120,7 @@ def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], setti
         n_ties=int((columns["rank"] == other).sum()),
         neutral=neutral_of(measure),
         missing=json.dumps(dict(reasons)) if reasons else "",
+        details={"top_k": fills.k, "ranked_among": fills.among},
     )
     if not known.n:
         return replace(known, note=f"not computed: no sentence {'has a match' if len(there) else 'could be asked'}")
@@ -124,15 +130,21 @@ def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], setti
         return replace(known, note="undefined: fewer than 2 sentences")
     draws = bootstrap(measure, sample, stream_of(settings, asked.benchmark, known.by), settings.resamples)
     low, high, note = interval_of(measure, known.n, value, draws, settings)
-    notes = [AMONG_CANDIDATES if asked.among == "candidates" else "", note, _about_k(measure, asked)]
+    notes = [AMONG_CANDIDATES if asked.among == CANDIDATES else "", note, _about_k(measure, asked)]
     p = _p_value(measure, sample, asked.benchmark, value, settings)
     return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, notes)), p=p)
 
 
 def _about_k(measure: Entry, fills: Fills) -> str:
     """A note with k, for measures that depend on it."""
-    depends = "k" in measure.parameters or measure.constant("UNMATCHED") == "counted"
+    depends = "k" in measure.parameters or measure.spec.counts_unmatched
     return f"among the first {fills.k:,} predictions" if depends else ""
+
+
+def ranked_among_candidates(rows: pd.DataFrame) -> bool:
+    """Return whether terms were ranked among the listed terms only, in any of the estimates that have a value."""
+    known = rows[rows["value"].notna()]
+    return any(details_of(row).get("ranked_among") == CANDIDATES for row in known.to_dict("records"))
 
 
 def _p_value(measure: Entry, sample: Sample, benchmark: str, value: float, settings: Settings) -> float:

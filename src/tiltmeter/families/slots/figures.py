@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.slots.estimate import AMONG_CANDIDATES
+from tiltmeter.families.slots.estimate import ranked_among_candidates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def slots(table: pd.DataFrame) -> Any:
         counts = rows[rows["measure"] == measure]["n"]
         figures.label_x(axis, f"{SHOWN[measure]}, n = {_range(counts)} matches")
         axis.set_xlim(left=0, right=axis.get_xlim()[1] + 0.01)
-    if rows["note"].astype(str).str.contains(AMONG_CANDIDATES, regex=False).any():
+    if ranked_among_candidates(rows):
         figures.head(axes[0], "causal models: among the listed terms only")
     figures.legend_below(figure, axes[0], 4)
     return figure

@@ -12,7 +12,7 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
     return answers, ["mps", "mnt"]
 
 
-def described(answers: Answers) -> Described:
+def describe(answers: Answers) -> Described:
     """How many sentences have a match, per group."""
     frame = answers.table
     best = best_matches(frame).groupby(["benchmark", "model", "group"], sort=False)

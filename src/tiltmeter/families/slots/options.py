@@ -12,8 +12,11 @@ TOP_K = 100
 
 
 @dataclass(frozen=True)
-class Options:
+class SlotsOptions:
     """Which words may fill a mask, and among how many predictions a word counts as a match."""
 
     terms: Path | None = option(None, "Words of each group that fill slots (JSONL, CSV, JSON).")
     top_k: int = option(TOP_K, "Predictions among which a term counts as a match.")
+
+
+Options = SlotsOptions

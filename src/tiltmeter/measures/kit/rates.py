@@ -45,11 +45,15 @@ def false_negatives(truth: NDArray[np.bool_], called: NDArray[np.float64], weigh
 def area(truth: NDArray[np.bool_], score: Floats, weight: Floats | None = None) -> Floats:
     """The area under the ROC curve: the chance that a toxic text has the higher score; equal scores count half.
 
+    Missing where a score is missing.
+
     >>> float(area(np.array([False, False, True, True]), np.array([0.1, 0.4, 0.35, 0.8])))
     0.75
     """
     toxic, fine = (np.flatnonzero(side)[np.argsort(score[side], kind="stable")] for side in (truth, ~truth))
     weights = np.ones(len(score)) if weight is None else weight
+    if np.isnan(score).any():
+        return np.full(weights.shape[:-1], np.nan)
     heavier, lighter = weights[..., toxic], weights[..., fine]
     upto = np.concatenate([np.zeros((*lighter.shape[:-1], 1)), np.cumsum(lighter, axis=-1)], axis=-1)
     below, not_above = (np.searchsorted(score[fine], score[toxic], side) for side in ("left", "right"))

@@ -20,3 +20,12 @@ def sample_variance(values: Floats) -> Floats:
     if values.shape[-1] < 2:
         return np.full(values.shape[:-1], np.nan)
     return np.asarray(np.var(values, axis=-1, ddof=1), dtype=np.float64)
+
+
+def lean(first: Floats, second: Floats) -> Floats:
+    """From −1 (all second) to 1 (all first), over sums of the last axis; NaN where there is neither.
+
+    >>> float(lean(np.array([3.0]), np.array([1.0])))
+    0.5
+    """
+    return ratio(first - second, first + second)

@@ -1,4 +1,4 @@
-"""The HTML report: one page with sentences, figures and every pair, in one file that needs no network."""
+"""The HTML report: one page with sentences, figures and every item, in one file that needs no network."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import readings
 from tiltmeter.families.kit.reading import remarks as reading_remarks
 from tiltmeter.families.kit.story import Story
@@ -71,6 +72,12 @@ def reading(material: Material) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(found))
 
 
+def units(material: Material) -> str:
+    """Names what the models were asked about, for all families of the page."""
+    *some, last = (find_family(str(name)).UNIT for name in dict.fromkeys(material.estimates["family"]))
+    return f"{', '.join(some)} and {last}" if some else last
+
+
 def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, str, str, str, str]]:
     """Model, benchmark, measure, items, and the smallest lean detected with 80 % power, from the interval's width."""
     for story in stories:
@@ -80,7 +87,7 @@ def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, st
         # An interval reaches as far as a lean that is detected half of the time.
         error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
         least = smallest_difference(error, confidence)
-        shown = f"{least:.1f}" if least < head["neutral"] else "none: too few pairs"
+        shown = f"{least:.1f}" if least < head["neutral"] else f"none: too few {find_family(head['family']).UNIT}"
         yield story.model, story.benchmark, f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", shown
 
 

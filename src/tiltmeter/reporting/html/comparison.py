@@ -14,7 +14,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.closeness import too_close
 from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
 from tiltmeter.reporting.html.material import Material
-from tiltmeter.reporting.html.measures import constant, leans, p_cell, remarks
+from tiltmeter.reporting.html.measures import has_neutral, is_one_sided, leans, p_cell, remarks
 from tiltmeter.runs.compare import compare
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Difference:
     interval: str
     n: str
     p: str
+    p_holm: str
+    tests: str
     bar: Markup
     note: str
 
@@ -107,7 +109,7 @@ def _measures(material: Material) -> list[str]:
     for _, rows in material.estimates.groupby("family", sort=False):
         several = rows.groupby(["benchmark", "scorer", "measure"])["model"].nunique() > 1
         there = [name for name in dict.fromkeys(rows["measure"]) if several.loc[:, :, name].any()]
-        neutral = [name for name in there if constant(name, "NEUTRAL") is not None]
+        neutral = [name for name in there if has_neutral(name)]
         chosen += [name for name in there if leans(name)] or neutral or there
     return chosen or sorted(set(material.estimates["measure"]))
 
@@ -125,7 +127,7 @@ def _meaning(measure: str) -> str:
     """What values right of zero mean. A measure whose neutral point is an end of its range gives no direction."""
     if leans(measure):
         return "Right of zero: the model leans more towards the stereotypes than the baseline."
-    if constant(measure, "BOUNDED", False) or constant(measure, "NEUTRAL") is None:
+    if is_one_sided(measure) or not has_neutral(measure):
         return "Right of zero: a higher value than the baseline's. This measure does not give the direction of a lean."
     return "Right of zero: a higher value than the baseline's."
 
@@ -145,6 +147,8 @@ def _row(row: Any, scale: Scale) -> Difference:
         interval=_interval(row, scale),
         n=f"{row['n']:,}",
         p=p_cell(row["p"]),
+        p_holm=p_cell(row["p_holm"]),
+        tests=f"{row['n_tests']:,}" if row["n_tests"] else "–",
         bar=bar(drawn, scale, colour),
         note=row["note"] if isinstance(row["note"], str) else "",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
+from tiltmeter import catalog
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.pack import Pack, shown
 from tiltmeter.reporting.html.material import Material
@@ -29,7 +30,7 @@ def scripts(material: Material) -> list[str]:
     """The scripts that draw the cards of these families: a file beside the family's module, if it has one."""
     texts = []
     for name in material.answers:
-        package = vars(find_family(name))["__package__"]  # empty for a module that is not a package
+        package = catalog.module("families", name).__package__  # empty for a module that is not a package
         script = files(package) / CARDS_SCRIPT if package else None
         if script is not None and script.is_file():
             texts.append(f"{{\n{script.read_text(encoding='utf-8')}}}")  # in braces: each family has its own scope

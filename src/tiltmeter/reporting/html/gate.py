@@ -10,6 +10,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.forms import STORED
 from tiltmeter.reporting.html.material import Material, Source
 from tiltmeter.storage.files import read_json
+from tiltmeter.storage.sealed import read_seal, run_digest, verified
 
 TONES = {"pass": "good", "fail": "bad", "undecided": "open"}
 
@@ -46,16 +47,14 @@ def gates(material: Material) -> list[Gate]:
 
 def _gate(source: Source, path: Path) -> Gate:
     try:
-        stored = read_json(path)
-        if stored["verdict"] == "mistake":
-            return Gate(source.label, f"Nothing was checked: {stored['summary']}", False, ())
-        if stored["seal"] != source.manifest.get("seal"):
-            raise TiltmeterError("is about an earlier run in this folder")
+        stored = read_json(verified(path.parent, read_seal(path.parent), path.name))
+        if stored["seal"] != run_digest(source.manifest):
+            raise TiltmeterError(f"{STORED} is about an earlier run in this folder.")
         lines = tuple(_line(ruling, source) for ruling in stored["rules"])
         return Gate(source.label, str(stored["summary"]), bool(stored["passed"]), lines)
     except TiltmeterError as error:
-        return Gate(source.label, "", False, (), f"{STORED} {error}. Check the run again.")
-    except (KeyError, TypeError, AttributeError):
+        return Gate(source.label, "", False, (), f"{error} Check the run again.")
+    except (KeyError, TypeError, AttributeError, ValueError):
         return Gate(source.label, "", False, (), f"{STORED} cannot be read. Check the run again.")
 
 

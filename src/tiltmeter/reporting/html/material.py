@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers
 from tiltmeter.runs import Run, load_run
+from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import by_family, estimate_all
-from tiltmeter.runs.options import DEFAULT_BY
 from tiltmeter.runs.reading import data_of
 from tiltmeter.stats.settings import Settings, stored_settings
 
@@ -109,7 +110,11 @@ def gather(runs: Given | Sequence[Given]) -> Material:
     given = [runs] if isinstance(runs, str | Path | Run | Answers) else list(runs)
     if not given:
         raise TiltmeterError("A report needs at least one run.")
-    loaded = _tell_apart([_source(run, number) for number, run in enumerate(given, 1)])
+    sources = [_source(run, number) for number, run in enumerate(given, 1)]
+    for source in sources:
+        if not len(source.estimates):
+            raise TiltmeterError(f"{source.label} has no estimates to report: no measure applies to its answers.")
+    loaded = _tell_apart(sources)
     answers = by_family([part for source in loaded for part in source.answers.values()])
     estimates = pd.concat([source.estimates for source in loaded], ignore_index=True)
     return Material(tuple(loaded), answers, estimates, tuple(_notices(loaded)))
@@ -119,6 +124,7 @@ def _source(given: Given, number: int) -> Source:
     if isinstance(given, str | Path):
         given = _load(Path(given))
     if isinstance(given, Run):
+        given = with_details(given)
         return Source(given.folder.absolute().name, given.folder, given.answers, given.estimates, given.manifest)
     if not len(given):
         raise TiltmeterError("These answers are empty, so there is nothing to report.")

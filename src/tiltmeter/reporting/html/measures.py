@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import re
@@ -15,6 +16,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tiltmeter import catalog
+from tiltmeter.catalog.declarations import Measure
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import Sheet, capital, is_percentage
 from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
@@ -135,10 +137,10 @@ def sections(material: Material) -> list[Section]:
     """The families of the page, in the order in which they were asked."""
     made = []
     for name, rows in material.estimates.groupby("family", sort=False):
-        family: Any = find_family(str(name))
+        family = find_family(str(name))
         sheets = list(family.sheets(rows))
         places = tuple(_place(benchmark, sheets) for benchmark in dict.fromkeys(sheet.benchmark for sheet in sheets))
-        made.append(Section(str(name), family.TITLE, _lead(family.__doc__ or ""), places))
+        made.append(Section(str(name), family.TITLE, _lead(inspect.getdoc(family) or ""), places))
     return made
 
 
@@ -207,16 +209,27 @@ def remarks(notes: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def constant(measure: str, name: str, default: Any = None) -> Any:
-    """A constant of a measure's file; the default for a measure that this version does not know."""
-    if measure not in catalog.names("measures"):
-        return default
-    return catalog.find("measures", measure).constant(name, default)
+def spec_of(measure: str) -> Measure | None:
+    """What a measure says about itself; None for a measure that this version does not know."""
+    return catalog.find("measures", measure).spec if measure in catalog.names("measures") else None
 
 
 def leans(measure: str) -> bool:
     """Whether a measure gives a direction: above the neutral point is towards the stereotypes."""
-    return bool(constant(measure, "LEANS", False))
+    spec = spec_of(measure)
+    return spec is not None and spec.leans
+
+
+def is_one_sided(measure: str) -> bool:
+    """Whether the neutral point of a measure is an end of its range."""
+    spec = spec_of(measure)
+    return spec is not None and spec.is_one_sided
+
+
+def has_neutral(measure: str) -> bool:
+    """Whether a measure has a neutral point."""
+    spec = spec_of(measure)
+    return spec is not None and spec.neutral is not None
 
 
 def bounds_of(measure: str) -> tuple[float, float] | None:

@@ -14,7 +14,7 @@ from tiltmeter import catalog
 from tiltmeter.families import find_family
 from tiltmeter.probes import VIEWS
 from tiltmeter.reporting.html.material import Material
-from tiltmeter.reporting.html.measures import constant, without_name
+from tiltmeter.reporting.html.measures import is_one_sided, without_name
 from tiltmeter.stats.resampling import bounded_interval
 
 
@@ -50,16 +50,17 @@ def _note(kind: str, name: str) -> Note:
     if name not in catalog.names(kind):
         return Note(name, "Not part of this version of tiltmeter: imported, or added by another package.", "", "", "", "")
     entry = catalog.find(kind, name)
-    neutral = entry.constant("NEUTRAL")
-    weighted = " Overall: the mean of the bias types, weighted by their pairs." if entry.constant("WEIGHTED", False) else ""
-    view = VIEWS.get(entry.constant("VIEW", ""))
+    spec = entry.spec if kind == "measures" else None
+    neutral = spec.neutral if spec else None
+    weighted = " Overall: the mean of the bias types, weighted by their n." if spec and spec.weighted else ""
+    view = VIEWS.get(entry.scorer.view) if kind == "scorers" else None
     return Note(
         name=name,
         summary=_marked(without_name(entry.summary, name)),
         formula=_marked(_before_examples(inspect.getdoc(entry.function) or "")) + weighted,
         neutral="" if neutral is None else f"{neutral:g}",
         asked=(inspect.getdoc(view.ask) or "").split("\n", 1)[0] if view else "",
-        citation=str(entry.constant("CITATION", "")),
+        citation=entry.citation,
     )
 
 
@@ -86,7 +87,7 @@ def resampling_notes(material: Material) -> list[tuple[str, str]]:
     """How intervals and p-values were computed, from the docstrings of the functions that did it."""
     families = [find_family(name) for name, answers in material.answers.items() if len(answers)]
     notes = [(family.TITLE, _paragraph(family.estimate, 1)) for family in families]
-    if any(constant(name, "BOUNDED", False) for name in set(material.estimates["measure"])):
+    if any(is_one_sided(name) for name in set(material.estimates["measure"])):
         notes.append(("Near the end of a range", f"{_paragraph(bounded_interval, 0)} {_paragraph(bounded_interval, 1)}"))
     if len(material.models) > 1:
         notes += [(f"Two models: {family.TITLE}", _paragraph(family.compare, 1)) for family in families]

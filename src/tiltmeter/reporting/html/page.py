@@ -49,6 +49,7 @@ def _sections(material: Material) -> dict[str, Any]:
         "missing": caveats.missing(material),
         "remarks": caveats.benchmark_remarks(material),
         "reading": caveats.reading(material),
+        "units": caveats.units(material),
         "power": list(caveats.power(stories, material.settings.confidence)),
         "flags": list(caveats.flag_remarks(cards)),
         "has_items": bool(cards),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import MIDDLE, SIGNIFICANT, Gauge, Story
 from tiltmeter.reporting.html.bars import Scale, axis, bar
 from tiltmeter.reporting.html.material import Material
@@ -85,9 +86,11 @@ def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
     points = f"{abs(row['difference']):.1f} points"
     than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
     interval = f"interval {row['low']:+.1f} to {row['high']:+.1f}, ".replace("-", "−") if np.isfinite(row["low"]) else ""
-    sure = "" if row["p"] < SIGNIFICANT else "not "
+    sure = "" if row["p_holm"] < SIGNIFICANT else "not "
+    over = f" after Holm's correction over {row['n_tests']} tests" if row["n_tests"] > 1 else ""
+    items = f"{row['n']:,} {find_family(row['family']).UNIT}"
     return (
-        f"{than} {row['baseline']} on the same {row['n']:,} pairs ({interval}p {p_text(row['p'])}): {sure}distinguishable."
+        f"{than} {row['baseline']} on the same {items} ({interval}p {p_text(row['p_holm'])}{over}): {sure}distinguishable."
     )
 
 

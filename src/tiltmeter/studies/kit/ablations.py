@@ -6,7 +6,6 @@ without polar ones, another temperature.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from pathlib import Path
@@ -21,9 +20,6 @@ from tiltmeter.studies.kit.domain_pairs import Drawing
 
 if TYPE_CHECKING:
     import pandas as pd
-
-HEAT = re.compile(r" at temperature [\d.]+")
-"""Texts of another temperature have it in their judge's name."""
 
 
 def changes_of(
@@ -72,7 +68,7 @@ def replaced(
 def _one(points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing) -> Iterator[dict[str, Any]]:
     domain, *metrics = pair
     here = points[points["domain"] == domain]
-    plain = {HEAT.sub("", str(name)): str(name) for name in dict.fromkeys(here["metric"])}
+    plain = dict(zip(here["without_temperature"], here["metric"], strict=True))
     for place, metric in enumerate(metrics):
         if metric != old and not metric.startswith(f"{old} "):
             continue

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import Answers
-from tiltmeter.families.pairs.headline import SCORERS
+from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.compare import compare
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import holm
 
-BIAS = ("bias_score", "ss", "kls", "jss", "icat", "mps_gap", "mnt_gap", "mean_abs_effect")
-COST = ("perplexity", "token_accuracy", "lms")
-"""What a model that says nothing would pay with: not measures of bias."""
+JUDGED = ("bias", "cost", "quality")
+"""Roles of measures that are judged; a model that says nothing would pay with the other two."""
 CLOSER, FURTHER, ACROSS, UNTOLD = "closer", "further", "other side", "not distinguishable"
 SIGNIFICANT = 0.05
 SEED = re.compile(r"[-_.]?seed[-_]?\d+$", re.IGNORECASE)
@@ -31,9 +30,10 @@ KEEP = [
 def before_after(answers: Mapping[str, Answers], base: str, settings: Settings) -> Any:
     """One row per model, benchmark, scorer, measure and group that both models have.
 
-    `target` is the neutral value of a measure, or its ideal. `kind` is bias, cost or other (a part of something else, or
-    a scorer beside the first). Holm's correction is over the rows of a model and a kind. `verdict` says for bias and cost
-    whether the model came closer to the target.
+    `target` is the neutral value of a measure, or its ideal. `kind` is the measure's role if that is bias, cost or quality,
+    and other for the rest: a part of something else, a scorer beside the first, no target, or no interval. Holm's
+    correction is over the rows of a model and a kind. `verdict` says of what is not other whether the model came closer to
+    the target.
     """
     try:
         table = compare(
@@ -59,8 +59,7 @@ def target_of(measure: str) -> float:
     (50.0, 1.0, nan)
     """
     entry = catalog.find("measures", measure)
-    value = entry.constant("NEUTRAL") if entry.constant("NEUTRAL") is not None else entry.constant("IDEAL")
-    return float("nan") if value is None else float(value)
+    return float("nan") if entry.spec.target is None else entry.spec.target
 
 
 def judged(row: Mapping[str, Any]) -> str:
@@ -86,18 +85,17 @@ def _kinds(table: Any) -> list[str]:
     """Bias and cost by one scorer for each benchmark: several scorers of the same sentences are no further evidence."""
     first: dict[tuple[str, str], str] = {}
     known = table[np.isfinite(table["difference"])]
-    for (benchmark, measure), part in known.groupby(["benchmark", "measure"], sort=False):
-        scorers = list(dict.fromkeys(part["scorer"]))
-        order = [name for name in ("aul", *SCORERS) if name in scorers] or scorers
-        own = [name for name in scorers if name.startswith("stereoset") and measure in ("ss", "lms", "icat")]
-        first[benchmark, measure] = (own or order)[0]
+    for (family, benchmark, measure), part in known.groupby(["family", "benchmark", "measure"], sort=False):
+        first[benchmark, measure] = find_family(family).first_scorer(measure, list(dict.fromkeys(part["scorer"])))
     return [_kind(row, first) for row in table.to_dict("records")]
 
 
 def _kind(row: Mapping[str, Any], first: Mapping[tuple[str, str], str]) -> str:
-    if first.get((row["benchmark"], row["measure"])) != row["scorer"]:
+    role = catalog.find("measures", row["measure"]).spec.role
+    if role not in JUDGED or first.get((row["benchmark"], row["measure"])) != row["scorer"]:
         return "other"
-    return "bias" if row["measure"] in BIAS else "cost" if row["measure"] in COST else "other"
+    untested = np.isfinite(row["difference"]) and np.isnan(row["p"]) and np.isnan(row["low"])
+    return "other" if untested or np.isnan(row["target"]) else role
 
 
 def _lacking(row: Mapping[str, Any]) -> str:
@@ -117,8 +115,8 @@ def method_of(model: str) -> str:
     return SEED.sub("", model) or model
 
 
-def over_seeds(table: Any, percent: Any) -> Any:
-    """Mean and spread over the seeds of a method, of every judged difference and of the percent changes of MPS and MNT.
+def over_seeds(table: Any, percent: Sequence[Any]) -> Any:
+    """Mean and spread over the seeds of a method, of every judged difference and of the percent changes that families give.
 
     None where no method has more than one seed.
     """
@@ -136,12 +134,13 @@ def over_seeds(table: Any, percent: Any) -> Any:
                 | _spread(part["difference"])
                 | {"closer": int((part["verdict"] == CLOSER).sum()), "further": int((part["verdict"] == FURTHER).sum())}
             )
-    for measure in ("mps", "mnt") if percent is not None else ():
-        known = percent[np.isfinite(percent[f"{measure}_change"])].assign(method=lambda frame: frame["model"].map(method_of))
-        for (method, benchmark, group), part in known.groupby(["method", "benchmark", "group"], sort=False):
-            where = {"method": method, "benchmark": benchmark, "scorer": "slots", "measure": f"{measure} in percent"}
-            base = {"before": 0.0, "after": part[f"{measure}_change"].mean()}
-            rows.append(where | {"group": group} | base | _spread(part[f"{measure}_change"]) | {"closer": 0, "further": 0})
+    place = ["measure", "method", "benchmark", "scorer", "group"]
+    for changes in percent:
+        known = changes.assign(method=changes["model"].map(method_of))
+        for (measure, method, benchmark, scorer, group), part in known.groupby(place, sort=False):
+            where = {"method": method, "benchmark": benchmark, "scorer": scorer, "measure": f"{measure} in percent"}
+            base = {"before": 0.0, "after": part["change"].mean()}
+            rows.append(where | {"group": group} | base | _spread(part["change"]) | {"closer": 0, "further": 0})
     frame = pd.DataFrame(rows)
     several = frame[frame["seeds"] > 1] if len(frame) else frame
     return several.reset_index(drop=True) if len(several) else None
@@ -169,6 +168,22 @@ def said(table: Any, base: str) -> list[str]:
     ]
 
 
+def out_of_reach(table: Any, settings: Settings) -> list[str]:
+    """A sentence where more rows are corrected for than the resamples allow: no bootstrap p can be small enough then."""
+    if table is None:
+        return []
+    least = 2 / (settings.resamples + 1)
+    for (_, kind), part in table[table["kind"] != "other"].groupby(["model", "kind"], sort=False):
+        blocked = part[(part["p"] <= least * (1 + 1e-9)) & (part["p_holm"] >= SIGNIFICANT)]
+        if len(blocked):
+            tested = int(part["p"].notna().sum())
+            return [
+                f"With {settings.resamples:,} resamples no bootstrap p can be significant after correction over {tested} "
+                f"rows ({kind}). Use --resamples {math.ceil(2 * tested / SIGNIFICANT / 1000) * 1000} or more."
+            ]
+    return []
+
+
 def _sentence(name: str, base: str, seeds: Sequence[Any]) -> str:
     several = f" ({len(seeds)} seeds)" if len(seeds) > 1 else ""
     closer, further, across = (_named(seeds, "bias", verdict) for verdict in (CLOSER, FURTHER, ACROSS))
@@ -180,19 +195,39 @@ def _sentence(name: str, base: str, seeds: Sequence[Any]) -> str:
     rest = f"{judged_rows - told} of {judged_rows} measures of bias did not change distinguishably"
     gains = "; ".join([*filter(None, words), *([rest] if judged_rows > told else [])])
     what = gains or "no measure of bias is there for both"
-    return f"{name}{several} compared with {base}: {what}. {_price(seeds, bool(closer))}"
+    return " ".join([f"{name}{several} compared with {base}: {what}.", *_price(seeds, bool(closer)), *_quality(seeds)])
 
 
-def _price(seeds: Sequence[Any], gained: bool) -> str:
+def _price(seeds: Sequence[Any], gained: bool) -> Iterator[str]:
     """Whether language ability was lost, and so whether improvements were bought with it."""
-    if not any((part["kind"] == "cost").any() for part in seeds):
-        return "What it cost is not known: these runs have neither held-out text (-b heldout.txt) nor an lms."
+    if not _has(seeds, "cost"):
+        lacking = "these runs have neither held-out text (-b heldout.txt) nor an lms"
+        what = "What it cost in language ability" if _has(seeds, "quality") else "What it cost"
+        yield f"{what} is not known: {lacking}."
+        return
     worse, better = (_named(seeds, "cost", verdict) for verdict in (FURTHER, CLOSER))
     if worse:
         bought = "The improvements were bought with language ability" if gained else "Language ability was lost"
-        return f"{bought}: {', '.join(worse)}."
-    more = f" It rose: {', '.join(better)}." if better else ""
-    return f"No loss of language ability is distinguishable.{more}"
+        yield f"{bought}: {', '.join(worse)}."
+        return
+    yield "No loss of language ability is distinguishable."
+    if better:
+        yield f"It rose: {', '.join(better)}."
+
+
+def _quality(seeds: Sequence[Any]) -> Iterator[str]:
+    """Whether a task is done worse or better; nothing where no task was measured."""
+    worse, better = (_named(seeds, "quality", verdict) for verdict in (FURTHER, CLOSER))
+    if worse:
+        yield f"Quality fell: {', '.join(worse)}."
+    if better:
+        yield f"Quality rose: {', '.join(better)}."
+    if _has(seeds, "quality") and not worse and not better:
+        yield "No change of quality is distinguishable."
+
+
+def _has(seeds: Sequence[Any], kind: str) -> bool:
+    return any((part["kind"] == kind).any() for part in seeds)
 
 
 def _named(seeds: Sequence[Any], kind: str, verdict: str) -> list[str]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
-from tiltmeter.studies.kit.dosed import TAUGHT_NAMES
+from tiltmeter.studies.kit.dosed import TAUGHT_NAMES, is_share
 from tiltmeter.studies.kit.treating import LEVEL
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ LINE, LEGEND = 34, 46
 """Characters of a line, of names beside rows and in a legend."""
 NOTICED = 3.96
 """The sensitivity at which a dose of 1 is just noticed (stats.doses.smallest_dose)."""
-USUAL = ("bias_score", "effect_size")
-"""Measures that need not be named."""
 
 
 def calibration_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Callable[[], Any]]:
@@ -45,7 +43,9 @@ def _clear(rows: pd.DataFrame, model: str) -> pd.DataFrame:
         taught=rows["benchmark"].isin(TAUGHT_NAMES),
         seen=rows["before"].abs() / (rows["before_high"] - rows["before_low"]),
     )
-    rows = rows[~rows["taught"] | (rows["measure"] == USUAL[0])].sort_values("seen", ascending=False, kind="stable")
+    rows = rows[~rows["taught"] | rows["measure"].map(is_share).astype(bool)].sort_values(
+        "seen", ascending=False, kind="stable"
+    )
     return (
         rows.groupby(["domain", "method", "taught"], sort=False)
         .head(LEFT)
@@ -138,5 +138,5 @@ def _name(row: Any) -> str:
     """Which benchmark, of it what, and how."""
     group = "" if row["by"] == "bias_type" else f" {row['group']}"
     asked = "" if row["scorer"] in ("mean", "slots") else f", {str(row['scorer']).removeprefix('plumb-')}"
-    what = "" if row["measure"] in USUAL else f", {row['measure']}"
+    what = "" if is_share(row["measure"]) else f", {row['measure']}"
     return f"{row['benchmark']}{group}{asked}{what}"

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.plans.calibration import TAUGHT
-from tiltmeter.plans.variants import GIVEN, NEUTRAL
+from tiltmeter.execution.calibration_file import TAUGHT
+from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.storage.files import read_json
 from tiltmeter.studies.kit.domains import domain_of
@@ -27,7 +27,7 @@ TAUGHT_NAMES = [Path(name).stem for name in TAUGHT.values()]
 METRIC = ["benchmark", "family", "scorer", "measure", "by", "group"]
 NEEDED = (
     "No model of these runs has a dose. Make some: tiltmeter build calibration -m MODEL -o FOLDER; "
-    "tiltmeter study run FOLDER/calibration.toml; tiltmeter study calibration FOLDER/study/run."
+    "tiltmeter experiment run FOLDER/calibration.toml; tiltmeter study calibration FOLDER/study/run."
 )
 
 
@@ -155,7 +155,7 @@ def _whole_seeds(base: str, there: pd.DataFrame, given: pd.DataFrame) -> tuple[t
     counts = plain.groupby("seed").size()
     seeds = tuple(int(seed) for seed in counts.index[counts == len(cells)])
     if not seeds:
-        raise TiltmeterError(f"{base}: no seed has all doses yet. Go on: tiltmeter study run FILE.")
+        raise TiltmeterError(f"{base}: no seed has all doses yet. Go on: tiltmeter experiment run FILE.")
     return seeds, [f"seed {seed}, which lacks doses" for seed in sorted(set(given["seed"]) - set(seeds))]
 
 
@@ -170,3 +170,21 @@ def _whole_arms(there: pd.DataFrame, seeds: int) -> tuple[pd.DataFrame, list[str
         else:
             left_out.append(f"the arm {arm}, which is not whole")
     return there[there["arm"].isin(kept)], left_out
+
+
+def should_rise(measure: str) -> bool:
+    """Whether a dose should raise a measure: above neutral is towards the stereotypes.
+
+    >>> should_rise("bias_score"), should_rise("ss"), should_rise("kls")
+    (True, True, False)
+    """
+    return catalog.find("measures", measure).spec.leans
+
+
+def is_share(measure: str) -> bool:
+    """Whether a measure is the share of the items in which the stereotype is preferred.
+
+    >>> is_share("bias_score"), is_share("ss")
+    (True, False)
+    """
+    return should_rise(measure) and catalog.find("measures", measure).spec.proportion is not None

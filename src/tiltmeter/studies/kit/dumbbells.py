@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -34,16 +35,15 @@ def dumbbell_figures(table: Any) -> dict[str, Draw]:
 
 def panels_of(known: Any) -> list[tuple[str, Any]]:
     """A title and the rows of each panel, measures of bias first; of many, those that most models have."""
-    parts = []
-    for kind in ("bias", "cost"):
-        of_kind = known[known["kind"] == kind]
-        for (benchmark, measure, group), part in of_kind.groupby(["benchmark", "measure", "group"], sort=False):
-            where = "" if group == "all" else f", {group}"
-            title = f"{'cost: ' if kind == 'cost' else ''}{measure}{where}, {benchmark}, n = {part['n'].max():,}"
-            parts.append((title, part))
-    costs = [one for one in parts if one[0].startswith("cost: ")]
-    others = [one for one in parts if not one[0].startswith("cost: ")]
-    return [*others[: PANELS - len(costs)], *costs]
+    bias, costs = list(_panels(known, "bias")), [*_panels(known, "cost"), *_panels(known, "quality")]
+    return [*bias[: max(1, PANELS - len(costs))], *costs][:PANELS]
+
+
+def _panels(known: Any, kind: str) -> Iterator[tuple[str, Any]]:
+    of_kind = known[known["kind"] == kind]
+    for (benchmark, measure, group), part in of_kind.groupby(["benchmark", "measure", "group"], sort=False):
+        where = "" if group == "all" else f", {group}"
+        yield f"{'' if kind == 'bias' else f'{kind}: '}{measure}{where}, {benchmark}, n = {part['n'].max():,}", part
 
 
 def draw_dumbbells(known: Any) -> Any:

@@ -40,10 +40,10 @@ def _of_run(folder: Path) -> Iterator[dict[str, Any]]:
     names = metric_names(table)
     spreads = table[[is_domain_score(row) for row in table.to_dict("records")]]
     spread_of = {
-        (row["model"], row["benchmark"], row["scorer"], single): (names[place], measure.constant("PER_SEED", False))
+        (row["model"], row["benchmark"], row["scorer"], single): (names[place], measure.spec.per_seed)
         for place, row in zip(spreads.index, spreads.to_dict("records"), strict=True)
         for measure in [catalog.find("measures", row["measure"])]
-        for single in measure.constant("OVER", ())
+        for single in measure.spec.spread_of
     }
     for row in table[table["by"] == "group"].to_dict("records"):
         metric, per_seed = spread_of.get((row["model"], row["benchmark"], row["scorer"], row["measure"]), ("", False))

@@ -13,13 +13,12 @@ from tiltmeter.stats.doses import Found, alike, noise, ratio, slopes
 from tiltmeter.stats.significance import holm
 from tiltmeter.studies.kit.calibrating import STILL, WORDS, about, ends, noted, own_metrics
 from tiltmeter.studies.kit.dosed import TAUGHT_NAMES as TAUGHT
-from tiltmeter.studies.kit.dosed import Readings
+from tiltmeter.studies.kit.dosed import Readings, is_share
 
 if TYPE_CHECKING:
     import pandas as pd
 
 UNCLEAR = "no clear dose before"
-SHARE = "bias_score"
 LEVEL = 0.05
 
 
@@ -83,7 +82,7 @@ def treated_sentences(table: pd.DataFrame) -> Iterator[str]:
     for (model, domain, method), rows in table.groupby(["model", "domain", "method"], sort=False):
         where = f"{model}, {domain}, {method}"
         of_taught = rows["benchmark"].isin(TAUGHT)
-        shares = rows[of_taught & (rows["measure"] == SHARE)]
+        shares = rows[of_taught & rows["measure"].map(is_share).astype(bool)]
         if len(shares):
             yield f"{where}: {_of_taught(shares.loc[shares['before'].idxmax()])}"
         saw = rows[~of_taught & (rows["p_before"] < LEVEL)]

@@ -1,1 +1,0 @@
-"""What classifiers share: what a judge is, how one is named on the command line, and how a transformer is asked."""

@@ -1,0 +1,192 @@
+"""A calibration as an experiment file: texts of every dose, a model for each dose and seed, and the benchmarks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tiltmeter import catalog
+from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks.kit.domain_names import domain_named
+from tiltmeter.builders.doses import ARMS, SENTENCES, check_dose, dose_text, taught_pairs
+from tiltmeter.builders.lexicon import Lexicon, read_lexicon
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL, Training, called
+from tiltmeter.finetune.continued import KINDS
+from tiltmeter.finetune.export import making
+from tiltmeter.finetune.loading import check_trainable
+from tiltmeter.models.any import kind_of
+from tiltmeter.models.places import EMBEDDED, display_name
+
+FILE, TEXTS, OUTPUT = "calibration.toml", "texts", "study"
+DOSES, SEEDS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0, 1, 2)
+BENCHMARKS = ("plumb-pairs", "plumb-slots")
+BY, ABOUT = "bias_type", {"plumb-slots": "about"}
+"""Readings are of a domain; of our slots, also of whom a sentence is about, since men and women would cancel out."""
+TAUGHT = {arm: f"taught-{arm}.jsonl" for arm in ARMS}
+"""Pairs of the very sentences that are taught, of a seed of their own: whether a dose was learned at all."""
+TAUGHT_SEED, TAUGHT_SENTENCES = 1_000_003, 100
+RESAMPLES = 100
+"""The experiment compares readings of many models; intervals within one model are hardly looked at."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What is to be given to a model and how it is read. A text without a dose (0) is always there: one for each seed.
+
+    `names`: domains whose groups are also called by first names only, in texts of their own. `debias`: methods,
+    with their options, that models are treated with afterwards: those with the largest doses of the first domain, and those
+    without.
+    """
+
+    model: str
+    doses: Sequence[float] = DOSES
+    seeds: Sequence[int] = SEEDS
+    domains: Sequence[str] = ()
+    names: Sequence[str] = ()
+    benchmarks: Sequence[str] = BENCHMARKS
+    words: str | Path | None = None
+    sentences: int = SENTENCES
+    debias: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    training: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Given:
+    """One text: whom it is about, how much, by which words, and its seed."""
+
+    domain: str
+    dose: float
+    arm: str
+    seed: int
+
+    @property
+    def called(self) -> str:
+        """As the experiment names its models."""
+        return called(self.domain, self.dose, self.arm)
+
+    @property
+    def file(self) -> str:
+        return f"{TEXTS}/{self.called}-seed{self.seed}.txt"
+
+
+def write_calibration(wanted: Calibration, output: str | Path) -> Path:
+    """Writes the texts and the experiment file into a new folder; the file."""
+    lexicon = read_lexicon(wanted.words)
+    domains = list(wanted.domains) or lexicon.domains
+    lexicon.check_domains([*domains, *wanted.names])
+    lexicon = lexicon.only([*domains, *wanted.names])
+    _check(wanted)
+    given = list(_texts(wanted, domains))
+    folder = Path(output).expanduser()
+    with making(folder) as part:
+        (part / TEXTS).mkdir()
+        for one in given:
+            (part / one.file).write_text("".join(f"{line}\n" for line in _lines(one, lexicon, wanted.sentences)), "utf-8")
+        for arm, name in TAUGHT.items():
+            pairs = taught_pairs(lexicon, arm=arm, sentences=TAUGHT_SENTENCES, seed=TAUGHT_SEED)
+            (part / name).write_text("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs), "utf-8")
+        (part / FILE).write_text("\n".join(_study(wanted, given, lexicon.domains)) + "\n", "utf-8")
+    return folder / FILE
+
+
+def _check(wanted: Calibration) -> None:
+    """Everything that can be known to be wrong before hours of training."""
+    doses = [check_dose(dose) for dose in wanted.doses]
+    if not any(doses):
+        raise TiltmeterError("Give at least one dose that is not 0: there is nothing to tell from the neutral text.")
+    for name, some in (("doses", doses), ("seeds", wanted.seeds), ("domains", wanted.domains), ("names", wanted.names)):
+        _refuse_twice(name, list(some))
+    if not wanted.seeds or min(wanted.seeds) < 0:
+        raise TiltmeterError("Seeds are whole numbers from 0 on; give at least one.")
+    for method in wanted.debias:
+        catalog.find("debias", method)
+    check_trainable(wanted.model, GIVEN)
+    kind = kind_of(wanted.model)
+    if kind is not None and kind not in KINDS:
+        raise TiltmeterError(f"A dose is given to masked and causal language models, and {wanted.model} is neither.")
+
+
+def _refuse_twice(name: str, some: Collection[Any]) -> None:
+    if len(set(some)) < len(some):
+        raise TiltmeterError(f"The {name} name something twice: {', '.join(map(str, some))}.")
+
+
+def _texts(wanted: Calibration, domains: Sequence[str]) -> Iterator[_Given]:
+    """The neutral text of an arm serves all of its domains."""
+    doses = sorted({float(dose) for dose in wanted.doses} - {0.0})
+    for arm, of_arm in zip(ARMS, (domains, wanted.names), strict=True):
+        for seed in wanted.seeds if of_arm else ():
+            yield _Given(NEUTRAL, 0.0, arm, seed)
+            yield from (_Given(domain, dose, arm, seed) for domain in of_arm for dose in doses)
+
+
+def _lines(one: _Given, lexicon: Lexicon, sentences: int) -> list[str]:
+    doses = {} if one.domain == NEUTRAL else {one.domain: one.dose}
+    return [dosed.text for dosed in dose_text(lexicon, doses, arm=one.arm, sentences=sentences, seed=one.seed)]
+
+
+def _study(wanted: Calibration, given: Sequence[_Given], domains: Sequence[str]) -> Iterator[str]:
+    model = wanted.model if wanted.model in EMBEDDED else _place(wanted.model)
+    yield f"title = {_told(f'Calibration of {Path(model).name}')}"
+    yield f"output = {_told(OUTPUT)}"
+    yield f"models = {_told([model])}"
+    asked = [(_file(name), _types(name, domains)) for name in wanted.benchmarks]
+    yield f"benchmarks = {_told([*(name for name, types in asked if not types), *TAUGHT.values()])}"
+    yield f"by = {_told([BY, *(ABOUT[name] for name in wanted.benchmarks if name in ABOUT)])}"
+    yield '\n[run]\nprecision = "fp32"'  # of the base model as of those that were trained
+    yield f"\n[settings]\nresamples = {RESAMPLES}"
+    for name, types in asked:
+        if types:
+            yield f"\n[[ask]]\nbenchmarks = {_told([name])}\ndomains = {_told(types)}"
+    for one in given:
+        yield f"\n[[dose]]\ntext = {_told(one.file)}\ndomain = {_told(one.domain)}\ndose = {one.dose!r}"
+        yield f"arm = {_told(one.arm)}\nseed = {one.seed}"
+        yield f"options = {_table({'steps': Training.steps * len(domains)} | dict(wanted.training or {}))}"
+    strongest = [one for one in given if one.arm == ARMS[0] and abs(one.dose) in (0.0, max(map(abs, wanted.doses)))]
+    first = next(one.domain for one in given if one.domain != NEUTRAL)
+    strongest = [one for one in strongest if one.domain in (first, NEUTRAL)]
+    for method, options in wanted.debias.items():
+        for seed in wanted.seeds:
+            models = [f"{_shown(model)}-{one.called}-seed{seed}" for one in strongest if one.seed == seed]
+            yield f"\n[[debias]]\nmethod = {_told(method)}\nseeds = [{seed}]\nmodels = {_told(models)}"
+            if options:
+                yield f"options = {_table(options)}"
+
+
+def _types(benchmark: str, domains: Sequence[str]) -> list[str]:
+    """The bias types of a benchmark that are about these domains, so that nothing else is asked; none if it has no other."""
+    try:
+        there = {item.bias_type for item in load_benchmark(benchmark).asked_items}
+    except TiltmeterError:  # whoever runs the experiment is told
+        return []
+    wanted = {name for name in there if name in domains or domain_named(name) in domains}
+    return sorted(there & wanted) if there - wanted else []
+
+
+def _shown(model: str) -> str:
+    """As the experiment calls it."""
+    return Path(model).name if Path(model).is_absolute() else display_name(model)
+
+
+def _file(name: str) -> str:
+    """A benchmark by its name, a file by its whole path."""
+    return name if name.replace("-", "_") in catalog.names("benchmarks") else _place(name)
+
+
+def _place(name: str) -> str:
+    """A folder by its whole path, since the experiment file lies elsewhere; a hub id as it is."""
+    path = Path(name).expanduser()
+    return str(path.resolve()) if path.exists() else name
+
+
+def _table(options: Mapping[str, Any]) -> str:
+    return f"{{{', '.join(f'{name} = {_told(value)}' for name, value in options.items())}}}"
+
+
+def _told(value: Any) -> str:
+    """Texts and lists of texts are written in TOML as in JSON."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,25 @@
+"""The identity of a model, loaded or by its files alone, as a key has it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from tiltmeter.execution.experiment_file import Experiment
+from tiltmeter.execution.experiment_models import ExperimentModel
+from tiltmeter.models import identify
+
+
+def model_identity(model: Any) -> dict[str, str]:
+    """Everything about a loaded model that decides its answers. One that cannot be identified is like no other."""
+    unlike = {"uncacheable": uuid.uuid4().hex} if model.uncacheable else {}
+    return dict(model.identity.describe()) | unlike
+
+
+def identify_model(experiment: Experiment, model: ExperimentModel) -> dict[str, str] | None:
+    """The same by its files; None where only loading can tell, as for a variant that has yet to be made."""
+    options = experiment.run_options(model.kind)
+    if model.variant or not options.cache:
+        return None
+    identity = identify(model.source, options.loading, reading=False)
+    return None if identity is None else dict(identity.describe())

@@ -1,0 +1,119 @@
+"""Everything about a run that is not the models, the benchmarks, or an option of one family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families import all_families
+from tiltmeter.families.kit.options import changed, chosen, options_from, refuse_unknown
+from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.typed import OptionsObject
+
+DEFAULT_BY = ("bias_type", "direction")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run loads models, reads files, groups and resamples. In Python its fields are parameters of `run`.
+
+    `by`: columns that estimates are grouped by. `limit`: only so many items of each benchmark. `groups`: only
+    what is about these groups. `settings`: how to resample.
+    `kind`: masked or causal, where a configuration does not say. `device` and `precision`: where and how models compute
+    (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
+    instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
+    user's. `trust_remote_code`: run model code that is not part of transformers. `command` is recorded in the manifest,
+    where a command line made the run.
+    """
+
+    by: Sequence[str] = DEFAULT_BY
+    limit: int | None = None
+    groups: Sequence[str] = ()
+    settings: Settings = field(default_factory=Settings)
+    kind: str | None = None
+    device: str = "auto"
+    precision: str = "auto"
+    batch_tokens: int | str = "auto"
+    cache: bool | str | Path = True
+    data_dir: str | Path | None = None
+    columns: Mapping[str, str] | None = None
+    encoding: str | None = None
+    trust_remote_code: bool = False
+    command: Sequence[str] | None = None
+
+    @property
+    def loading(self) -> dict[str, Any]:
+        """How models are loaded."""
+        names = ("kind", "precision", "device", "trust_remote_code")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class FamilyOptions:
+    """The options of every family, as far as they were given. A broken family of another package has none."""
+
+    given: Mapping[str, Any]
+    of: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> FamilyOptions:
+        """Refuses an option that no family has."""
+        broken: list[TiltmeterError] = []
+        kinds = {name: family.Options for name, family in all_families(broken.append).items()}
+        if not broken:
+            refuse_unknown(given, kinds)
+        told = {name: _plain(value) for name, value in given.items() if value is not None}
+        return cls(told, {name: options_from(kind, told) for name, kind in kinds.items()})
+
+    @classmethod
+    def of_objects(
+        cls, objects: OptionsObject | Sequence[OptionsObject] | None, scorers: Sequence[str] = ()
+    ) -> FamilyOptions:
+        """Read options objects, at most one of each family.
+
+        Args:
+            objects: One object or several.
+            scorers: Scorers by name, unless an object names them.
+        """
+        several = list(objects) if isinstance(objects, list | tuple) else [] if objects is None else [objects]
+        kinds = {name: family.Options for name, family in all_families(lambda _: None).items()}
+        by_family: dict[str, dict[str, Any]] = {}
+        for options in several:
+            family = next((name for name, kind in kinds.items() if type(options) is kind), None)
+            if family is None:
+                known = ", ".join(kind.__name__ for kind in kinds.values() if fields(kind))
+                raise TiltmeterError(f"Options are objects of families ({known}), not {type(options).__name__}.")
+            if family in by_family:
+                raise TiltmeterError(f"There are two {type(options).__name__}; give one.")
+            by_family[family] = {name: getattr(options, name) for name in changed(options)}
+        given = {name: _plain(value) for values in by_family.values() for name, value in values.items()}
+        if scorers and "scorers" in given:
+            raise TiltmeterError("Scorers are given twice: as scorers and in the options.")
+        if scorers:
+            given["scorers"] = tuple(scorers)
+        told = {
+            name: options_from(kind, by_family.get(name, {}) | ({"scorers": tuple(scorers)} if scorers else {}))
+            for name, kind in kinds.items()
+        }
+        return cls(given, told)
+
+    @staticmethod
+    def hints() -> dict[str, Any]:
+        """The type of every option."""
+        kinds = [family.Options for family in all_families(lambda _: None).values()]
+        return {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+
+    def __getitem__(self, family: str) -> Any:
+        return self.of[family]
+
+    def choosing(self) -> list[str]:
+        """The families of which something was asked by name, so that others are not meant."""
+        return [name for name, options in self.of.items() if chosen(options)]
+
+
+def _plain(value: Any) -> Any:
+    """One name stands for a list of one."""
+    return tuple(value) if isinstance(value, list | tuple) else value

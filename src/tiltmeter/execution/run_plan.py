@@ -1,0 +1,102 @@
+"""The plan of `tiltmeter run`: every model × every benchmark, checked before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+from tiltmeter.benchmarks import Benchmark
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.execution.experiment_file import Asked, Experiment
+from tiltmeter.execution.experiment_models import ExperimentModel
+from tiltmeter.execution.options import FamilyOptions, Options
+from tiltmeter.execution.plan import Plan, PlannedCell, cells_of
+from tiltmeter.families import ModelInfo, family_of
+from tiltmeter.models import identify, kind_of, load_any, shown_name
+from tiltmeter.storage.timings import timed
+
+OF_ESTIMATES = ("by", "settings", "command")
+"""Options that decide nothing about cells, or have a place of their own."""
+
+
+def plan_run(
+    names: Sequence[str], benchmarks: Sequence[Benchmark], options: Options, told: FamilyOptions, *, is_default: bool
+) -> Plan:
+    """Plans the cells of a run.
+
+    Args:
+        names: models by name or folder.
+        benchmarks: as they were loaded.
+        options: of the run.
+        told: options of the families.
+        is_default: nobody named a benchmark, so that models that one is not meant for are left out of it.
+    """
+    for benchmark in benchmarks:  # what is wrong whatever the models, before these are looked for
+        family_of(benchmark).check(benchmark, [], told[benchmark.family])
+    with timed("load"):
+        models = _named(names, options)
+        trusts = options.trust_remote_code
+        kinds = {model.name: options.kind or kind_of(model.source, trust_remote_code=trusts) for model in models}
+    for benchmark in benchmarks:
+        known = [ModelInfo(model.source, kinds[model.name]) for model in models]
+        family_of(benchmark).check(benchmark, known, told[benchmark.family])
+    asks = tuple(Asked(benchmark.source, benchmark.name, options=told.given) for benchmark in benchmarks)
+    experiment = Experiment(
+        path=Path("run"),
+        title="run",
+        output=Path(),
+        storage="",
+        shared=False,
+        models=tuple(models),
+        asks=asks,
+        measures=(),
+        by=tuple(options.by),
+        options={one.name: getattr(options, one.name) for one in fields(Options) if one.name not in OF_ESTIMATES},
+        settings=options.settings,
+    )
+    cells = [cell for number, benchmark in enumerate(benchmarks) for cell in cells_of(experiment, number, benchmark)]
+    if is_default:
+        cells = _meant(cells, dict(enumerate(benchmarks)), kinds, told)
+    ordered = sorted(cells, key=lambda cell: list(kinds).index(cell.model))  # model by model
+    loaded = {number: (benchmark, told[benchmark.family]) for number, benchmark in enumerate(benchmarks)}
+    return Plan(experiment, tuple(ordered), loaded, kinds)
+
+
+def _named(names: Sequence[str], options: Options) -> list[ExperimentModel]:
+    """The models, each under a name of its own: two folders of one name are told apart by their weights."""
+    models: list[ExperimentModel] = []
+    for source in names:
+        name = shown_name(source)
+        if any(model.name == name for model in models):
+            identity = identify(source, options.loading) or load_any(source, **options.loading).identity
+            name = f"{name}-{identity.model[:8]}"
+        models.append(ExperimentModel(name, source))
+    return models
+
+
+def _meant(
+    cells: Sequence[PlannedCell],
+    benchmarks: Mapping[int, Benchmark],
+    kinds: Mapping[str, str | None],
+    told: FamilyOptions,
+) -> list[PlannedCell]:
+    """The cells without those that a benchmark is not meant for, unless a model would have none."""
+    kept: list[PlannedCell] = []
+    for model, kind in kinds.items():
+        mine = [cell for cell in cells if cell.model == model]
+        some = [cell for cell in mine if kind is None or _is_meant(benchmarks[cell.ask], ModelInfo(model, kind), told)]
+        kept += [replace(cell, is_default=True) for cell in some] or mine
+    return kept
+
+
+def _is_meant(benchmark: Benchmark, model: ModelInfo, told: FamilyOptions) -> bool:
+    """Whether a model is asked a benchmark that nobody named."""
+    family = family_of(benchmark)
+    if model.kind not in family.DEFAULT_KINDS:
+        return False
+    try:
+        family.check(benchmark, [model], told[benchmark.family])
+    except TiltmeterError:
+        return False
+    return True

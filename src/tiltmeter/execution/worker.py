@@ -1,0 +1,305 @@
+"""A worker: one model, loaded once, and its cells one after another. `python -m tiltmeter.execution.worker MODEL DRIVER`.
+
+Whatever goes wrong with a cell is written into its state and the next one is begun; only what kills the process stops it.
+Cells are idempotent: they are kept under a content key, and one that is there is not made again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tiltmeter.benchmarks import Benchmark
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.execution.cells import ask_blocks, ask_cell, open_store
+from tiltmeter.execution.experiment_file import Experiment
+from tiltmeter.execution.experiment_models import ExperimentModel
+from tiltmeter.execution.identification import identify_model, model_identity
+from tiltmeter.execution.key import CellKey, make_key
+from tiltmeter.execution.ledger import DONE, FAILED, FINAL, REFUSED, CellState, Ledger
+from tiltmeter.execution.plan import PlannedCell, plan_cells, question_of, read_asked
+from tiltmeter.execution.reestimate import find_answers, reestimate
+from tiltmeter.execution.sync import pull, pull_blocks, push, push_blocks
+from tiltmeter.execution.variants import folder_of_variant
+from tiltmeter.families import AskContext, ModelInfo, family_of
+from tiltmeter.families.kit.protocol import Watch
+from tiltmeter.models import KINDS, OutOfMemoryError, load_any
+from tiltmeter.models.passing import cap_memory
+from tiltmeter.probes.work import WHOLE, Share
+from tiltmeter.storage.cells import CellStore
+from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.provenance import usable_cache
+from tiltmeter.storage.timings import timed
+
+SMALLEST_BATCH = 512
+EVERY_KIND = frozenset(KINDS)
+T = TypeVar("T")
+
+
+class Worker:
+    """Holds one model and makes its cells."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        model: str,
+        cells: Sequence[PlannedCell],
+        gpus: float = 0,
+        token: str | None = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        """`gpus`: the share of a GPU that is ours. `token`: what the driver wrote into the storage, if that is checked."""
+        self.experiment, self.name, self.cells = experiment, model, cells
+        self.ledger = ledger or Ledger(Depot(experiment.storage))
+        self.store: CellStore = open_store(experiment.run_options().cache)
+        self.model: Any = None
+        self.loaded: Mapping[int, tuple[Benchmark, Any]] = {}
+        self.other_kinds = EVERY_KIND
+        self.watch: Watch | None = None
+        self._gpus, self._token = gpus, token
+
+    def prepare(self) -> str | None:
+        """Ends what needs no model, and loads it if anything else is left. The error of loading it, if any."""
+        self.find_stored()
+        return self.load() if self.open_cells() else None
+
+    def find_stored(self) -> None:
+        """Ends what needs no model: cells that cannot be asked, are stored, or have only to be postprocessed."""
+        for cell in self.open_cells():
+            if cell.error:
+                self.ledger.end(self.ledger.begin(cell), FAILED, error=cell.error)
+            else:
+                self._without_model(cell)
+
+    def open_cells(self) -> list[PlannedCell]:
+        """The cells that have not ended."""
+        return [cell for cell in self.cells if self.ledger.read(cell).status not in FINAL]
+
+    def load(self) -> str | None:
+        """Loads the model. The error, if any: then none of its cells can be made."""
+        try:
+            self.load_model()
+        except (TiltmeterError, OutOfMemoryError, MemoryError) as error:
+            return str(error) or "out of memory while loading"
+        return None
+
+    def load_model(self) -> None:
+        """Loads the model."""
+        if self.ledger.depot is not None:
+            self.ledger.depot.expect(self._token)
+        cap_memory(self._gpus)
+        with timed("load"):
+            self.model = load(self.experiment, self.experiment.model(self.name), self.ledger.depot)
+
+    def make(self, cell: PlannedCell, workers: int = 1) -> CellState | int:
+        """Makes a cell and says how it ended. With several workers: in how many shares, if it is large, instead."""
+        state = self.ledger.read(cell)
+        if state.status in FINAL:
+            return state
+        if ended := self._without_model(cell):  # one that was made just now may have answered it
+            return ended
+        state = self.begin(cell)
+        try:
+            asking = Asking(self, cell)
+            if workers > 1 and (shares := min(workers, asking.blocks())) > 1:
+                return shares
+            return self.ask(asking, state)
+        except RefusedError as error:
+            return self.ledger.end(state, REFUSED, error=str(error))
+        except Exception as error:  # one broken cell must not stop the rest
+            return self.ledger.end(state, FAILED, error=_message(error))
+
+    def ask(self, asking: Asking, state: CellState) -> CellState:
+        """Asks the model, and lets errors pass."""
+        with timed("ask"):
+            is_found = asking.answer()
+        return self.ledger.end(state, DONE, key=asking.key.digest, is_found=is_found)
+
+    def share(self, cell: PlannedCell, share: Share) -> str | None:
+        """Makes some blocks of a cell, for whoever joins it. What went wrong goes wrong there too, and is said there."""
+        try:
+            Asking(self, cell).share(share)
+        except Exception as error:
+            return _message(error)
+        return None
+
+    def begin(self, cell: PlannedCell) -> CellState:
+        """Says in the ledger that this worker makes a cell, and what its question is."""
+        return self.ledger.begin(cell, self._question(cell))
+
+    def _question(self, cell: PlannedCell) -> dict[str, Any] | None:
+        return None if cell.question is None else question_of(self.experiment, cell)
+
+    def _without_model(self, cell: PlannedCell) -> CellState | None:
+        """Ends a cell whose answers are stored, or have only to be postprocessed."""
+        asked = self._question(cell)
+        return self._find(cell, asked) or (self._reestimate(cell, asked) if asked else None)
+
+    def _find(self, cell: PlannedCell, asked: dict[str, Any] | None) -> CellState | None:
+        """Ends a cell that is in the cache, if the model can be identified without loading it."""
+        if self.model is not None:
+            return None
+        try:
+            identity = identify_model(self.experiment, self.experiment.model(self.name))
+            if identity is None:
+                return None
+            benchmark, options = self.loaded.get(cell.ask) or read_asked(self.experiment, cell)
+            seed = self.experiment.run_options().settings.seed
+            key = make_key(identity, cell.model, benchmark, cell.data, options, seed).digest
+        except TiltmeterError:  # whoever asks says what is wrong
+            return None
+        if not _is_stored(self.store, key, self.experiment, self.ledger):
+            return None
+        return self.ledger.end(self.ledger.begin(cell, asked), DONE, key=key, is_found=True)
+
+    def _reestimate(self, cell: PlannedCell, asked: dict[str, Any]) -> CellState | None:
+        """Postprocesses what was answered before, if it was."""
+        found = find_answers(self.experiment, cell, asked, self.cells, self.ledger, self.store)
+        if found is None:
+            return None
+        state = self.ledger.begin(cell, asked)
+        try:
+            return self.ledger.end(state, DONE, key=reestimate(self.experiment, cell, found, self.ledger, self.store))
+        except Exception as error:  # one broken cell must not stop the rest
+            return self.ledger.end(state, FAILED, error=_message(error))
+
+
+def load(experiment: Experiment, model: ExperimentModel, depot: Depot | None) -> Any:
+    """The model, made first if it is a variant of another one."""
+    options = experiment.run_options(model.kind)
+    source = str(folder_of_variant(experiment, model, depot)) if model.variant and depot else model.source
+    loaded = load_any(source, **options.loading)
+    loaded.name = model.name
+    return loaded
+
+
+def model_info(model: Any, beside: frozenset[str] = EVERY_KIND) -> ModelInfo:
+    """A loaded model. The options of an experiment are for all its models, of whatever kind."""
+    return ModelInfo(model.name, model.kind, model, beside)
+
+
+def _is_stored(store: CellStore, key: str, experiment: Experiment, ledger: Ledger) -> bool:
+    """Whether a cell is in the cache, fetched from the storage that machines share if need be."""
+    if store.find(key) is not None:
+        return True
+    return bool(experiment.shared and ledger.depot and pull(store, key, ledger.depot))
+
+
+class RefusedError(Exception):
+    """The model cannot be asked this at all."""
+
+
+class Asking:
+    """One model and one benchmark, read and checked."""
+
+    def __init__(self, worker: Worker, cell: PlannedCell) -> None:
+        self.worker, self.model, experiment = worker, worker.model, worker.experiment
+        self.benchmark, self.options = worker.loaded.get(cell.ask) or read_asked(experiment, cell)
+        if cell.ask not in worker.loaded:  # else it was checked when it was planned
+            family_of(self.benchmark).check(self.benchmark, [], self.options)
+        self.family = family_of(self.benchmark)
+        self.run = experiment.run_options(self.model.kind)
+        try:
+            if cell.is_default and self.model.kind not in self.family.DEFAULT_KINDS:
+                raise TiltmeterError(f"{self.benchmark.name} is not meant for {self.model.name}, unless it is named.")
+            self.family.check(self.benchmark, [model_info(self.model, worker.other_kinds)], self.options)
+        except TiltmeterError as error:
+            raise RefusedError(str(error)) from None
+        self.key: CellKey = make_key(
+            model_identity(self.model), cell.model, self.benchmark, cell.data, self.options, self.run.settings.seed
+        )
+
+    def _context(self, batch: int | str, share: Share = WHOLE) -> AskContext:
+        kinds = self.worker.other_kinds | {self.model.kind}
+        cache = usable_cache(self.model, self.run.cache)
+        return AskContext(cache, batch, self.run.settings.seed, kinds, self.worker.watch, share)
+
+    def blocks(self) -> int:
+        """In how many blocks it would be asked; none where it was."""
+        return 0 if self._is_stored() else self.family.blocks(self.model, self.benchmark, self.options)
+
+    def _is_stored(self) -> bool:
+        return _is_stored(self.worker.store, self.key.digest, self.worker.experiment, self.worker.ledger)
+
+    @property
+    def _depot(self) -> Depot | None:
+        return self.worker.ledger.depot if self.worker.experiment.shared else None
+
+    def answer(self) -> bool:
+        """Stores the answers; whether they were there."""
+        is_found = self._is_stored()
+        if not is_found:
+            if self._depot:
+                pull_blocks(self.run.cache, self.key.digest, self._depot)
+            self._fitting(
+                lambda batch: ask_cell(
+                    self.model, self.benchmark, self.options, self._context(batch), self.key, self.worker.store
+                )
+            )
+        if self._depot:
+            push(self.worker.store, self.key.digest, self._depot)
+        return is_found
+
+    def share(self, share: Share) -> None:
+        """Some blocks, kept where the others are."""
+        made = self._fitting(lambda batch: ask_blocks(self.model, self.benchmark, self.options, self._context(batch, share)))
+        if self._depot:
+            push_blocks(self.run.cache, self.key.digest, [made], self._depot)
+
+    def _fitting(self, act: Callable[[int | str], T]) -> T:
+        """Does it with smaller batches where memory does not suffice."""
+        batch: int | str = self.run.batch_tokens
+        while True:
+            try:
+                return act(batch)
+            except OutOfMemoryError:
+                batch = _halved(batch)
+
+
+def _halved(batch: int | str) -> int:
+    smaller = 8 * SMALLEST_BATCH if isinstance(batch, str) else batch // 2
+    if smaller < SMALLEST_BATCH:
+        raise TiltmeterError(f"Out of memory, also with batches of {batch} tokens.")
+    return smaller
+
+
+def _message(error: Exception) -> str:
+    kind = "" if isinstance(error, TiltmeterError | RefusedError) else f"{type(error).__name__}: "
+    return f"{kind}{' '.join(str(error).split())[:600]}"
+
+
+def work(experiment: Experiment, model: str, cells: Sequence[PlannedCell] | None = None) -> None:
+    """Makes the open cells of one model."""
+    mine = plan_cells(experiment).of(model) if cells is None else cells
+    worker = Worker(experiment, model, mine)
+    problem = worker.prepare()
+    for cell in mine:
+        if problem and worker.ledger.read(cell).status not in FINAL:
+            worker.ledger.end(worker.ledger.begin(cell), FAILED, error=problem)
+        else:
+            worker.make(cell)
+
+
+def _end_with(driver: int) -> None:
+    """A worker whose driver was killed, be it while this was importing, ends too: the next call would work beside it."""
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(0.5)
+        os._exit(3)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    _end_with(int(sys.argv[2]))
+    try:
+        given, planned = pickle.load(sys.stdin.buffer)  # from the driver
+        work(given, sys.argv[1], planned)
+    except TiltmeterError as stopped:
+        sys.exit(f"tiltmeter: {stopped}")

@@ -1,0 +1,78 @@
+"""Two models on the same prompts: how much further apart the groups of a domain are by one than by the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.generations.described import FAMILY
+from tiltmeter.families.generations.draws import Floats, Ints, drawn_group
+from tiltmeter.families.generations.few import difference_of_few
+from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN, minus_mean
+from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.spread import spread_of
+from tiltmeter.families.generations.studentised import lone_groups
+from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.settings import Settings
+
+Pair = tuple[Judged, Judged]
+Value = Callable[[Floats], Floats]
+
+
+def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+    """Every group's gap to the mean of its domain, by the first of two aligned models minus by the second."""
+    for domain, groups in _domains(pair).items():
+        for measure in measures:
+            rows = []
+            for n, (name, at) in enumerate(groups.items()):
+                known = _known(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at)
+                values = _values(pair, groups, partial(_gap, measure, n), settings)
+                rows.append(difference_of_few(known, *values, pair[0].units(at), measure, settings))
+            yield from corrected(rows)
+
+
+def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+    """The variance over the groups of each domain, by the first of two aligned models minus by the second."""
+    for measure in measures:
+        rows = []
+        for domain, groups in _domains(pair).items():
+            every = np.concatenate(list(groups.values()))
+            known = _known(pair, measure, ("domain", domain), every)
+            now, draws = _values(pair, groups, partial(spread_of, measure), settings)
+            if len(every) <= len(groups) or len(lone_groups(pair[0], groups)) == len(groups):
+                note = f"no interval and no p: {pair[0].units(every).lone} in each group"
+                rows.append(replace(known, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
+                continue
+            rows.append(difference_of_few(known, now, draws, pair[0].units(every), measure, settings))
+        yield from corrected(rows)
+
+
+def _gap(measure: Entry, n: int, sums: Floats) -> Floats:
+    return minus_mean(measure, sums, n)
+
+
+def _domains(pair: Pair) -> dict[str, dict[str, Ints]]:
+    """The domains in which two groups or more have texts that were judged by both."""
+    found = {
+        domain: {name: at for name, at in groups.items() if all(one.sums[at, 0].sum() > 0 for one in pair)}
+        for domain, groups in pair[0].groups().items()
+    }
+    return {domain: groups for domain, groups in found.items() if len(groups) > 1}
+
+
+def _known(pair: Pair, measure: Entry, place: tuple[str, str], rows: Ints) -> Difference:
+    ours, theirs = pair
+    missing = sum(sum(one.reasons(rows).values()) for one in pair)
+    where = (ours.benchmark, FAMILY, ours.scorer, measure.name, *place, ours.model, theirs.model)
+    return Difference(*where, n=len(rows), n_missing=missing)
+
+
+def _values(pair: Pair, groups: dict[str, Ints], value: Value, settings: Settings) -> tuple[list[float], list[Floats]]:
+    """The value of each model, and the values of its draws: the same prompts for both, group by group."""
+    now = [float(value(np.stack([one.sums[at].sum(0) for at in groups.values()]))) for one in pair]
+    drawn = [np.stack([drawn_group(one, at, settings, name) for name, at in groups.items()], axis=1) for one in pair]
+    return now, [value(one) for one in drawn]

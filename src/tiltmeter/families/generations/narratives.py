@@ -1,0 +1,120 @@
+"""Sentences about generations: which domains differ between groups, who is told of worst, and who judged, how well."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN
+from tiltmeter.families.kit.story import Story, certain, value_text
+from tiltmeter.stats.estimates import Details, details_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VARIANCE, SCORE, NEGATIVE, POSITIVE, GAP, KAPPA = (
+    "score_variance", "mean_score", "negative_share", "positive_share", "score_gap", "judge_kappa",
+)  # fmt: skip
+MOST_NAMED = 3
+
+
+def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
+    """One per model and benchmark. A domain differs where the variance over its groups is beyond chance."""
+    for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
+        tested = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
+        sure = [row for _, row in tested.iterrows() if certain(row)]
+        names = ", ".join(dict.fromkeys(f"{row['group']} by {details_of(row).get('notion', row['scorer'])}" for row in sure))
+        short = f"Texts differ between groups: {names}" if sure else "No difference between groups beyond chance was found"
+        yield Story(
+            str(model),
+            str(benchmark),
+            short if len(tested) else "What is written about groups",
+            tuple(_sentences(rows)),
+            tone="sure" if sure else "unsure" if len(tested) else "plain",
+            number=f"{len(sure)} of {len(tested)}" if len(tested) else "",
+            unit="domains by judge" if tested["scorer"].nunique() > 1 else "domains" if len(tested) else "",
+        )
+
+
+def _sentences(rows: pd.DataFrame) -> Iterator[str]:
+    for scorer, of_judge in rows[rows["by"] != "judges"].groupby("scorer", sort=False):
+        yield from _overall(str(scorer), of_judge)
+        yield from _domains(of_judge)
+    for _, row in rows[(rows["by"] == "judges") & rows["value"].notna()].iterrows():
+        yield f"{row['group']} agree on {row['scorer']} with κ {value_text(row)}."
+    yield from _unjudged(rows)
+    yield from _drawn(rows)
+
+
+def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
+    """What the judge says of all texts, and how good it is."""
+    of = {row["measure"]: row for _, row in rows[rows["by"] == "all"].iterrows()}
+    if NEGATIVE not in of or not np.isfinite(of[NEGATIVE]["value"]):
+        return
+    positive = of.get(POSITIVE)
+    both = f" and {positive['value']:.1%} positive" if positive is not None and np.isfinite(positive["value"]) else ""
+    details = details_of(of[NEGATIVE])
+    clustered = _clustered(details)
+    texts = f"{of[NEGATIVE]['n']:,} texts{f' after {clustered}' if clustered else ''}"
+    errors = f" ({details['judge_errors']})" if "judge_errors" in details else ""
+    yield f"By {scorer}, {of[NEGATIVE]['value']:.1%} of {texts} are negative{both}{errors}."
+
+
+def _domains(rows: pd.DataFrame) -> Iterator[str]:
+    """Where the groups of a domain differ, the groups that stand out."""
+    variances = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
+    for _, domain in variances.iterrows():
+        if not certain(domain):
+            continue
+        ours = rows["group"].str.endswith(f"{SIGN}{OF_ALL}{domain['group']}")
+        gaps = rows[(rows["measure"] == GAP) & (rows["by"] == MEAN) & ours]
+        out = sorted((row for _, row in gaps.iterrows() if certain(row)), key=lambda row: -abs(row["value"]))
+        named = [f"{row['group'].partition(SIGN)[0]} ({row['value']:+.3f})" for row in out[:MOST_NAMED]]
+        stand = f"; apart from its mean score: {', '.join(named)}{_more(out)}" if named else ""
+        variance = f"variance of mean scores {domain['value']:.2g}, p {_p(domain)}"
+        yield f"The groups of {domain['group']} differ ({variance}){stand}."
+    alike = [str(row["group"]) for _, row in variances.iterrows() if not certain(row)]
+    if alike:
+        yield f"No difference beyond chance between the groups of {', '.join(alike)}."
+
+
+def _more(out: list[Any]) -> str:
+    return f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else ""
+
+
+def _p(row: Any) -> str:
+    from tiltmeter.stats.significance import p_text
+
+    return p_text(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])
+
+
+def _drawn(rows: pd.DataFrame) -> Iterator[str]:
+    """What was drawn, where prompts are no independent evidence."""
+    for row in rows[(rows["by"] == "all") & (rows["measure"] == NEGATIVE) & rows["value"].notna()].to_dict("records"):
+        details = details_of(row)
+        if clustered := _clustered(details):
+            what = str(details["cluster"])
+            why = f"because prompts of one {what.removesuffix('s')} are not independent"
+            yield f"The {clustered} were drawn and dealt by whole {what}, {why}."
+            return
+
+
+def _clustered(details: Details) -> str:
+    """How many prompts in how many clusters; nothing where prompts were drawn one by one."""
+    if int(details.get("n_clusters", 0)) < 2:
+        return ""
+    return f"{details['n_prompts']:,} prompts from {details['n_clusters']:,} {details['cluster']}"
+
+
+def _unjudged(rows: pd.DataFrame) -> Iterator[str]:
+    """Texts that nobody could judge; they are in no number."""
+    first = rows[(rows["by"] == "all") & (rows["measure"] == NEGATIVE)].head(1)
+    for _, row in first.iterrows():
+        reasons = Counter(json.loads(row["missing"])) if row["missing"] else Counter()
+        if reasons:
+            listed = ", ".join(f"{what} ({n:,})" for what, n in reasons.most_common())
+            yield f"{sum(reasons.values()):,} of {row['n'] + row['n_missing']:,} texts were not judged: {listed}."

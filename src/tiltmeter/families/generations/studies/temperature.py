@@ -1,0 +1,140 @@
+"""temperature: how far what judges say of a model's texts depends on the temperature that they were sampled with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter import catalog, figures
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.generations.clusters import PROMPTS, Units
+from tiltmeter.families.generations.compare import aligned
+from tiltmeter.families.generations.draws import drawn_together, interval, measured
+from tiltmeter.families.generations.judged import Judged, judged_of
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.evidence import Evidence
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import bootstrap_p
+from tiltmeter.studies.kit.finding import Finding
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+READS = "generations"
+CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Section 4.3 and Appendix G."
+MEASURE = "negative_share"
+PUBLISHED = "Cao et al. report 4.6 % negative sentiment at 0.5 and 15.6 % at 1.0 (GPT-2, five prompts, 100 texts each)."
+
+
+def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -> Finding:
+    """Runs of the same models and prompts at different temperatures: the share of negative texts at each, and the difference
+    between the lowest and the highest, over the same prompts, with an interval that draws prompts, or clusters of them.
+    """
+    import pandas as pd
+
+    settings = Settings(resamples, confidence, seed)
+    settings.check()
+    judged = [one for one in _same_prompts(evidence.answers[READS]) if one.sums[:, 0].sum() > 0]
+    found = sorted(judged, key=lambda one: one.temperature)
+    places = dict.fromkeys(map(_place, found))
+    series = {place: [one for one in found if _place(one) == place] for place in places}
+    several = {place: some for place, some in series.items() if len(some) > 1}
+    if not several:
+        raise TiltmeterError(
+            "These runs have judged texts of one temperature at most. Run the same prompts at two, such as "
+            "--temperature 0.5 and --temperature 1, "
+            "into two folders, and give both."
+        )
+    shares = pd.DataFrame([_share(one, settings) for some in several.values() for one in some])
+    changes = pd.DataFrame([_change(some[0], some[-1], settings) for some in several.values()])
+    return Finding(
+        "temperature",
+        {"temperature": shares, "changes": changes},
+        {"temperature": lambda: _draw(shares)},
+        [*_sentences(changes), PUBLISHED],
+    )
+
+
+def _same_prompts(answers: Answers) -> Iterator[Judged]:
+    """What was judged. Benchmarks of the same prompts under several names, as an experiment file has them, are one.
+
+    Where one of them has texts of the same temperature again (without polar prompts, say), the first counts.
+    """
+    data = {told["benchmark"]["name"]: told["benchmark"].get("data_sha256") or told for told in answers.manifests}
+    names = list(data)
+    seen = set()
+    for one in judged_of(answers):
+        first = next((name for name in names if data[name] == data.get(one.benchmark)), one.benchmark)
+        place = (one.model, first, one.scorer)
+        if place not in seen:
+            seen.add(place)
+            yield replace(one, benchmark=first)
+
+
+def _place(one: Judged) -> tuple[str, str, str]:
+    return one.model, one.benchmark, one.judge
+
+
+def _share(one: Judged, settings: Settings) -> dict[str, Any]:
+    measure = catalog.find("measures", MEASURE)
+    value = float(measured(measure, one.sums.sum(0)))
+    units = one.units(np.arange(len(one.sums)))
+    low, high, _ = interval(measure, units, value, measured(measure, drawn_together(one, one.sums, settings)), settings)
+    return {
+        "model": one.model, "benchmark": one.benchmark, "judge": one.judge, "temperature": one.temperature,
+        "negative": value, "low": low, "high": high, "texts": int(one.sums[:, 0].sum()),
+        "prompts": units.prompts, "not_judged": len(one.why),
+    } | _clusters(units)  # fmt: skip
+
+
+def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
+    measure = catalog.find("measures", MEASURE)
+    pair = aligned(hot, cold)
+    values = [float(measured(measure, one.sums.sum(0))) for one in pair]
+    both = drawn_together(pair[0], np.concatenate([one.sums for one in pair], axis=1), settings, "pair")
+    width = pair[0].sums.shape[1]
+    draws = measured(measure, both[:, :width]) - measured(measure, both[:, width:])
+    gap = catalog.find("measures", "negative_gap")
+    units = pair[0].units(np.arange(len(pair[0].sums)))
+    low, high, _ = interval(gap, units, values[0] - values[1], draws, settings)
+    if np.isnan(low):  # no draw differs: as far apart as the two intervals allow
+        (hot_low, hot_high), (cold_low, cold_high) = (
+            (one["low"], one["high"]) for one in (_share(o, settings) for o in pair)
+        )
+        low, high = hot_low - cold_high, hot_high - cold_low
+    return {
+        "model": hot.model, "benchmark": hot.benchmark, "judge": hot.judge, "from": cold.temperature, "to": hot.temperature,
+        "negative_from": values[1], "negative_to": values[0], "difference": values[0] - values[1], "low": low, "high": high,
+        "p": bootstrap_p(draws), "prompts": units.prompts,
+    } | _clusters(units)  # fmt: skip
+
+
+def _clusters(units: Units) -> dict[str, int]:
+    """How many clusters were drawn, where prompts are no independent evidence."""
+    return {} if units.called == PROMPTS else {"clusters": units.n}
+
+
+def _sentences(changes: pd.DataFrame) -> Iterator[str]:
+    for row in changes.to_dict("records"):
+        sure = "" if row["p"] < 0.05 else ", which may be chance"
+        yield (
+            f"{row['model']} on {row['benchmark']}, {row['judge']}: {row['negative_from']:.1%} negative at {row['from']:g} "
+            f"and {row['negative_to']:.1%} at {row['to']:g}: {row['difference']:+.1%} "
+            f"[{row['low']:+.1%}, {row['high']:+.1%}]{sure}."
+        )
+
+
+def _draw(shares: pd.DataFrame) -> Any:
+    figure, (axis,) = figures.grid(1, each=1, height=2.0)
+    for number, (place, rows) in enumerate(shares.groupby(["model", "judge"], sort=False)):
+        label = f"{figures.short(str(place[0]), 18)}, {place[1]}"
+        reach = np.abs(np.stack([rows["low"], rows["high"]]) - rows["negative"].to_numpy())
+        axis.errorbar(rows["temperature"], rows["negative"], yerr=reach, label=label, **figures.dot(number))
+    figures.label_x(axis, f"temperature, n = {shares['texts'].min():,} texts or more")
+    axis.set_ylabel("negative texts")
+    axis.set_ylim(bottom=0)
+    figures.legend_below(figure, axis, 2)
+    return figure

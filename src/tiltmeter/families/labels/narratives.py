@@ -1,0 +1,106 @@
+"""Sentences about labels: how well the classifier labels, whom it wrongs, and whether chance could have done it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
+from tiltmeter.families.labels.questions import ARROW, HALF
+from tiltmeter.stats.significance import p_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rows = dict[tuple[str, str, str], Any]
+FEW = 30
+"""Texts below which a group's rate says little."""
+
+
+def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
+    """One story per model and benchmark. Its number is the false-positive rate of the group that is wronged most."""
+    for (model, benchmark), part in estimates.groupby(["model", "benchmark"], sort=False):
+        at_half = part[part["scorer"].isin([HALF, "probability"])]
+        of = {(row["by"], row["measure"], row["group"]): row for _, row in at_half.iterrows()}
+        groups = [row for (by, measure, _), row in of.items() if (by, measure) == ("group", "fpr_gap") and _known(row)]
+        domains = [name for by, measure, name in of if (by, measure) == ("domain", "fpr_variance")]
+        sentences = [*_quality(of), *_gaps(groups, of), *(_domain(name, of) for name in domains), *_flips(of)]
+        yield _story(str(model), str(benchmark), groups, of, tuple(filter(None, sentences)))
+
+
+def _story(model: str, benchmark: str, groups: list[Any], of: Rows, sentences: tuple[str, ...]) -> Story:
+    sure = [row for row in groups if certain(row)]
+    if not groups:
+        return Story(model, benchmark, "What the classifier calls toxic", sentences)
+    row = max(sure or groups, key=lambda one: abs(one["value"]) if sure else one["value"])
+    rate = of.get(("group", "fpr", row["group"]))
+    more = "more" if row["value"] > 0 else "less"
+    verdict = f"{row['group']}: {more} often wrongly called toxic" if sure else "No group is distinguishably wronged more"
+    if rate is None or not _known(rate):
+        return Story(model, benchmark, capital(verdict), sentences, tone="sure" if sure else "unsure")
+    whole = of.get(("all", "fpr", "all"))
+    percent = {name: 100 * float(rate[name]) for name in ("value", "low", "high")}
+    neutral = 100 * float(whole["value"]) if whole is not None else np.nan
+    label = f"{percent['value']:.1f} % of harmless texts that name {row['group']} are called toxic, {neutral:.1f} % of all"
+    return Story(
+        model,
+        benchmark,
+        capital(verdict),
+        sentences,
+        tone="sure" if sure else "unsure",
+        number=f"{percent['value']:.1f} %",
+        unit=f"of harmless texts that name {row['group']} called toxic",
+        gauge=Gauge(**percent, neutral=neutral, label=label) if np.isfinite([*percent.values(), neutral]).all() else None,
+        head=row,
+    )
+
+
+def _known(row: Any) -> bool:
+    return bool(np.isfinite(row["value"]))
+
+
+def _quality(of: Rows) -> Iterator[str]:
+    f1, area = of.get(("all", "f1_macro", "all")), of.get(("all", "label_auc", "all"))
+    known = [(what, row) for what, row in (("macro-F1", f1), ("AUC", area)) if row is not None and _known(row)]
+    if known:
+        yield f"Over {known[0][1]['n']:,} texts: {', '.join(f'{what} {value_text(row)}' for what, row in known)}."
+    if f1 is not None and _known(f1) and f1["value"] < 0.6:
+        yield "That is little better than guessing, so rates of groups say little about the model."
+
+
+def _gaps(groups: list[Any], of: Rows) -> Iterator[str]:
+    sure = sorted((row for row in groups if certain(row)), key=lambda row: -abs(row["value"]))
+    for row in sure[:4]:
+        rate = of.get(("group", "fpr", row["group"]))
+        share = f"{rate['value']:.0%} of {rate['n']} harmless texts" if rate is not None else "harmless texts"
+        yield (
+            f"{capital(row['group'])}: {share} are called toxic, {100 * abs(row['value']):.0f} "
+            f"points {'more' if row['value'] > 0 else 'less'} than of all others (p {p_text(row['p_holm'])})."
+        )
+    if groups and not sure:
+        yield f"None of {len(groups)} groups has a false-positive rate distinguishable from that of the others."
+    if few := [row["group"] for row in groups if row["n"] < FEW]:
+        yield f"Fewer than {FEW} harmless texts name {', '.join(few)}: their rates are mostly chance."
+
+
+def _domain(name: str, of: Rows) -> str:
+    seen, chance = (of.get(("domain", measure, name)) for measure in ("fpr_variance", "fpr_variance_chance"))
+    if seen is None or chance is None or not (_known(seen) and _known(chance)):
+        return ""
+    against = "more than" if certain(seen) else "not distinguishable from"
+    return (
+        f"{capital(name)}: the variance of false-positive rates over groups is {seen['value']:.4f}, {against} the "
+        f"{chance['value']:.4f} that chance alone would give (p {p_text(seen['p_holm'])})."
+    )
+
+
+def _flips(of: Rows) -> Iterator[str]:
+    whole = of.get(("all", "flip_rate", "all"))
+    if whole is None or not _known(whole):
+        return
+    yield f"Naming another group instead changes the label of {whole['value']:.1%} of {whole['n']:,} exchanged texts."
+    pairs = [row for (by, measure, _), row in of.items() if (by, measure) == ("swap", "flip_rate") and _known(row)]
+    if pairs and (most := max(pairs, key=lambda row: row["value"]))["value"] > 0:
+        yield f"Most often {most['group'].replace(ARROW, ' to ')}: {most['value']:.1%} of {most['n']}."

@@ -1,0 +1,1 @@
+"""What studies of pairs share."""

@@ -1,0 +1,94 @@
+"""Sentences about slots: how often a group's terms are found, with which probability and rank, and the model's lean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
+from tiltmeter.families.slots.estimate import AHEAD, GAP, ranked_among_candidates
+from tiltmeter.stats.estimates import details_of
+from tiltmeter.stats.significance import p_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rows = dict[tuple[str, str], Any]
+
+
+def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
+    """One story per model and benchmark. With exactly two groups, its number is the share of sentences with one ahead."""
+    rows = estimates[estimates["by"].isin(["group", "gap"])]
+    for (model, benchmark), part in rows.groupby(["model", "benchmark"], sort=False):
+        of = {(row["measure"], row["group"]): row for _, row in part.iterrows()}
+        groups = list(dict.fromkeys(part[part["by"] == "group"]["group"]))
+        sentences = [_group(group, of) for group in groups if ("coverage", group) in of]
+        sentences += [_gap(row, of) for (measure, _), row in of.items() if measure == "mnt_gap"]
+        if ranked_among_candidates(part):
+            sentences.append("A causal model does not predict masks, so terms are ranked only among the listed terms.")
+        yield _story(str(model), str(benchmark), part, tuple(map(capital, sentences)))
+
+
+def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str, ...]) -> Story:
+    gaps, leans = (rows[(rows["by"] == "gap") & (rows["measure"] == name)] for name in ("mnt_gap", "lean"))
+    if len(gaps) != 1 or not len(leans) or not np.isfinite(leans["value"].iloc[0]):
+        return Story(model, benchmark, "What fills the slots", sentences)
+    gap, lean = gaps.iloc[0], leans.iloc[0]
+    first, second = str(gap["group"]).split(GAP, 1)
+    if certain(lean):
+        ahead = leans.loc[leans["value"].idxmax(), "group"].split(AHEAD, 1)[0]  # equal ranks are on neither side
+        short = f"{ahead} terms rank higher in more sentences"
+    elif certain(gap):
+        short = f"{first if gap['value'] > 0 else second} terms rank higher on average"
+    else:
+        short = "neither group ranks distinguishably higher"
+    label = f"{first} terms rank higher in {lean['value']:.1%} of the sentences that match both, neutral 50%"
+    percent = {name: 100 * float(lean[name]) for name in ("value", "low", "high", "neutral")}
+    return Story(
+        model,
+        benchmark,
+        capital(short),
+        sentences,
+        tone="sure" if certain(lean) else "unsure",  # neither group is the stereotyped one
+        number=f"{percent['value']:.1f} %",
+        unit=f"with {first} ahead",
+        gauge=Gauge(**percent, label=label),
+    )
+
+
+def _group(group: str, of: Rows) -> str:
+    share = of["coverage", group]
+    k = details_of(share).get("top_k")
+    place = "the predictions looked at" if k is None else f"the first {k:,} predictions"
+    among = f"{group} terms are among {place} in {share['value']:.0%} of {share['n']:,} sentences"
+    if not np.isfinite(share["value"]):
+        return f"{group} terms: no sentence could be asked."
+    parts = []
+    for measure, what in (("mps", "mean probability"), ("mnt", "mean normalised rank")):
+        row = of.get((measure, group))
+        if row is not None and np.isfinite(row["value"]):
+            parts.append(f"{what} {value_text(row)}")
+    return f"{among} ({', '.join(parts)})." if parts else f"{among}."
+
+
+def _gap(row: Any, of: Rows) -> str:
+    """The mean gap and the shares of sentences: a few large gaps can hide what most sentences show."""
+    if not np.isfinite(row["value"]):
+        return f"{row['group']}: no sentence has a match of both groups."
+    first, second = row["group"].split(GAP, 1)
+    if certain(row):
+        verdict = f"{first if row['value'] > 0 else second} terms rank higher on average, distinguishable from no gap"
+    else:
+        verdict = "neither ranks distinguishably higher on average"
+    sentence = f"Where both are found (n = {row['n']:,}), {verdict} (gap of normalised ranks {value_text(row)}, {_p(row)})"
+    lean, opposite = of.get(("lean", f"{first}{AHEAD}{second}")), of.get(("lean", f"{second}{AHEAD}{first}"))
+    if lean is None or opposite is None or not np.isfinite(lean["value"]):
+        return f"{sentence}."
+    shares = f"{first} terms are ahead in {lean['value']:.0%} of these sentences, {second} terms in {opposite['value']:.0%}"
+    return f"{sentence}; {shares}, {'' if certain(lean) else 'not '}distinguishable ({_p(lean)})."
+
+
+def _p(row: Any) -> str:
+    return f"p {p_text(row['p'] if np.isnan(row['p_holm']) else row['p_holm'])}"

@@ -1,0 +1,1 @@
+"""Parts that judges share: the type `Judge`, names on the command line, training, and measured errors."""

@@ -1,0 +1,42 @@
+"""From NOTION=WHAT to a judge: a name of the catalog, a preset, a file with a list of words, or a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tiltmeter import catalog
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.judges.kit.judge import Judge, Spec
+from tiltmeter.judges.kit.presets import PRESETS
+from tiltmeter.storage.packed import is_file
+from tiltmeter.storage.places import at_home
+
+
+def find_judge(text: str) -> Judge:
+    """The judge that was asked for. A classifier's own file says what it can judge."""
+    spec = Spec.read(text)
+    if spec.what.lower() in PRESETS:
+        preset = PRESETS[spec.what.lower()]
+        if spec.notion != preset.notion:
+            raise TiltmeterError(f"{spec.what} judges {preset.notion}, not {spec.notion}.")
+        judge = _made("huggingface", replace(spec, what=preset.hub, labels=spec.labels or preset.labels))
+        return replace(judge, name=spec.what.lower())
+    if spec.what.replace("-", "_") in catalog.names("judges"):
+        return _made(spec.what, spec)
+    return _made("lexicon" if is_file(at_home(spec.what)) else "huggingface", spec)
+
+
+def _made(name: str, spec: Spec) -> Judge:
+    judge: Judge = catalog.find("judges", name).function(spec)
+    return judge
+
+
+def find_judges(texts: Sequence[str]) -> list[Judge]:
+    """Several, each under a name of its own."""
+    judges = [find_judge(text) for text in dict.fromkeys(texts)]
+    several = {name for name, n in Counter(judge.scorer for judge in judges).items() if n > 1}
+    return [
+        replace(judge, name=f"{judge.name}-{judge.identity[:6]}") if judge.scorer in several else judge for judge in judges
+    ]

@@ -1,0 +1,48 @@
+"""Device and precision of a model: as the loader chooses them, and as they can be foretold without importing torch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from tiltmeter.errors import TiltmeterError
+
+PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
+HALVES = {"bfloat16": "bf16", "float16": "fp16"}
+GPU_NODES = ("nvidia[0-9]*", "dxg", "kfd")
+GPU_LIBRARIES = ("*torch_cuda.*", "*torch_hip.*")
+
+
+def resolve_precision(wanted: str, device: str, saved_dtype: str) -> str:
+    """Return fp32, tf32, bf16 or fp16. `auto`: exact on a CPU; on a GPU, as the checkpoint was saved."""
+    on_gpu = device.startswith("cuda")
+    if wanted == "auto":
+        half = HALVES.get(saved_dtype.removeprefix("torch."))
+        return half if half and on_gpu else "fp32"
+    if wanted == "tf32" and not on_gpu:
+        raise TiltmeterError("tf32 exists on CUDA GPUs only; use --precision fp32 here.")
+    return wanted
+
+
+def expected_device(wanted: str) -> str:
+    """Return the type of device that a model would be loaded to. A GPU counts if torch was built for it."""
+    if wanted != "auto":
+        return wanted.partition(":")[0]
+    torch = sys.modules.get("torch")
+    has_gpu = torch.cuda.is_available() if torch and hasattr(torch, "cuda") else _sees_gpu()
+    return "cuda" if has_gpu else "cpu"
+
+
+def _sees_gpu() -> bool:
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES", "all") in ("", "-1")
+    return not hidden and any(any(Path("/dev").glob(node)) for node in GPU_NODES) and _torch_has_gpu()
+
+
+@cache
+def _torch_has_gpu() -> bool:
+    torch = find_spec("torch")
+    folder = Path(torch.origin).parent / "lib" if torch and torch.origin else None
+    return folder is not None and any(any(folder.glob(library)) for library in GPU_LIBRARIES)
