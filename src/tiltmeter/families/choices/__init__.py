@@ -1,0 +1,44 @@
+"""The family of questions with choices."""
+
+from __future__ import annotations
+
+from tiltmeter.families.choices.ask import ask, stream
+from tiltmeter.families.choices.cards import cards
+from tiltmeter.families.choices.check import check
+from tiltmeter.families.choices.compare import compare
+from tiltmeter.families.choices.estimate import estimate
+from tiltmeter.families.choices.figures import choices
+from tiltmeter.families.choices.narratives import narratives, sheets
+from tiltmeter.families.choices.options import ChoicesOptions
+from tiltmeter.families.choices.outcomes import READS
+from tiltmeter.families.choices.prompts import cache_key_extra
+from tiltmeter.families.choices.published import published
+from tiltmeter.families.kit.protocol import Family
+
+
+class Choices(Family):
+    """Choices: questions about groups of people with answers to choose from. Does the model answer with a stereotype?"""
+
+    TITLE = "Questions with choices"
+    UNIT = "questions"
+    KEY = ("model", "benchmark", "scorer", "item")
+    READS = READS
+    VERSION = 1
+    NEEDS = frozenset({"choice_logprobs"})
+    Options = ChoicesOptions
+    READS_TEXTS = False
+    FIGURES = {"choices": choices}  # noqa: RUF012
+
+    check = staticmethod(check)
+    ask = staticmethod(ask)
+    stream = staticmethod(stream)
+    estimate = staticmethod(estimate)
+    compare = staticmethod(compare)
+    narratives = staticmethod(narratives)
+    sheets = staticmethod(sheets)
+    cards = staticmethod(cards)
+    published = staticmethod(published)
+    cache_key_extra = staticmethod(cache_key_extra)
+
+
+FAMILY = Choices()

@@ -1,0 +1,180 @@
+"""Asking questions with choices: what a model answers, and how likely each answer is in each order of the options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.benchmarks import Item
+from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
+from tiltmeter.families.choices.check import check, protocols_of
+from tiltmeter.families.choices.options import ChoicesOptions
+from tiltmeter.families.choices.prompts import Prompt, find_prompt, orders_of
+from tiltmeter.families.choices.reading import Reader, Reading
+from tiltmeter.families.choices.writing import AnswerWriter, sampling_of
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.pieces import AnswerStream, together
+from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
+from tiltmeter.models import LanguageModel
+from tiltmeter.probes.templates import TemplateProbe
+from tiltmeter.storage.observations import ObservationCache
+from tiltmeter.storage.places import cache_folder, observations_folder
+from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FACTS = ("right", "unknown", "stereotyped", "condition", "polarity", "template", "label_type")
+CHOICE_COLUMNS = (
+    "model", "benchmark", "scorer", "item", "prompt", "chosen", "text", "reason", "n_orders", "changed", *FACTS,
+    "bias_type", "direction", "target",
+)  # fmt: skip
+"""One row per question and scorer. `chosen`: number of the answer, or missing with a `reason`. `changed`: 1 if the answer
+depends on the order of the options, missing if one order was asked. `text`: what was written, for `generated`."""
+OPTION_COLUMNS = ("model", "benchmark", "scorer", "item", "order", "answer", "logprob", "n_tokens")
+"""One row per answer and order, such as 021: the third answer stood second."""
+TIE = "two answers are equally likely"
+CACHE = "choice_logprobs"
+"""The folder in a cache with log-probabilities of answers."""
+PIECE = 128
+"""Questions that are asked before their rows are handed on."""
+
+
+def ask(model: LanguageModel, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> Answers:
+    """Ask every question by every protocol that the model can answer."""
+    return together(stream(model, benchmark, options, context), benchmark)
+
+
+def stream(model: LanguageModel, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> AnswerStream:
+    """Ask a few questions at a time."""
+    check(benchmark, [ModelInfo(model.name, model.kind, model, context.kinds)], options)
+    return _Asking(model, benchmark, options, context)
+
+
+class _Asking:
+    """One model that is asked one benchmark."""
+
+    def __init__(
+        self, model: LanguageModel, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext
+    ) -> None:
+        self.model, self.benchmark, self.options, self.context = model, benchmark, options, context
+        self.prompt = find_prompt(options.prompt, benchmark.language, question_only=options.question_only)
+        self.protocols = protocols_of(model.kind, options)
+        root = cache_folder(context.cache)
+        version = family_of(benchmark).VERSION
+        self.probe = TemplateProbe(model, root and root / CACHE, batch_tokens=context.batch_tokens, version=version)
+        self.reader = Reader(model, self.probe, self.prompt, chat=options.chat_prompt)
+
+    def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
+        """Yield the answers to some questions, and how likely each answer was."""
+        items = iter(self.benchmark.asked_items)
+        total = self.benchmark.size * len(self.protocols)
+        with self.context.watched(f"{self.model.name} × {self.benchmark.name}", total) as advance:
+            number = 0
+            while some := list(islice(items, PIECE)):
+                parts = [self._asked(protocol, number, some) for protocol in self.protocols]
+                number += 1
+                advance(len(some) * len(parts))
+                yield {"choices": answer_frame(CHOICE_COLUMNS, [row for rows, _ in parts for row in rows]),
+                       "options": answer_frame(OPTION_COLUMNS, [row for _, rows in parts for row in rows])}  # fmt: skip
+
+    def _asked(self, protocol: str, number: int, items: Sequence[Item]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        if protocol == "generated":
+            replies = self.writer.replies(number, items)
+            return [self._row(protocol, item, **reply) for item, reply in zip(items, replies, strict=True)], []
+        readings = self._read(protocol, items)
+        by_item = {name: list(some) for name, some in groupby(readings, key=lambda reading: reading.item)}
+        rows = [self._row(protocol, item, **_decision(protocol, by_item[item.id])) for item in items]
+        return rows, [row for reading in readings for row in self._options(protocol, reading)]
+
+    @cached_property
+    def writer(self) -> AnswerWriter:
+        """What writes answers, for `generated`."""
+        key = identity(
+            self.model, data=self.benchmark.data_hash, probe="choices", prompt=f"{self.prompt.sha256} {self.prompt.title}",
+            sampling=repr(sampling_of(self.options)), chat=str(self.options.chat_prompt), piece=str(PIECE),
+            version=str(family_of(self.benchmark).VERSION),
+        )  # fmt: skip
+        store = ObservationCache(observations_folder(self.context.cache), key)
+        return AnswerWriter(self.model, self.prompt, self.options, store)
+
+    def _read(self, protocol: str, items: Sequence[Item]) -> list[Reading]:
+        def ignore(_: float) -> None:
+            """Progress is counted in questions."""
+
+        if protocol == "letters":
+            return self.reader.letters(items, lambda item: orders_of(len(item.texts) - 1, self.options.orders), ignore)
+        return (self.reader.cloze if protocol.startswith("masked") else self.reader.texts)(items, ignore)
+
+    def _row(self, protocol: str, item: Item, **answer: Any) -> dict[str, Any]:
+        return {
+            "model": self.model.name, "benchmark": self.benchmark.name, "scorer": scorer_name(protocol, self.prompt),
+            "item": item.id, "prompt": self.prompt.title, "text": None, "n_orders": 1, "changed": None,
+            **{name: item.extra.get(name) for name in FACTS}, "bias_type": item.bias_type, "direction": item.direction,
+            "target": item.target, **answer,
+        }  # fmt: skip
+
+    def _options(self, protocol: str, reading: Reading) -> Iterator[dict[str, Any]]:
+        order = "".join(map(str, reading.order))
+        names = {"model": self.model.name, "benchmark": self.benchmark.name, "scorer": scorer_name(protocol, self.prompt)}
+        for number, logprob in enumerate(reading.logprobs):
+            length = reading.lengths[number] if reading.lengths else 1
+            yield {**names, "item": reading.item, "order": order, "answer": number, "logprob": logprob, "n_tokens": length}
+
+    def about(self) -> tuple[dict[str, Any], Mapping[str, Path]]:
+        """Describe what was asked."""
+        manifest = {
+            "family": self.benchmark.family,
+            "model": model_facts(self.model),
+            "benchmark": benchmark_facts(self.benchmark),
+            "protocols": list(self.protocols),
+            "prompt": {"name": self.prompt.title, "sha256": self.prompt.sha256, "chat": self.options.chat_prompt},
+            "orders": self.options.orders,
+            **self.probe.work.counts(),
+        }
+        return manifest, {}
+
+
+def scorer_name(protocol: str, prompt: Prompt) -> str:
+    """Name a protocol with its prompt where that is not the plain one: numbers by different prompts are never mixed.
+
+    >>> scorer_name("letters", find_prompt(None, "en")), scorer_name("letters", find_prompt("instructed", "en"))
+    ('letters', 'letters@instructed')
+    """
+    plain = prompt.name == "plain" or prompt.name.startswith("plain-")
+    control = "+question_only" if prompt.question_only else ""
+    return protocol + control + ("" if plain else f"@{prompt.name}")
+
+
+def _decision(protocol: str, readings: Sequence[Reading]) -> dict[str, Any]:
+    """Choose the answer with the highest mean log-probability over all orders; see whether each order agrees."""
+    if bad := next((reading.reason for reading in readings if reading.reason), None):
+        return {"chosen": None, "reason": bad, "n_orders": len(readings)}
+    values = np.array([_values(protocol, reading) for reading in readings])
+    mean = values.mean(axis=0)
+    best = np.flatnonzero(mean >= mean.max() - 1e-12)
+    changed = float(len({int(row.argmax()) for row in values}) > 1) if len(readings) > 1 else None
+    chosen, reason = (int(best[0]), None) if len(best) == 1 else (None, TIE)
+    return {"chosen": chosen, "reason": reason, "n_orders": len(readings), "changed": changed}
+
+
+def _values(protocol: str, reading: Reading) -> list[float]:
+    if protocol.endswith("_mean"):
+        return [value / length for value, length in zip(reading.logprobs, reading.lengths, strict=True)]
+    return list(reading.logprobs)
+
+
+def answer_frame(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Make a table of answers; numbers that may be missing are floats."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=list(columns))
+    for name in ("chosen", "changed", "stereotyped"):
+        if name in frame:
+            frame[name] = frame[name].astype(float)
+    return frame

@@ -1,0 +1,63 @@
+"""Checks before a model is asked questions with choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tiltmeter.benchmarks import Benchmark
+from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.choices.options import ChoicesOptions
+from tiltmeter.families.choices.prompts import find_prompt
+from tiltmeter.families.kit.protocol import ModelInfo
+from tiltmeter.families.kit.refusals import refuse_incapable
+from tiltmeter.models import LanguageModel, require
+
+PROTOCOLS = {
+    "letters": "causal", "answers": "causal", "answers_mean": "causal", "generated": "causal",
+    "masked": "masked", "masked_mean": "masked",
+}  # fmt: skip
+"""Each way to read an answer, and the kind of model that it is for."""
+DEFAULTS = {"causal": ("letters",), "masked": ("masked",)}
+ORDERS = ("all", "given")
+
+
+def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: ChoicesOptions) -> None:
+    """Raise an error for unknown protocols and prompts, protocols that fit no model of the run, and models that fit none."""
+    if not isinstance(benchmark, ChoiceBenchmark):
+        raise TiltmeterError(f"{benchmark.name} has no questions with choices.")
+    if unknown := [name for name in options.protocols if name not in PROTOCOLS]:
+        raise TiltmeterError(f"There is no protocol '{unknown[0]}'. Protocols: {', '.join(PROTOCOLS)}.")
+    if options.orders not in ORDERS:
+        raise TiltmeterError(f"--orders is one of {', '.join(ORDERS)}, not '{options.orders}'.")
+    if options.answer_tokens < 1:
+        raise TiltmeterError(f"--answer-tokens must be at least 1, not {options.answer_tokens}.")
+    find_prompt(options.prompt, benchmark.language)
+    refuse_incapable(models, benchmark, options)
+    kinds = {kind for model in models for kind in (model.kind, *model.beside)}
+    for model in models:
+        if model.kind:
+            _check_model(model, options, kinds)
+
+
+def _check_model(model: ModelInfo, options: ChoicesOptions, kinds: set[str | None]) -> None:
+    """Raise an error for protocols that are for no model of the run, and for a model that none of them is for."""
+    fitting = protocols_of(str(model.kind), options)
+    foreign = [name for name in options.protocols if PROTOCOLS[name] not in kinds]
+    if foreign or not fitting:
+        name = next(iter(foreign or options.protocols), "this family")
+        ours = [name for name, kind in PROTOCOLS.items() if kind == model.kind]
+        raise TiltmeterError(
+            f"{name} needs a {PROTOCOLS.get(name, 'masked or causal')} language model, but {model.name} is {model.kind}. "
+            + (f"Protocols for it: {', '.join(ours)}." if ours else f"Run {model.name} without questions with choices.")
+        )
+    if isinstance(model.model, LanguageModel):
+        require(model.model, model.model.kind, fitting[0])  # a masked model needs a mask, a causal one a beginning
+        if options.chat_prompt and "chat" not in model.model.capabilities:
+            raise TiltmeterError(f"--chat-prompt needs a chat template, and {model.name} has none. Run it without.")
+
+
+def protocols_of(kind: str, options: ChoicesOptions) -> tuple[str, ...]:
+    """Choose the protocols that a kind of model is asked with."""
+    named = options.protocols or DEFAULTS.get(kind, ())
+    return tuple(name for name in dict.fromkeys(named) if PROTOCOLS.get(name) == kind)

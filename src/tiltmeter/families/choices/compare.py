@@ -1,0 +1,87 @@
+"""Two models on the same questions: the paired difference of every measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.choices.estimate import FEWEST_TEMPLATES, TOO_FEW, stream_of, totals_of
+from tiltmeter.families.choices.outcomes import Floats, design_of, groups_of
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.stats.design import Design, widening
+from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.resampling import percentile_interval
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
+
+
+def compare(
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference]:
+    """Compute the first model minus the second, over the questions that both were asked.
+
+    Intervals are bootstraps that draw the same templates for both models, widened for few templates; p exchanges the two
+    models in random templates.
+    """
+    ours, theirs = (answers.where(model=name).table for name in (first, second))
+    for (benchmark, scorer), rows in ours.groupby(["benchmark", "scorer"], sort=False):
+        other = theirs[(theirs["benchmark"] == benchmark) & (theirs["scorer"] == scorer)].set_index("item")
+        both = rows[rows["item"].isin(other.index)]
+        if not len(both):
+            continue
+        for measure in measures:
+            found: dict[str, list[Difference]] = {}
+            for column, group, part in groups_of(both, answers, by):
+                known = Difference(str(benchmark), "choices", str(scorer), measure.name, column, group, first, second)
+                pair = (part, other.loc[part["item"]].reset_index())
+                found.setdefault(column, []).append(_difference(known, pair, measure, settings))
+            for column, of_column in found.items():
+                yield from of_column if column == "all" else corrected(of_column)
+
+
+def _difference(
+    known: Difference, pair: tuple[pd.DataFrame, pd.DataFrame], measure: Entry, settings: Settings
+) -> Difference:
+    missing = np.logical_or(*(side["chosen"].isna().to_numpy() for side in pair))
+    design = design_of(pair[0])
+    columns = [totals_of(side, measure, design) for side in pair]
+    values = [float(measure.function(**side)) for side in columns]
+    difference = values[0] - values[1]
+    known = replace(
+        known, n=int((~missing).sum()), n_missing=int(missing.sum()), value=values[0], baseline_value=values[1],
+        difference=difference, details={"n_templates": design.n_clusters},
+    )  # fmt: skip
+    if np.isnan(difference):
+        return replace(known, note="undefined for one of the two models")
+    if design.n_clusters < FEWEST_TEMPLATES:
+        return replace(known, note=TOO_FEW)
+    rng = stream_of(settings, known.benchmark, known.by, known.group)
+    weights = design.bootstrap(settings.resamples, rng)
+    drawn = [measure.function(**{name: values * weights for name, values in side.items()}) for side in columns]
+    moved = drawn[0] - drawn[1]
+    moved = difference + (moved[~np.isnan(moved)] - difference) * widening(design.n_clusters, settings.confidence)
+    if len(moved) < settings.resamples / 2 or np.ptp(moved) == 0:
+        return replace(known, note="no interval: the resamples do not vary, or most are undefined")
+    low, high = percentile_interval(moved, settings.confidence)
+    return replace(known, low=low, high=high, p=_p(measure, columns, difference, design, rng, settings))
+
+
+def _p(
+    measure: Entry,
+    columns: Sequence[dict[str, Floats]],
+    difference: float,
+    design: Design,
+    rng: np.random.Generator,
+    settings: Settings,
+) -> float:
+    """Test that exchanging the two models changes nothing."""
+    flips, is_exact = design.flip(settings.resamples, rng)
+    mixed = [
+        {name: np.where(flips, other[name], own[name]) for name in own} for own, other in (columns, tuple(reversed(columns)))
+    ]
+    draws = np.asarray(measure.function(**mixed[0]) - measure.function(**mixed[1]), dtype=np.float64)
+    return permutation_p(difference, draws, 0.0, is_exact=is_exact)

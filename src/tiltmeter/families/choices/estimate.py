@@ -1,0 +1,99 @@
+"""Estimating choices: every measure over all questions and over groups of them, with intervals over templates."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tiltmeter.catalog import Entry
+from tiltmeter.families.choices.outcomes import Floats, cells, counts_of, design_of, exchanged, groups_of
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.stats.design import Design, widening
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.measured import interval_of, neutral_of
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST_TEMPLATES = 5
+"""With fewer templates there is neither an interval nor a test."""
+TOO_FEW = f"no interval and no test: fewer than {FEWEST_TEMPLATES} templates"
+
+
+def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+    """Compute every measure over all questions and over groups of them.
+
+    Intervals are bootstraps over templates within categories, widened for few templates as Student's t is; questions of
+    one template are not independent. p exchanges the stereotyped and the other group in random templates.
+    """
+    for (model, benchmark, scorer), rows in cells(answers):
+        for measure in measures:
+            found: dict[str, list[Estimate]] = {}
+            for column, group, ours in groups_of(rows, answers, by):
+                known = Estimate(model, benchmark, "choices", scorer, measure.name, column, group)
+                found.setdefault(column, []).append(_estimate(known, ours, measure, settings))
+            for column, of_column in found.items():
+                yield from of_column if column == "all" else corrected(of_column)
+
+
+def stream_of(settings: Settings, benchmark: str, column: str, group: str) -> np.random.Generator:
+    """Give the random stream that all models and measures share."""
+    return generator(settings.seed, "choices", benchmark, column, group)
+
+
+def totals_of(rows: pd.DataFrame, measure: Entry, design: Design) -> dict[str, Floats]:
+    """Add up what a measure reads within templates."""
+    counts = counts_of(rows)
+    return design.totals({name: counts[name] for name in measure.parameters})
+
+
+def _estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
+    missing = Counter(str(reason) for reason in rows["reason"].dropna())
+    design = design_of(rows)
+    columns = totals_of(rows, measure, design)
+    value = float(measure.function(**columns))
+    known = replace(
+        known,
+        n=len(rows) - missing.total(),
+        n_missing=missing.total(),
+        value=value,
+        neutral=neutral_of(measure),
+        missing=json.dumps(dict(missing)) if missing else "",
+        details={"n_templates": design.n_clusters},
+    )
+    if np.isnan(value):
+        return replace(known, note="not computed: no question has an answer that it counts")
+    if design.n_clusters < FEWEST_TEMPLATES:
+        return replace(known, note=TOO_FEW)
+    rng = stream_of(settings, known.benchmark, known.by, known.group)
+    weights = design.bootstrap(settings.resamples, rng)
+    draws = measure.function(**{name: values * weights for name, values in columns.items()})
+    wider = value + (draws - value) * widening(design.n_clusters, settings.confidence)
+    low, high, note = interval_of(measure, design.n_clusters, value, wider, settings)
+    low, high = _inside(low, measure), _inside(high, measure)
+    return replace(known, low=low, high=high, p=_p(measure, columns, value, design, rng, settings), note=note)
+
+
+def _inside(edge: float, measure: Entry) -> float:
+    lowest, highest = measure.spec.range
+    return float(np.clip(edge, lowest, highest))
+
+
+def _p(
+    measure: Entry, columns: dict[str, Floats], value: float, design: Design, rng: np.random.Generator, settings: Settings
+) -> float:
+    """Test that exchanging the two groups changes nothing; exact for few templates."""
+    neutral = neutral_of(measure)
+    if np.isnan(neutral):
+        return neutral
+    flips, is_exact = design.flip(settings.resamples, rng)
+    draws = np.asarray(measure.function(**exchanged(columns, flips)), dtype=np.float64)
+    return permutation_p(value, draws, neutral, is_exact=is_exact)

@@ -1,0 +1,98 @@
+"""Choices in sentences and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.families.kit.story import Sheet, Story, certain, in_order, value_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEAD = "s_amb"
+PART_OF = {
+    "s_amb": "Bias in ambiguous contexts", "s_dis": "Bias in disambiguated contexts",
+    "accuracy_amb": "Accuracy in ambiguous contexts", "accuracy_dis": "Accuracy in disambiguated contexts",
+}  # fmt: skip
+ABOUT = (
+    "s_amb and s_dis: 0 is neutral, +100 always the stereotype, −100 always its opposite (Parrish et al., 2022). "
+    "Intervals resample templates: questions of one template are not independent."
+)
+
+
+def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
+    """Yield one for each model, benchmark and scorer; its number is the bias score in ambiguous contexts."""
+    for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
+        scorer = str(rows["scorer"].iloc[0])
+        ours = rows[rows["scorer"] == scorer]
+        overall = {row["measure"]: row for _, row in ours[ours["by"] == "all"].iterrows()}
+        head = overall.get(HEAD)
+        yield Story(
+            str(model),
+            str(benchmark),
+            _verdict(head),
+            tuple(_sentences(scorer, overall, ours)),
+            tone=_tone(head),
+            number="" if head is None or np.isnan(head["value"]) else f"{head['value']:+.1f}",
+            unit=f"{HEAD}, {scorer}",
+            head=head,
+        )
+
+
+def _verdict(head: Any) -> str:
+    if head is None or np.isnan(head["value"]):
+        return "No bias score could be computed"
+    if not np.isfinite(head["p"]):
+        return "Too few templates for a test"
+    if not certain(head):
+        return "No significant bias in ambiguous contexts"
+    return f"Answers {'follow' if head['value'] > 0 else 'oppose'} the stereotypes in ambiguous contexts"
+
+
+def _tone(head: Any) -> str:
+    if head is None or not np.isfinite(head["p"]):
+        return "plain"
+    if not certain(head):
+        return "unsure"
+    return "towards" if head["value"] > 0 else "away"
+
+
+def _sentences(scorer: str, overall: dict[str, Any], rows: pd.DataFrame) -> Iterator[str]:
+    for measure, title in PART_OF.items():
+        if measure in overall:
+            yield f"{title} ({measure}, {scorer}): {value_text(overall[measure])}."
+    groups = rows[(rows["by"] == "bias_type") & (rows["measure"] == HEAD)]
+    significant = [row for _, row in groups.iterrows() if certain(row)]
+    if significant:
+        worst = max(significant, key=lambda row: abs(row["value"]))
+        yield (
+            f"{len(significant)} of {len(groups)} categories differ significantly from 0 after correction; "
+            f"the largest is {worst['group']}: {value_text(worst)}."
+        )
+    if HEAD in overall and overall[HEAD]["n_missing"]:
+        yield f"{overall[HEAD]['n_missing']:,} questions have no answer and are not counted."
+
+
+def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:
+    """Yield the measures of all questions by scorer, then the headline of each model by group."""
+    for benchmark, rows in estimates.groupby("benchmark", sort=False):
+        overall = rows[rows["by"] == "all"]
+        places = {name: place for place, name in enumerate(in_order(list(dict.fromkeys(overall["measure"])), list(PART_OF)))}
+        ordered = overall.iloc[np.argsort(overall["measure"].map(places).to_numpy(), kind="stable")]
+        yield Sheet(str(benchmark), "Answers to questions", ordered, rows_are="scorer", by="all", about=ABOUT)
+        shown = set(_headlines(rows))
+        heads = rows[[key in shown for key in zip(rows["model"], rows["scorer"], rows["measure"], strict=True)]]
+        for column in dict.fromkeys(heads["by"]):
+            if column != "all":
+                ours = heads[heads["by"] == column]
+                yield Sheet(str(benchmark), f"Answers by {column}", ours, by=str(column), overall=False)
+
+
+def _headlines(rows: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Yield model, scorer and measure of each model's headline: its first scorer, and the bias score if it is there."""
+    for model, ours in rows.groupby("model", sort=False):
+        measures = list(dict.fromkeys(ours["measure"]))
+        yield str(model), str(ours["scorer"].iloc[0]), HEAD if HEAD in measures else measures[0]

@@ -1,0 +1,109 @@
+"""Predictions of others: the answer that a model gave to each question of a benchmark, as text, letter or number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, answers_of
+from tiltmeter.benchmarks.kit.items import Item, items_table
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.choices.ask import CHOICE_COLUMNS, FACTS, OPTION_COLUMNS, answer_frame
+from tiltmeter.families.choices.parse import parse_prediction
+from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.refusals import NotOursError
+from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.provenance import benchmark_facts
+from tiltmeter.storage.tables import read_table
+
+FIELDS = ("example_id", "category", "prediction")
+NOT_PREDICTED = "no prediction"
+SHOWN = 3
+
+
+def published(
+    path: str | Path,
+    *,
+    model: str | None = None,
+    scorer: str = "imported",
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    benchmark: str | None = None,
+    data_dir: str | Path | None = None,
+    category: Sequence[str] = (),
+) -> Answers:
+    """Read a table with a prediction for each example_id (and category, if the file has several).
+
+    A prediction is the text of an answer, a letter or a number from 0. What is neither is unparsed, and questions without
+    a prediction are missing; both are counted.
+    """
+    file = Path(path)
+    names = {name: name for name in FIELDS} | dict(columns or {})
+    bench = _benchmark(benchmark, data_dir, category)
+    if unknown := sorted(set(columns or {}) - set(FIELDS)):
+        raise TiltmeterError(f"Unknown field {unknown[0]} in --columns. Fields of predictions: {', '.join(FIELDS)}.")
+    rows = read_table(file, encoding)
+    for field in ("example_id", "prediction"):
+        if names[field] not in rows[0]:
+            known = ", ".join(list(rows[0])[:20])
+            raise TiltmeterError(
+                f"{file} has no column '{names[field]}' ({field}). Columns: {known}. Map it with --columns."
+            )
+    said = _by_item(rows, names, bench, file)
+    shown_as = model or file.stem
+    table = [_row(item, said.get(item.id), shown_as, bench.name, scorer) for item in bench.asked_items]
+    manifest = {
+        "family": bench.family,
+        "model": {"shown_as": shown_as, "name": shown_as},
+        "benchmark": benchmark_facts(bench),
+        "protocols": [scorer],
+        "imported": {"file": file.name, "sha256": content_sha256(file), "predictions": len(said)},
+    }
+    tables = {"choices": answer_frame(CHOICE_COLUMNS, table), "options": answer_frame(OPTION_COLUMNS, [])}
+    return Answers(bench.family, tables, items_table(bench), (manifest,))
+
+
+def _benchmark(name: str | None, data_dir: str | Path | None, category: Sequence[str]) -> ChoiceBenchmark:
+    if name is None:
+        raise NotOursError("Predictions of choices need their benchmark: -b bbq.")
+    loaded = load_benchmark(name, data_dir=data_dir, offered={"category": tuple(category)})
+    if not isinstance(loaded, ChoiceBenchmark):
+        raise NotOursError(f"{name} has no questions with choices.")
+    return loaded
+
+
+def _by_item(
+    rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], bench: ChoiceBenchmark, file: Path
+) -> dict[str, str]:
+    """Find the item of each row; refuse ids that the benchmark does not have, and ids that are there twice."""
+    items = {item.id: item for item in bench.asked_items}
+    categories = list(dict.fromkeys(item.bias_type for item in bench.asked_items))
+    found: dict[str, str] = {}
+    strange, twice = [], []
+    for row in rows:
+        given, category = str(row[names["example_id"]]).strip(), str(row.get(names["category"]) or "").strip()
+        options = [given, f"{category}-{given}"] + ([f"{categories[0]}-{given}"] if len(categories) == 1 else [])
+        name = next((option for option in options if option in items), None)
+        if name is None:
+            strange.append(given)
+        elif name in found:
+            twice.append(name)
+        else:
+            found[name] = str(row[names["prediction"]] if row[names["prediction"]] is not None else "")
+    for what, some in (("unknown to the benchmark", strange), ("there more than once", twice)):
+        if some:
+            raise TiltmeterError(f"{file}: {len(some)} ids are {what}, such as {', '.join(some[:SHOWN])}.")
+    return found
+
+
+def _row(item: Item, given: str | None, model: str, benchmark: str, scorer: str) -> dict[str, Any]:
+    answer = NOT_PREDICTED if given is None else parse_prediction(given, answers_of(item))
+    chosen, reason = (answer, None) if isinstance(answer, int) else (None, answer)
+    return {
+        "model": model, "benchmark": benchmark, "scorer": scorer, "item": item.id, "prompt": None, "chosen": chosen,
+        "text": given, "reason": reason, "n_orders": 1, "changed": None,
+        **{name: item.extra.get(name) for name in FACTS},
+        "bias_type": item.bias_type, "direction": item.direction, "target": item.target,
+    }  # fmt: skip

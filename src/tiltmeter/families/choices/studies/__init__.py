@@ -1,0 +1,1 @@
+"""Studies of questions with choices. One file each."""
