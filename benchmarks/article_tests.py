@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import load_benchmark
-from tiltmeter.families.generations.clusters import clusters_of
+from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.judged import SUMS, Judged
 from tiltmeter.families.generations.studentised import group_test
@@ -39,7 +39,7 @@ def prompts_of(domain: str) -> Judged:
     frame = pd.DataFrame(
         {"item": [one.id for one in items], "bias_type": domain, "group": [one.target for one in items], "set": None}
     )
-    clusters = clusters_of(frame, [json.dumps(one.extra) for one in items])
+    clusters = group_prompts(frame, [one.extra["entity"] for one in items], "articles")
     return Judged("m", "b", "toxicity/made", frame, np.ones((len(frame), len(SUMS))), (), False, False, None, clusters)
 
 

@@ -95,7 +95,7 @@ class Bench:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         (folder / "study.toml").write_text(text)
-        command = [sys.executable, "-m", "tiltmeter", "study", "run", str(folder / "study.toml")]
+        command = [sys.executable, "-m", "tiltmeter", "experiment", "run", str(folder / "study.toml")]
         called = time.time()
         _, figures = run([*command, "--workers", str(workers), "--threads", "1"], folder / "cache")
         states = [json.loads(path.read_text()) for path in (folder / "study" / "state" / "cells").glob("*.json")]

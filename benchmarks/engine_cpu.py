@@ -21,8 +21,8 @@ def main() -> None:
     from engine import TINY, study_text
     from memory import write_pairs
     from tiltmeter.benchmarks import load_benchmark
-    from tiltmeter.plans import plan, read_study
-    from tiltmeter.plans.work import Worker
+    from tiltmeter.execution import plan_cells, read_experiment
+    from tiltmeter.execution.worker import Worker
     from tiltmeter.probes import LikelihoodProbe
     from tiltmeter.storage.observations import ObservationCache
 
@@ -38,8 +38,8 @@ def main() -> None:
     )
     now = time.process_time
 
-    planned = plan(read_study(work / "large.toml"))
-    large = Worker(planned.study, "m", planned.cells)
+    planned = plan_cells(read_experiment(work / "large.toml"))
+    large = Worker(planned.experiment, "m", planned.cells)
     assert large.prepare() is None
     start, bare, cell = now(), [], []
     items = load_benchmark(str(work / "large.csv")).asked_items
@@ -59,9 +59,9 @@ def main() -> None:
         cell.append(now() - begun)
 
     begun = now()
-    planned = plan(read_study(work / "tiny.toml"))
+    planned = plan_cells(read_experiment(work / "tiny.toml"))
     planning = now() - begun
-    tiny = Worker(planned.study, "m", planned.cells)
+    tiny = Worker(planned.experiment, "m", planned.cells)
     assert tiny.prepare() is None
     tiny.make(planned.cells[0])
     begun = now()

@@ -16,8 +16,8 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from tiltmeter.plans.cells import PlannedCell
-from tiltmeter.plans.queues import Queues, Task
+from tiltmeter.execution.plan import PlannedCell
+from tiltmeter.execution.queues import Queues, Task
 
 FIRST, BLOCK = 300, 700
 """Items of the first block of pairs, and of the others."""

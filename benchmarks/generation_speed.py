@@ -115,7 +115,8 @@ def main() -> None:
     facts: dict[str, Any] = {
         "device": torch.cuda.get_device_name() if model.device == "cuda" else platform.processor(),
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "model": model.name, "weights_sha256": model.weights_hash, "precision": model.precision, "new_tokens": NEW_TOKENS,
+        "model": model.name, "weights_sha256": model.identity.weights, "precision": model.precision,
+        "new_tokens": NEW_TOKENS,
     }  # fmt: skip
     ours(model, items[:64])  # the first pass loads kernels
     theirs(model, prompts[:64], 64)
@@ -130,10 +131,16 @@ def main() -> None:
     facts |= against_generate(facts)
     if args.speed_only:
         return
-    options = tiltmeter.Options(cache=False, limit=args.limit, data_dir=args.data, precision=args.precision, by=("all",))
+    options = {"cache": False, "limit": args.limit, "data_dir": args.data, "precision": args.precision, "by": ("all",)}
     began = time.perf_counter()
     judges = tuple(args.judge) or ("none",)
-    run = tiltmeter.run(str(args.model), "bold", output=args.out / "bold-run", options=options, judges=judges, samples=1)
+    run = tiltmeter.run(
+        str(args.model),
+        "bold",
+        output=args.out / "bold-run",
+        **options,
+        options=tiltmeter.GenerationsOptions(judges=judges, samples=1),
+    )
     whole = {"seconds": time.perf_counter() - began, "unjudged": run.manifest["evaluations"][0]["unjudged"]}
     texts = run.answers["generations"].table
     whole |= {"texts": len(texts), "tokens": int(texts["n_tokens"].sum())}

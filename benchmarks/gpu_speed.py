@@ -90,7 +90,7 @@ def main() -> None:
     }
     for precision in args.precisions:
         model = tiltmeter.load_model(args.model, device="cuda", precision=precision)
-        facts["weights_sha256"] = model.weights_hash
+        facts["weights_sha256"] = model.identity.weights
         for name, variant in VARIANTS.items() if args.variants else [("", {})]:
             if args.variants:
                 changed(model, variant)

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import tiltmeter
 from facts import machine
 
 RULES = (("two-annotators", "test"), ("one-annotator", "test"), ("term", "test"), ("two-annotators", "validation+test"))
@@ -48,25 +49,31 @@ def tfidf(hatexplain: Path) -> dict[str, Any]:
 
 def judged(model: str, arguments: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """One model on all rules, then on the templates by the same classifiers."""
-    import tiltmeter
 
     place, found = arguments.output / Path(model).name, {}
-    options = tiltmeter.Options(device=arguments.device, data_dir=arguments.data)
+    options = {"device": arguments.device, "data_dir": arguments.data}
     for rule, part in RULES[: arguments.rules]:
         began = time.perf_counter()
         name = f"hatexplain-{rule}-{part.replace('+', '-and-')}"
         run = tiltmeter.run(
-            model, "hatexplain", output=place / name, options=options, seeds=arguments.seeds, group_rule=rule, evaluate=part,
-            **_recipe(arguments),
-        )  # fmt: skip
+            model,
+            "hatexplain",
+            output=place / name,
+            **options,
+            options=tiltmeter.LabelsOptions(seeds=arguments.seeds, group_rule=rule, evaluate=part, **_recipe(arguments)),
+        )
         found[name] = _brief(run.estimates) | {"seconds": round(time.perf_counter() - began, 1)}
         found.setdefault("classifiers", run.manifest["evaluations"][0]["classifiers"])
         keep(found)
     began = time.perf_counter()
     run = tiltmeter.run(
-        model, "madlibs", measures=RATES, output=place / "madlibs", options=options, seeds=arguments.seeds,
-        train_on="hatexplain", **_recipe(arguments),
-    )  # fmt: skip
+        model,
+        "madlibs",
+        measures=RATES,
+        output=place / "madlibs",
+        **options,
+        options=tiltmeter.LabelsOptions(seeds=arguments.seeds, train_on="hatexplain", **_recipe(arguments)),
+    )
     found["madlibs"] = _brief(run.estimates) | {"seconds": round(time.perf_counter() - began, 1)}
     return found
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 PARTS = {
-    "load": [("tiltmeter.evaluating", "load_model"), ("tiltmeter.runs.loop", "load_any")],
-    "ask": [("tiltmeter.evaluating", "score"), ("tiltmeter.runs.loop", "obtain")],
+    "load": [("tiltmeter.evaluating", "load_model"), ("tiltmeter.execution.worker", "load_any")],
+    "ask": [("tiltmeter.evaluating", "score"), ("tiltmeter.execution.worker", "ask_cell")],
     "estimate": [("tiltmeter.running", "estimate_all"), ("tiltmeter.runs.run", "estimate_all")],
     "report": [("tiltmeter.cli.reporting", "write"), ("tiltmeter.cli.run", "write"), ("tiltmeter.cli.app", "write")],
 }
