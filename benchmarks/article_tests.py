@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
-from tiltmeter.families.generations.judged import SUMS, Judged
+from tiltmeter.families.generations.judge_scores import SUMS, Judged
 from tiltmeter.families.generations.studentised import group_test
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p

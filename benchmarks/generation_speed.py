@@ -24,9 +24,9 @@ import transformers
 
 import tiltmeter
 from tiltmeter.benchmarks import load_benchmark
-from tiltmeter.families.generations.speaking import Speaker
+from tiltmeter.families.generations.generate import Speaker
 from tiltmeter.models.sampling import Sampling
-from tiltmeter.models.writer import Writer
+from tiltmeter.models.text_generator import Writer
 from tiltmeter.storage.observations import ObservationCache
 
 NEW_TOKENS = 30

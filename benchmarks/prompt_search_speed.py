@@ -28,7 +28,7 @@ from tiltmeter.builders.counterfactual import make_swaps
 from tiltmeter.debias.kit.divergence import divergence
 from tiltmeter.debias.kit.prompt_plan import material_for
 from tiltmeter.debias.kit.prompt_search import Search, best_prompts, likeliest
-from tiltmeter.debias.kit.prompted import vocabulary_words
+from tiltmeter.debias.kit.prompt_sentences import vocabulary_words
 from tiltmeter.debias.kit.stereotypes import stereotype_words
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tiltmeter.families.pairs.words import WORD
-from tiltmeter.storage.packed import open_packed
+from tiltmeter.storage.compression import open_packed
 
 LEAST = 1.0
 ABOUT = """# English words and how often each occurs in a million, counted for tiltmeter in {total:,} words of the text that

@@ -15,7 +15,7 @@ import pytest
 import tiltmeter
 from tiltmeter import Answers, LanguageModel
 from tiltmeter.execution.options import FamilyOptions
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 
 # The same examples every time: a red build must mean a change, not a draw.
 hypothesis.settings.register_profile("tiltmeter", derandomize=True, deadline=None)

@@ -15,7 +15,7 @@ from tiltmeter import Answers, estimate
 from tiltmeter.runs import Run
 from tiltmeter.runs.folder import write_estimates
 from tiltmeter.storage.provenance import software
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 
 TYPES = ("age", "gender", "religion", "race")
 

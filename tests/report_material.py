@@ -22,7 +22,7 @@ from tiltmeter.runs.folder import write_estimates
 from tiltmeter.storage.files import write_table
 from tiltmeter.storage.observations import OBSERVATIONS
 from tiltmeter.storage.provenance import software
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 
 NASTY = (
     ("<script>window.hacked = 1</script> women & 'men' \"cook\"", "<script>window.hacked = 1</script> men & 'men' \"cook\""),

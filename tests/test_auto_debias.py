@@ -22,7 +22,7 @@ from tiltmeter.debias.kit.divergence import divergence
 from tiltmeter.debias.kit.prompt_file import read_prompts
 from tiltmeter.debias.kit.prompt_plan import PromptPlan, material_for
 from tiltmeter.debias.kit.prompt_search import Search, beam_search, likeliest, n_prompts
-from tiltmeter.debias.kit.prompted import is_known, make_frame, vocabulary_words
+from tiltmeter.debias.kit.prompt_sentences import is_known, make_frame, vocabulary_words
 from tiltmeter.debias.kit.stereotypes import stereotype_words
 
 MODELS = GOLDEN / "models"

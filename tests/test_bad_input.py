@@ -20,7 +20,7 @@ from tiltmeter.cli import main
 from tiltmeter.models import LanguageModel
 from tiltmeter.runs import folder as run_folder
 from tiltmeter.storage.provenance import SCHEMA
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 
 PAIRS = "stereo,anti,bias_type,place\nHe ran.,She ran.,gender,Rome\nHe is old.,He is young.,age,Oslo\n"
 QUICK = ("--resamples", "100")

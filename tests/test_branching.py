@@ -11,10 +11,10 @@ import transformers
 
 import tiltmeter
 from conftest import golden_model
-from tiltmeter.models.body_and_head import BodyAndHead
-from tiltmeter.probes.branching import branched
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.probes.plan import make_plan
 from tiltmeter.probes.sentences import Sentence
+from tiltmeter.probes.shared_prefixes import branched
 from tiltmeter.probes.views import Query
 
 SMALL: dict[str, Any] = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}

@@ -21,7 +21,7 @@ from tiltmeter.exports.bundle import INDEX, SUMS, bundle, sums_of, write_archive
 from tiltmeter.exports.summary import as_text
 from tiltmeter.exports.verify import verify
 from tiltmeter.runs import load_run
-from tiltmeter.storage.sealed import add_file
+from tiltmeter.storage.seals import add_file
 
 RULE = "bias_score[aul,mine] within 40..60"
 FILES = {

@@ -35,9 +35,9 @@ from tiltmeter.stats.doses import (
     smallest_dose,
 )
 from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 from tiltmeter.storage.spreadsheet import csv_text
-from tiltmeter.studies.kit.treating import _left, treated_sentences
+from tiltmeter.studies.kit.treatment_tables import _left, treated_sentences
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
 ROOT = Path(__file__).parents[1]

@@ -28,7 +28,7 @@ from tiltmeter.runs.comparability import refuse_incomparable
 from tiltmeter.runs.experiment import run_experiment
 from tiltmeter.runs.folder import reserved
 from tiltmeter.scorers import Scored, Tokens
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 
 MODEL = GOLDEN / "models" / "tiny-bert-cased"
 FILE = """

@@ -18,11 +18,11 @@ from tiltmeter import TiltmeterError
 from tiltmeter.builders.counterfactual import make_swaps
 from tiltmeter.debias import make
 from tiltmeter.debias.context_debias import settled
-from tiltmeter.debias.kit.in_context import Found, Occurrence, occurrences
+from tiltmeter.debias.kit.context_debias_objective import Objective, Orthogonal, directions
 from tiltmeter.debias.kit.layers import Layers, kept, leaning
-from tiltmeter.debias.kit.orthogonal import Objective, Orthogonal, directions
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.stereotypes import stereotype_words
+from tiltmeter.debias.kit.word_positions import Found, Occurrence, occurrences
 from tiltmeter.models import Tokenization, load_parts
 
 MODELS = GOLDEN / "models"

@@ -16,13 +16,13 @@ from conftest import CAUSAL, GOLDEN, MASKED
 from tiltmeter import TiltmeterError
 from tiltmeter.builders.counterfactual import make_swaps
 from tiltmeter.debias.inlp import inlp, labelled
-from tiltmeter.debias.kit.grouped import Groups, by_group, variants
+from tiltmeter.debias.kit.grouped_sentences import Groups, by_group, variants
 from tiltmeter.debias.kit.vectors import orthonormal, sentence_vectors
 from tiltmeter.debias.sentence_debias import pair_centred, principal, sentence_debias
 from tiltmeter.models import load_encoder, load_parts, wrap_model
-from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.projection import fold, project_out, read_directions
-from tiltmeter.models.wrapping import wrapper_of
+from tiltmeter.models.wrappers import wrapper_of
 
 MODELS = GOLDEN / "models"
 PEOPLE = (("The woman", "She", "Her"), ("The man", "He", "His"), ("The child", "It", "Its"))

@@ -18,11 +18,11 @@ from test_generations import made_up
 from test_prompt_clusters import clustered
 from tiltmeter import Answers
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.generations.judged import judged_of
+from tiltmeter.families.generations.judge_scores import judged_of
 from tiltmeter.families.labels.figures import threshold
 from tiltmeter.reporting.html import write_report
+from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.reporting.notebook import as_html
-from tiltmeter.reporting.told import stories_of
 from tiltmeter.runs.details import with_details
 from tiltmeter.runs.folder import read_estimates, write_estimates
 from tiltmeter.stats.estimates import (
@@ -36,7 +36,7 @@ from tiltmeter.stats.estimates import (
 )
 from tiltmeter.storage.files import write_frame
 from tiltmeter.storage.provenance import software
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 from tiltmeter.studies.kit.domain_scores import gather_scores
 from tiltmeter.studies.kit.evidence import Evidence
 

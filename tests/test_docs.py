@@ -41,7 +41,7 @@ from tiltmeter.families.kit.options import flag_of
 from tiltmeter.families.kit.protocol import CONSTANTS, METHODS, find_family, measures_of
 from tiltmeter.families.labels.ask import COLUMNS as LABEL_COLUMNS
 from tiltmeter.families.labels.ask import SWAP_COLUMNS
-from tiltmeter.families.labels.drivers import COLUMNS as DRIVER_COLUMNS
+from tiltmeter.families.labels.word_attribution import COLUMNS as DRIVER_COLUMNS
 from tiltmeter.families.pairs.ask import SCORE_COLUMNS
 from tiltmeter.families.slots.ask import PREDICTION_COLUMNS, SLOT_COLUMNS
 from tiltmeter.models import EMBEDDED

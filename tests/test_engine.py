@@ -21,10 +21,10 @@ from tiltmeter.execution.plan import PlannedCell
 from tiltmeter.execution.queues import Queues, Task
 from tiltmeter.families import AskContext
 from tiltmeter.models import OutOfMemoryError
-from tiltmeter.models.passing import cap_memory
+from tiltmeter.models.forward_pass import cap_memory
 from tiltmeter.runs.experiment import run_experiment
 from tiltmeter.storage import files
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 
 FILE = f"""
 models = ["{GOLDEN}/models/tiny-bert-cased"]

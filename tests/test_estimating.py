@@ -18,7 +18,7 @@ import tiltmeter
 from conftest import golden_scores, scores_of
 from tiltmeter import Answers, TiltmeterError, catalog
 from tiltmeter.families.pairs.paired import pair_up
-from tiltmeter.reporting.closeness import summaries, too_close
+from tiltmeter.reporting.comparison_text import summaries, too_close
 from tiltmeter.reporting.terminal import comparisons
 from tiltmeter.stats.estimates import Difference, corrected, differences_table
 from tiltmeter.stats.measured import interval_of

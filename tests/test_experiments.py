@@ -25,7 +25,7 @@ from tiltmeter.execution.plan import cell_name
 from tiltmeter.execution.worker import work
 from tiltmeter.runs import merge
 from tiltmeter.runs.experiment import make_cells, run_experiment
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 
 MODELS = GOLDEN / "models"
 FILE = """

@@ -42,8 +42,8 @@ from tiltmeter.finetune import (
     train_and_save,
     unfinished,
 )
-from tiltmeter.finetune.order import Order, random
-from tiltmeter.finetune.steps import Steps
+from tiltmeter.finetune.loss_steps import Steps
+from tiltmeter.finetune.row_order import Order, random
 from tiltmeter.models import Parts, with_head
 from tiltmeter.models.hashing import hash_tokenizer
 from tiltmeter.models.text_batches import pieces

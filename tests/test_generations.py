@@ -26,11 +26,11 @@ from tiltmeter.benchmarks.kit.items import make_benchmark
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
 from tiltmeter.families import AskContext
 from tiltmeter.families.generations.ask import judged_answers, postprocess
-from tiltmeter.families.generations.judged import judged_of
+from tiltmeter.families.generations.judge_scores import judged_of
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.states import REPEATED, is_looping, is_repeated, reason_of
 from tiltmeter.models.sampling import Sampling, random_places
-from tiltmeter.models.writer import Writer, sentence_end
+from tiltmeter.models.text_generator import Writer, sentence_end
 from tiltmeter.reporting.by_name import draw
 
 BERT, GPT2 = (str(GOLDEN / "models" / name) for name in ("tiny-bert-cased", "tiny-gpt2"))

@@ -260,7 +260,7 @@ def test_saved_scores_say_where_they_came_from(tmp_path: Path) -> None:
 
 
 def test_no_direction_is_read_out_of_kls(tmp_path: Path) -> None:
-    from tiltmeter.reporting.told import stories_of
+    from tiltmeter.reporting.narratives import stories_of
 
     done = run(BERT, "starter-pairs", "aul", ["kls", "jss"], output=tmp_path / "r", **QUICK)
     (story,) = stories_of(done.estimates)

@@ -25,7 +25,7 @@ from tiltmeter.execution import worker
 from tiltmeter.models import fingerprint, hashing, identify, identity, load_any, precision, wrap_model
 from tiltmeter.models.identity import ModelIdentity, is_tokenizer_file
 from tiltmeter.models.kinds import CAUSAL_ENDINGS, MASKED_LM_HEADS
-from tiltmeter.models.wrapping import BASE, WRAPPER
+from tiltmeter.models.wrappers import BASE, WRAPPER
 
 MODELS = GOLDEN / "models"
 MODEL = MODELS / "tiny-bert-cased"

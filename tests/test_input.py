@@ -28,7 +28,7 @@ from tiltmeter.builders.sexism import build_sexism
 from tiltmeter.corpora import build_index
 from tiltmeter.corpora import index as corpus
 from tiltmeter.models import check_model, kind_of, load_any, load_encoder
-from tiltmeter.storage import packed
+from tiltmeter.storage import compression
 from tiltmeter.storage.decoding import decode, guessed_encoding
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import cell, parse_table
@@ -393,7 +393,7 @@ def test_packed_benchmarks(tmp_path: Path, suffix: str, ending: str, pack: Any) 
 
 
 def test_what_explodes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(compression, "MOST_BYTES", 2**20)
     bomb = write(tmp_path / "mine.csv.gz", gzip.compress(b"a" * 2**22))
     assert "too much" in refusal(load_benchmark, bomb)
     assert "too much" in refusal(load_benchmark, write(tmp_path / "large.csv", b"a" * 2**21))

@@ -11,7 +11,7 @@ import tiltmeter
 from conftest import golden_model
 from masked_models import HEADS, masked_model
 from tiltmeter.models import LanguageModel
-from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.probes.batching import TokenBudget
 
 PAIRS = """stereo,anti

@@ -28,7 +28,7 @@ from tiltmeter.finetune import LabelledTexts, Made, Recipe, train_classifier
 from tiltmeter.judges import Spec, find_judge, find_judges
 from tiltmeter.judges.kit.judge import notion_of
 from tiltmeter.judges.kit.labelled import Row, read_labelled
-from tiltmeter.judges.kit.measuring import measured_errors
+from tiltmeter.judges.kit.validation import measured_errors
 from tiltmeter.models import Classifier, load_classifier
 
 BERT = str(GOLDEN / "models" / "tiny-bert-cased")

@@ -25,11 +25,11 @@ from tiltmeter.benchmarks.jigsaw import jigsaw
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.benchmarks.kit.labelled import Example, labelled_item
 from tiltmeter.benchmarks.madlibs import madlibs
+from tiltmeter.families.labels.counterfactuals import swapped, swaps_of
+from tiltmeter.families.labels.estimands import questions
 from tiltmeter.families.labels.estimate import p_value
 from tiltmeter.families.labels.facts import Facts
-from tiltmeter.families.labels.meaning import toxicity
-from tiltmeter.families.labels.questions import questions
-from tiltmeter.families.labels.swapping import swapped, swaps_of
+from tiltmeter.families.labels.label_mapping import toxicity
 from tiltmeter.finetune.loop import Loop
 from tiltmeter.models import Classifier, ModelIdentity, Tokenization, load_any, load_classifier, with_head
 from tiltmeter.runs.estimate import estimate_all

@@ -28,13 +28,13 @@ from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.probes import likelihood
 from tiltmeter.runs import merge
 from tiltmeter.stats.settings import Settings
-from tiltmeter.storage import folded, joined
+from tiltmeter.storage import compressed_rows, concatenation
 from tiltmeter.storage.cells import Cell, CellStore
+from tiltmeter.storage.compressed_rows import Folded, fold
 from tiltmeter.storage.files import read_frame, write_frame
-from tiltmeter.storage.folded import Folded, fold
 from tiltmeter.storage.tables import parse_table
 
-MANY = folded.MOST + 3 * folded.PIECE // 2
+MANY = compressed_rows.MOST + 3 * compressed_rows.PIECE // 2
 
 
 def pairs_file(path: Path, n: int) -> Path:
@@ -47,7 +47,7 @@ def pairs_file(path: Path, n: int) -> Path:
 @given(st.lists(st.text(max_size=3), max_size=40), st.slices(40), st.integers(-50, 50))
 def test_what_is_folded_reads_like_a_tuple(things: list[str], some: slice, at: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folded, "PIECE", 7)
+        patch.setattr(compressed_rows, "PIECE", 7)
         long, plain = Folded(things), tuple(things)
         assert long == plain and plain == long and len(long) == len(plain) and list(long) == things
         assert long[some] == plain[some] and list(reversed(long)) == things[::-1]
@@ -62,10 +62,10 @@ def test_what_is_folded_reads_like_a_tuple(things: list[str], some: slice, at: i
 
 
 def test_only_long_sequences_are_folded_and_only_what_can_be() -> None:
-    assert fold(range(folded.MOST - 1)) == tuple(range(folded.MOST - 1))
-    assert isinstance(fold(range(folded.MOST)), Folded) and fold(iter(range(MANY))) == tuple(range(MANY))
-    odd = fold([MappingProxyType({}), threading.Lock()] * folded.MOST)
-    assert odd[0] == {} and odd[1] is odd[1] and len(odd) == 2 * folded.MOST
+    assert fold(range(compressed_rows.MOST - 1)) == tuple(range(compressed_rows.MOST - 1))
+    assert isinstance(fold(range(compressed_rows.MOST)), Folded) and fold(iter(range(MANY))) == tuple(range(MANY))
+    odd = fold([MappingProxyType({}), threading.Lock()] * compressed_rows.MOST)
+    assert odd[0] == {} and odd[1] is odd[1] and len(odd) == 2 * compressed_rows.MOST
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -125,23 +125,23 @@ def test_a_long_file_takes_little_memory(tmp_path: Path) -> None:
 def test_a_table_that_grows_is_what_pandas_makes_of_its_pieces(
     chosen: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joined, "PIECE", 2)
+    monkeypatch.setattr(concatenation, "PIECE", 2)
     kinds = (
         pd.DataFrame({"item": ["a", "b", "c"], "reason": [None, None, None], "n": [1, 2, 3]}),
         pd.DataFrame({"item": ["d"], "reason": ["too long"], "n": [4]}),
     )
     pieces = [kinds[number] for number in chosen] or [kinds[1].iloc[:0]]
-    growing = joined.GrowingFrame(tmp_path / "grown.parquet")
+    growing = concatenation.GrowingFrame(tmp_path / "grown.parquet")
     for piece in pieces:
         growing.add(piece)
     growing.finish()
-    write_frame(tmp_path / "whole.parquet", joined.concatenated(pieces))
+    write_frame(tmp_path / "whole.parquet", concatenation.concatenated(pieces))
     pd.testing.assert_frame_equal(read_frame(tmp_path / "grown.parquet"), read_frame(tmp_path / "whole.parquet"))
     assert {path.name for path in tmp_path.iterdir()} == {"grown.parquet", "whole.parquet"}
 
 
 def test_pieces_without_rows_are_not_kept(tmp_path: Path) -> None:
-    growing = joined.GrowingFrame(tmp_path / "grown.parquet")
+    growing = concatenation.GrowingFrame(tmp_path / "grown.parquet")
     for _ in range(50):
         growing.add(pd.DataFrame({"item": pd.Series([], dtype="str")}))
     assert len(growing._waiting) == 1
@@ -161,7 +161,7 @@ def text(tmp_path: Path) -> Path:
 def test_answers_that_are_stored_as_they_come_are_those_that_are_held(
     source: str, name: str, tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joined, "PIECE", 3)
+    monkeypatch.setattr(concatenation, "PIECE", 3)
     monkeypatch.setattr(kit, "PIECE", 2)
     monkeypatch.setattr(likelihood, "BLOCK_ITEMS", (1, 2))
     monkeypatch.setitem(
@@ -195,7 +195,7 @@ def test_answers_that_are_stored_as_they_come_are_those_that_are_held(
 
 def test_a_cell_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     store = CellStore(tmp_path / "cells")
-    frame = pd.DataFrame({"item": ["a"] * joined.PIECE})
+    frame = pd.DataFrame({"item": ["a"] * concatenation.PIECE})
     with pytest.raises(KeyboardInterrupt), store.writing("key") as writer:
         writer.add({"scores": frame})
         assert list(store.root.iterdir()) and store.find("key") is None  # type: ignore[union-attr]

@@ -15,10 +15,10 @@ from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.folder import appended_estimates, read_estimates, write_estimates
 from tiltmeter.stats.estimates import Estimate, estimates_table
 from tiltmeter.stats.settings import Settings
-from tiltmeter.storage import joined
+from tiltmeter.storage import concatenation
 from tiltmeter.storage.cells import Cell, CellStore
+from tiltmeter.storage.concatenation import concatenated
 from tiltmeter.storage.files import read_frame, write_frame
-from tiltmeter.storage.joined import concatenated
 
 FRAMES = (
     pd.DataFrame({"model": ["a", "a"], "n": [1, 2], "reason": [None, None], "score": [0.5, np.nan], "yes": [True, False]}),
@@ -38,12 +38,12 @@ def test_files_joined_piece_by_piece_are_the_whole(
     chosen: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever columns and types they have: missing columns, columns of nothing, files without rows."""
-    monkeypatch.setattr(joined, "GROUP", 2)
+    monkeypatch.setattr(concatenation, "GROUP", 2)
     paths = []
     for place, number in enumerate(chosen):
         paths.append(tmp_path / f"{place}.parquet")
         write_frame(paths[-1], FRAMES[number])
-    joined.join_frames(paths, tmp_path / "joined.parquet")
+    concatenation.join_frames(paths, tmp_path / "joined.parquet")
     write_frame(tmp_path / "whole.parquet", concatenated([read_frame(path) for path in paths]))
     pd.testing.assert_frame_equal(
         read_frame(tmp_path / "joined.parquet"), read_frame(tmp_path / "whole.parquet"), check_exact=True

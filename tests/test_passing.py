@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tiltmeter.models.passing import passing
+from tiltmeter.models.forward_pass import passing
 
 
 @pytest.mark.parametrize("before", [True, False])

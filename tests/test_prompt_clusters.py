@@ -24,7 +24,7 @@ from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.draws import drawn_group, interval, measured
 from tiltmeter.families.generations.estimate import parts_of
-from tiltmeter.families.generations.judged import Judged, judged_of
+from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.narratives import narratives
 from tiltmeter.families.generations.published import published
 from tiltmeter.families.generations.spread import spread_estimates

@@ -17,7 +17,7 @@ from tiltmeter.families import AskContext, family_of
 from tiltmeter.families.kit.reading import LEAD, reading_of, remarks
 from tiltmeter.families.pairs.options import Options
 from tiltmeter.reporting.html import write_report
-from tiltmeter.reporting.told import stories_of
+from tiltmeter.reporting.narratives import stories_of
 
 BERT, GPT2 = (str(GOLDEN / "models" / name) for name in ("tiny-bert-cased", "tiny-gpt2"))
 UNREADABLE = "stereo,anti\n" + "".join(f"日本 ☃ 中国 he {n} ran,日本 ☃ 中国 she {n} ran\n" for n in range(6))

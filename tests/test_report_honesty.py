@@ -23,8 +23,8 @@ from tiltmeter.reporting.html import gather, page
 from tiltmeter.reporting.html.bars import Scale
 from tiltmeter.reporting.html.caveats import power
 from tiltmeter.reporting.html.material import Material
-from tiltmeter.reporting.html.short import cards
-from tiltmeter.reporting.told import stories_of
+from tiltmeter.reporting.html.summary import cards
+from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
 from tiltmeter.runs.folder import write_estimates
 from tiltmeter.runs.run import run

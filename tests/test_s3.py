@@ -19,7 +19,7 @@ from tiltmeter.execution import plan_cells, read_experiment, status
 from tiltmeter.execution.worker import Worker
 from tiltmeter.probes.work import Share
 from tiltmeter.runs.experiment import run_experiment
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 
 for needed in ("s3fs", "moto", "flask", "flask_cors"):
     if importlib.util.find_spec(needed) is None:

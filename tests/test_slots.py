@@ -32,7 +32,7 @@ from tiltmeter.measures.mps_all import mps_all
 from tiltmeter.measures.mps_gap import mps_gap
 from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
 from tiltmeter.reporting.html.bars import Scale
-from tiltmeter.reporting.html.short import _drawn
+from tiltmeter.reporting.html.summary import _drawn
 from tiltmeter.runs import load_answers
 from tiltmeter.runs.run import run
 from tiltmeter.storage.observations import ObservationCache

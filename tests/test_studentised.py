@@ -12,7 +12,7 @@ import pytest
 from tiltmeter import catalog
 from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.gaps import gap_estimates
-from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.generations.studentised import group_test, means_and_errors
 from tiltmeter.stats.settings import Settings

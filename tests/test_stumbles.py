@@ -23,7 +23,7 @@ from tiltmeter import TiltmeterError, load_benchmark, study, typeset, wrap_model
 from tiltmeter.cli.folders import run_folder
 from tiltmeter.families.kit.story import fixed
 from tiltmeter.models.places import weights_in
-from tiltmeter.reporting.closeness import too_close
+from tiltmeter.reporting.comparison_text import too_close
 from tiltmeter.reporting.draw import draw_estimates
 from tiltmeter.reporting.html.measures import Section
 from tiltmeter.reporting.html.methods import _paragraph

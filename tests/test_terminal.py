@@ -24,7 +24,7 @@ from tiltmeter.families.kit.story import Gauge, Story
 from tiltmeter.reporting.columns import Column, Grid, broken, fitted
 from tiltmeter.reporting.headlines import drawn, told
 from tiltmeter.runs.folder import write_estimates
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is something of Unix")
 MODELS = ("bert-base-uncased-wikipedia", "roberta-mix")

@@ -14,7 +14,7 @@ import torch
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import checkpoint
 from tiltmeter.finetune.optimizers import learning_rate, set_rate
-from tiltmeter.finetune.stopping import stopping
+from tiltmeter.finetune.signals import stopping
 from training.architectures import loss_function, make_model
 from training.batches import Batches
 from training.evaluate import evaluate

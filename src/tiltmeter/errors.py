@@ -1,7 +1,67 @@
-"""The one exception that means "you can mend this": what was wrong, where, and what to do."""
+"""Errors that a user can correct: each has a code, fields, and a message that says what to do."""
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TiltmeterError(Exception):
-    """A mistake in the input or the request. The command line prints it without a traceback and exits with 2."""
+    """An error in the input or the request. The command line prints its message without a traceback and exits with 2.
+
+    Args:
+        message: What went wrong, where, and what to do.
+        code: A stable name of the kind of error, such as "missing-column". Tests and scripts check codes and fields; wording
+            may change in any version.
+        fields: The facts that the message mentions, such as `column` and `file`.
+
+    >>> error = InputError("pairs.csv has no column 'stereo'.", code="missing-column", column="stereo", file="pairs.csv")
+    >>> error.code, error.fields["column"], str(error)
+    ('missing-column', 'stereo', "pairs.csv has no column 'stereo'.")
+    """
+
+    def __init__(self, message: str, *, code: str = "error", **fields: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.fields = fields
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep code and fields when an error crosses a process boundary."""
+        return _rebuild, (type(self), str(self), self.code, self.fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return code, message and fields, as `--json` commands print them."""
+        return {"error": self.code, "message": str(self), **{name: _plain(value) for name, value in self.fields.items()}}
+
+
+class InputError(TiltmeterError):
+    """A file of the user's cannot be read as it should be: a benchmark, a list of words, predictions, rules."""
+
+
+class UsageError(TiltmeterError):
+    """An option or argument is unknown, out of range, or does not apply to what was requested."""
+
+
+class ModelError(TiltmeterError):
+    """A model cannot be found, loaded, trusted or asked."""
+
+
+class ServerError(ModelError):
+    """A server that answers for a model is unreachable, refuses, or fails a check."""
+
+
+class RunError(TiltmeterError):
+    """A run folder, a cache or another stored result is missing, damaged, or not comparable with another."""
+
+
+def _rebuild(kind: type[TiltmeterError], message: str, code: str, fields: dict[str, Any]) -> TiltmeterError:
+    error = kind.__new__(kind)
+    TiltmeterError.__init__(error, message, code=code, **fields)
+    return error
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    return str(value)

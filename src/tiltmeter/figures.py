@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.files import write_atomically
-from tiltmeter.storage.packed import is_folder
 
 WIDTH = 3.4
 """Inches: one column of a two-column page. Every figure must be readable at this width."""

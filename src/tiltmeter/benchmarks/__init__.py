@@ -14,8 +14,8 @@ from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item
 from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, is_labelled
 from tiltmeter.benchmarks.kit.slots import SlotBenchmark
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.keywords import Translation, accept_old_keywords
-from tiltmeter.storage.packed import is_file
 
 __all__ = [
     "GROUP_COLUMNS", "ROLES", "AssociationBenchmark", "Benchmark", "Item", "LabelledBenchmark", "Note", "SlotBenchmark",
@@ -89,7 +89,7 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
         given["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
     entry = catalog.find("benchmarks", name)
     if given.get("path") is not None and name != "stereoset":
-        from tiltmeter.storage.packed import title_of
+        from tiltmeter.storage.compression import title_of
 
         given["name"] = title_of(Path(given["path"]))
     allowed = inspect.signature(entry.function).parameters
@@ -105,7 +105,7 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
 
 
 def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] | None) -> str:
-    from tiltmeter.storage.packed import is_there
+    from tiltmeter.storage.compression import is_there
     from tiltmeter.storage.tables import decode, layout_of, parse_table, read_bytes
 
     if not is_there(path):
@@ -138,7 +138,7 @@ def _kind_of_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]
 
 def _is_plain_text(text: str, path: Path) -> bool:
     """A .txt, unless its first line names the columns of a table."""
-    from tiltmeter.storage.packed import plain_path
+    from tiltmeter.storage.compression import plain_path
     from tiltmeter.storage.tables import SEPARATORS
 
     cells = re.split(f"[{re.escape(SEPARATORS)}]", text.lstrip().split("\n", 1)[0])

@@ -21,7 +21,7 @@ from tiltmeter.benchmarks.kit.choices import (
     choice_item,
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
-from tiltmeter.benchmarks.kit.locate import Source, locate
+from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.strict_json import parse_json

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
-from tiltmeter.benchmarks.kit.locate import Source, locate
+from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256

@@ -10,7 +10,7 @@ from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Associati
 from tiltmeter.benchmarks.kit.items import Note
 from tiltmeter.benchmarks.kit.word_sets import REPEATED, WordFile, read_document
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256, is_file, title_of
+from tiltmeter.storage.compression import content_sha256, is_file, title_of
 from tiltmeter.storage.places import user_cache
 
 CITATION = "Guo and Caliskan (2021), AIES; groups and toxicity words: Cao et al. (2022), ACL, Table 4 and Appendix D."

@@ -16,7 +16,7 @@ from tiltmeter.benchmarks.kit.choices import (
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
 CITATION = "Your own file."

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES, Benchmark, Item, Note, encoding_notes, make_benchmark
-from tiltmeter.benchmarks.kit.locate import Source, locate
+from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.pairs import check_fields, table_items
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import read_table, require_columns
 
 SOURCE = Source(

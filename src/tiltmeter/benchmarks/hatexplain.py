@@ -13,7 +13,7 @@ from tiltmeter.benchmarks.kit.groups import DOMAIN_OF, group_names, groups_in
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks.kit.labelled import Example, LabelledBenchmark, check_evaluated, labelled_item, learning_from
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256, is_file, is_folder
+from tiltmeter.storage.compression import content_sha256, is_file, is_folder
 from tiltmeter.storage.places import user_cache
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes

@@ -7,8 +7,8 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.lines import read_lines
-from tiltmeter.storage.packed import content_sha256
 
 TEXT = "text"
 CITATION = "Your own text."

@@ -7,7 +7,7 @@ from pathlib import Path
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark
 from tiltmeter.benchmarks.kit.word_sets import WordFile
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256, title_of
+from tiltmeter.storage.compression import content_sha256, title_of
 
 CITATION = "Kurita et al. (2019), GeBNLP; Cao et al. (2022), ACL (groups of Table 4). Words: tiltmeter's own."
 SLOTS = ("{group}", "{attribute}")

@@ -12,7 +12,7 @@ from tiltmeter.benchmarks.kit.groups import group_name
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks.kit.labelled import THRESHOLD, Example, LabelledBenchmark, labelled_item, learning_from
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.places import user_cache
 
 CITATION = (

@@ -17,7 +17,7 @@ from tiltmeter.benchmarks.kit.labelled import (
     learning_from,
 )
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, TYPES, Row, cell, read_table, require_columns, text_cell
 
 CITATION = "Your own labelled text."

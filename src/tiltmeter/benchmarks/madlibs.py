@@ -11,7 +11,7 @@ from tiltmeter.benchmarks.kit.groups import group_name
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, Labels, labelled_item, learning_from
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256, is_file, is_folder
+from tiltmeter.storage.compression import content_sha256, is_file, is_folder
 from tiltmeter.storage.places import user_cache
 from tiltmeter.storage.tables import Row, read_table, require_columns
 

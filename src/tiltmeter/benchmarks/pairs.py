@@ -8,7 +8,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, UNSPECIFIED, Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
 FIELDS = ("id", "stereo", "anti", "unrelated", "bias_type", "direction", "target", "context")

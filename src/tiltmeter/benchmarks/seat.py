@@ -10,7 +10,7 @@ from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Associati
 from tiltmeter.benchmarks.kit.items import Note, encoding_notes
 from tiltmeter.benchmarks.kit.word_sets import WordFile, read_document, read_test
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256, is_folder, title_of
+from tiltmeter.storage.compression import content_sha256, is_folder, title_of
 from tiltmeter.storage.places import user_cache
 
 CITATION = "May et al. (2019), On Measuring Social Biases in Sentence Encoders, NAACL; Caliskan et al. (2017), Science 356."

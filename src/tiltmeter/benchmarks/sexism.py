@@ -10,7 +10,7 @@ from tiltmeter.benchmarks.kit.items import Benchmark, Note
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.plumb_slots import plumb_slots
 from tiltmeter.benchmarks.slots import slots
-from tiltmeter.storage.packed import is_file
+from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import user_cache
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."

@@ -13,7 +13,7 @@ from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.benchmarks.plumb_slots import default_terms
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
-from tiltmeter.benchmarks.kit.locate import Source, locate
+from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import cell, decode, read_bytes, text_cell
 

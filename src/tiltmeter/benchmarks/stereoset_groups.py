@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tiltmeter.benchmarks.kit.items import Benchmark
 from tiltmeter.benchmarks.stereoset import stereoset
-from tiltmeter.storage.folded import fold
+from tiltmeter.storage.compressed_rows import fold
 
 CITATION = "Nadeem, Bethke and Reddy (2021), StereoSet, ACL (CC BY-SA 4.0); groups: Cao et al. (2022), ACL, Table 4."
 DOMAINS = ("gender", "race", "religion")

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
-from tiltmeter.benchmarks.kit.locate import Source, locate
+from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import decode, read_bytes

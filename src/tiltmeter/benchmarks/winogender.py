@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
-from tiltmeter.benchmarks.kit.locate import Source, locate
+from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.winobias import DIRECTIONS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import file_sha256

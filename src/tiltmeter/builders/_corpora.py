@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import title_of
+from tiltmeter.storage.compression import title_of
 from tiltmeter.storage.tables import Row, cell, read_table, refuse_long_rows, require_columns, text_cell
 
 FIELDS = ("id", "text", "label")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from contextlib import suppress
@@ -25,7 +26,7 @@ def main() -> None:
         _refuse_bytes(sys.argv)
         app()
     except TiltmeterError as error:
-        _say_and_leave(str(error))
+        _say_and_leave(json.dumps(error.to_dict()) if "--json" in sys.argv else f"Error: {one_line(str(error))}")
     except SystemExit as stop:
         if stop.code == 130:  # typer has made this of Ctrl-C
             fail("Interrupted. What was finished is stored: the same command goes on from there.")
@@ -35,10 +36,11 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:  # a full disk, a name that is too long: nothing that a traceback would explain
         where = f"{error.filename}: " if error.filename else ""
-        _say_and_leave(f"{where}{error.strerror or error}.")
+        _say_and_leave(f"Error: {one_line(f'{where}{error.strerror or error}.')}")
     except Exception as error:
         if blamed := catalog.culprit(error):
-            _say_and_leave(f"{blamed} failed: {type(error).__name__}: {error}. Update or uninstall that package.")
+            failed = f"{blamed} failed: {type(error).__name__}: {error}. Update or uninstall that package."
+            _say_and_leave(f"Error: {one_line(failed)}")
         raise
     finally:
         for complaint in catalog.complaints:
@@ -61,10 +63,9 @@ def _refuse_bytes(words: list[str]) -> None:
 def _say_and_leave(message: str) -> NoReturn:
     """One line about what went wrong, and exit code 2. What a full disk did not take is not tried again."""
     from tiltmeter.cli.console import fail
-    from tiltmeter.display import one_line
 
     with suppress(OSError):
-        fail(f"Error: {one_line(message)}")
+        fail(message)
     try:
         sys.stdout.flush()
     except OSError:

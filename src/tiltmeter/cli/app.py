@@ -144,7 +144,7 @@ def compare(
 ) -> None:
     """Paired differences between models, with intervals and p. Needs no model."""
     from tiltmeter import compare as do_compare
-    from tiltmeter.reporting.closeness import summaries, too_close
+    from tiltmeter.reporting.comparison_text import summaries, too_close
     from tiltmeter.reporting.terminal import comparisons
     from tiltmeter.runs import load_answers
 

@@ -13,7 +13,7 @@ from tiltmeter.cli.console import note, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.options import mapping
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import is_folder
+from tiltmeter.storage.compression import is_folder
 
 build_app = App(no_args_is_help=True, help="Build a benchmark or a text.")
 Source = Annotated[list[Path], typer.Option("--source", help="Labelled corpus (CSV, TSV, JSON, JSONL); repeatable.")]

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.display import UNSHOWABLE, visible
-from tiltmeter.reporting.filling import filled
+from tiltmeter.reporting.wrapping import filled
 
 if TYPE_CHECKING:
     from rich.console import Console

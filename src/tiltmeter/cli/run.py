@@ -98,7 +98,7 @@ def run(
     from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions
     from tiltmeter.runs.run import DEFAULT_MODELS, run_with
     from tiltmeter.storage.places import at_home
-    from tiltmeter.storage.sealed import MANIFEST, amend
+    from tiltmeter.storage.seals import MANIFEST, amend
     from tiltmeter.storage.timings import in_words, recording, since_import, timed
 
     common = {name: words.pop(name) for name in COMMON if name in words}

@@ -15,8 +15,8 @@ LONG = 12
 def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bool = False) -> None:
     """A finished run: what its numbers say, the numbers, and where it lies; or its estimates as JSON."""
     from tiltmeter.reporting.headlines import told
+    from tiltmeter.reporting.narratives import stories_of
     from tiltmeter.reporting.terminal import left_out, missing_text, overview
-    from tiltmeter.reporting.told import stories_of
 
     said = dict.fromkeys(
         f"{evaluation['benchmark']['name']}: {what} ({count:,})"

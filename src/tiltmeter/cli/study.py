@@ -16,7 +16,7 @@ from tiltmeter.cli.options import RunFolder
 from tiltmeter.cli.show import print_grids, print_json
 from tiltmeter.cli.signature import parameter, study_options, with_signature
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import is_folder, is_there
+from tiltmeter.storage.compression import is_folder, is_there
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write. Default: RUN/studies/NAME.")]
 Scorers = Annotated[list[str] | None, typer.Option("-s", "--scorer", help="Scorer; repeatable.")]

@@ -44,7 +44,7 @@ def classifier(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
 ) -> None:
     """Train a classifier on labelled texts, measure its errors on texts that it never saw, and store it with them."""
-    from tiltmeter.judges.kit.errors_of import FILE, errors_text
+    from tiltmeter.judges.kit.error_rates import FILE, errors_text
     from tiltmeter.judges.kit.training import TrainingOptions, train_judge
 
     options = TrainingOptions(epochs, rate, rows, seed, limit, device)

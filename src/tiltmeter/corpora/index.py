@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from tiltmeter.corpora.sentences import WORD, split_sentences
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.compression import reading, require_file, unpack
 from tiltmeter.storage.files import read_json, write_json, write_table
-from tiltmeter.storage.packed import reading, require_file, unpack
 from tiltmeter.storage.places import at_home
 
 BLOCK_BYTES = 8_000_000

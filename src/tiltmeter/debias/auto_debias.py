@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from tiltmeter.builders.counterfactual import make_swaps
-from tiltmeter.debias.kit.aligning import OVER, Aligning
-from tiltmeter.debias.kit.grouped import terms_facts
+from tiltmeter.debias.kit.auto_debias_objective import OVER, Aligning
+from tiltmeter.debias.kit.grouped_sentences import terms_facts
 from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lora, Seed
 from tiltmeter.debias.kit.prompt_file import PROMPTS, told_prompts
 from tiltmeter.debias.kit.prompt_plan import PromptPlan, material_for, prompts_for

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tiltmeter.builders.counterfactual import make_swaps
-from tiltmeter.debias.kit.grouped import terms_facts
-from tiltmeter.debias.kit.in_context import occurrences
+from tiltmeter.debias.kit.context_debias_objective import Objective
+from tiltmeter.debias.kit.grouped_sentences import terms_facts
 from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lines, Lora, Patience, Seed, TextFile
-from tiltmeter.debias.kit.orthogonal import Objective
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.stereotypes import stereotype_words
+from tiltmeter.debias.kit.word_positions import occurrences
 from tiltmeter.finetune import Made, Recipe, Watch, check_output, device_of, load_trainable, train_and_save
 from tiltmeter.models import Tokenization
 

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.builders.counterfactual import make_swaps
-from tiltmeter.debias.kit.grouped import by_group, terms_facts
+from tiltmeter.debias.kit.grouped_sentences import by_group, terms_facts
 from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, orthonormal, sentence_vectors, usable, without
-from tiltmeter.debias.kit.wrapped import load_base, save_projected
+from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.export import check_output
-from tiltmeter.finetune.make import Made
+from tiltmeter.finetune.folder_training import Made
 
 CITATION = (
     "Ravfogel, Elazar, Gonen, Twiton and Goldberg (2020), Null It Out: Guarding Protected Attributes by Iterative Nullspace "

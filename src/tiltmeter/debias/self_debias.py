@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tiltmeter.debias.kit.options import Device
-from tiltmeter.debias.kit.wrapped import load_base, save_wrapped
+from tiltmeter.debias.kit.wrapper_export import load_base, save_wrapped
 from tiltmeter.finetune.export import check_output
-from tiltmeter.finetune.make import Made
+from tiltmeter.finetune.folder_training import Made
 
 CITATION = (
     "Schick, Udupa and Schütze (2021), Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based Bias in NLP, "

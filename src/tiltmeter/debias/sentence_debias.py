@@ -8,14 +8,14 @@ from typing import Annotated
 import numpy as np
 
 from tiltmeter.builders.counterfactual import make_swaps
-from tiltmeter.debias.kit.grouped import terms_facts, variants
+from tiltmeter.debias.kit.grouped_sentences import terms_facts, variants
 from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, sentence_vectors, unit, usable
-from tiltmeter.debias.kit.wrapped import load_base, save_projected
+from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.export import check_output
-from tiltmeter.finetune.make import Made
+from tiltmeter.finetune.folder_training import Made
 
 CITATION = "Liang, Li, Zheng, Lim, Salakhutdinov and Morency (2020), Towards Debiasing Sentence Representations, ACL"
 NEEDS_TEXT = True

@@ -15,10 +15,10 @@ from tiltmeter.builders.doses import ARMS, SENTENCES, check_dose, dose_text, tau
 from tiltmeter.builders.lexicon import Lexicon, read_lexicon
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL, Training, called
-from tiltmeter.finetune.continued import KINDS
+from tiltmeter.finetune.continued_pretraining import KINDS
 from tiltmeter.finetune.export import making
 from tiltmeter.finetune.loading import check_trainable
-from tiltmeter.models.any import kind_of
+from tiltmeter.models.dispatch import kind_of
 from tiltmeter.models.places import EMBEDDED, display_name
 
 FILE, TEXTS, OUTPUT = "calibration.toml", "texts", "study"

@@ -15,7 +15,7 @@ from tiltmeter.execution.toml import list_of, parse, refuse_unknown, table_of, t
 from tiltmeter.models.places import display_name
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.places import at_home
-from tiltmeter.storage.typed import check_types
+from tiltmeter.storage.typed_values import check_types
 
 TOP = (
     "title", "output", "storage", "models", "benchmarks", "measures", "by", "run", "settings", "options", "dose", "debias",

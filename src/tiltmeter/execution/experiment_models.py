@@ -12,7 +12,7 @@ from tiltmeter.builders.doses import ARMS, check_dose
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.relative_paths import beside, options_beside
 from tiltmeter.execution.toml import list_of, refuse_unknown, table_of, text_of
-from tiltmeter.storage.typed import check_types, fits
+from tiltmeter.storage.typed_values import check_types, fits
 
 DEBIAS = ("method", "name", "models", "seeds", "options")
 DOSE = ("text", "domain", "dose", "arm", "seed", "models", "options")

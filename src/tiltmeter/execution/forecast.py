@@ -22,7 +22,7 @@ from tiltmeter.families.kit.protocol import Watch
 from tiltmeter.models import load_any
 from tiltmeter.models.hashing import weight_files
 from tiltmeter.models.places import folder_of
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.execution.experiment_file import Experiment, read_experiment
 from tiltmeter.execution.key import is_same
 from tiltmeter.execution.plan import Plan, PlannedCell, plan_cells
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import all_families
 from tiltmeter.families.kit.options import changed, chosen, options_from, refuse_unknown
 from tiltmeter.stats.settings import Settings
-from tiltmeter.storage.typed import OptionsObject
+from tiltmeter.storage.typed_values import OptionsObject
 
 DEFAULT_BY = ("bias_type", "direction")
 

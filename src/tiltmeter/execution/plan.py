@@ -11,7 +11,7 @@ from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
-from tiltmeter.benchmarks.kit.selecting import only_domains, some_of_each_group
+from tiltmeter.benchmarks.kit.selection import only_domains, some_of_each_group
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.experiment_file import Asked, Experiment
 from tiltmeter.execution.key import Question, digest_items, digest_question, make_question

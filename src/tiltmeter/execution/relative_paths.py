@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tiltmeter.models.places import EMBEDDED
-from tiltmeter.storage.packed import is_there
+from tiltmeter.storage.compression import is_there
 from tiltmeter.storage.places import at_home
 
 PLACE = re.compile(r"([a-z_-]+=)?(.*?)(@[^/]*)?", re.DOTALL)

@@ -9,8 +9,8 @@ from typing import Any
 
 from tiltmeter.storage.cache_layout import CELL
 from tiltmeter.storage.cells import CellStore
-from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.files import read_json, write_json
+from tiltmeter.storage.object_store import Depot
 from tiltmeter.storage.places import observations_folder
 from tiltmeter.storage.temporary import replace_folder, temporary_beside
 

@@ -11,15 +11,15 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.experiment_file import Experiment
 from tiltmeter.execution.experiment_models import GIVEN, ExperimentModel, Training, Variant
 from tiltmeter.execution.key import describe_model, is_same
-from tiltmeter.finetune.continued import continue_training
+from tiltmeter.finetune.continued_pretraining import continue_training
 from tiltmeter.finetune.export import MANIFEST
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.finetune.text import read_text
-from tiltmeter.storage.depot import Depot
 from tiltmeter.storage.files import file_sha256, read_json, write_json
 from tiltmeter.storage.locks import lock_folder
+from tiltmeter.storage.object_store import Depot
 from tiltmeter.storage.places import at_home
-from tiltmeter.storage.typed import fits
+from tiltmeter.storage.typed_values import fits
 
 ASKED = "variant.json"
 """In the folder of a variant: what the experiment asked for when it was made."""

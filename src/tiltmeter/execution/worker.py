@@ -29,10 +29,10 @@ from tiltmeter.execution.variants import folder_of_variant
 from tiltmeter.families import AskContext, ModelInfo, family_of
 from tiltmeter.families.kit.protocol import Watch
 from tiltmeter.models import KINDS, OutOfMemoryError, load_any
-from tiltmeter.models.passing import cap_memory
+from tiltmeter.models.forward_pass import cap_memory
 from tiltmeter.probes.work import WHOLE, Share
 from tiltmeter.storage.cells import CellStore
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 from tiltmeter.storage.provenance import usable_cache
 from tiltmeter.storage.timings import timed
 

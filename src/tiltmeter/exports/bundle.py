@@ -23,7 +23,7 @@ from tiltmeter.reporting.html import gather, page
 from tiltmeter.runs import load_run
 from tiltmeter.runs.details import with_details
 from tiltmeter.storage.files import file_sha256, write_atomically
-from tiltmeter.storage.sealed import MANIFEST, verified
+from tiltmeter.storage.seals import MANIFEST, verified
 
 INDEX, SUMS = "bundle.json", "SHA256SUMS"
 LAYOUT = 1

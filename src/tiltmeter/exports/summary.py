@@ -12,9 +12,9 @@ from typing import Any
 
 from tiltmeter.families import all_families
 from tiltmeter.gate.decision import Decision
-from tiltmeter.reporting.told import stories_of
+from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
-from tiltmeter.storage.sealed import run_digest
+from tiltmeter.storage.seals import run_digest
 
 MOST_STORIES = 6
 MOST_RULES = 8

@@ -14,7 +14,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.exports.bundle import COPIED, INDEX, LAYOUT, MODE, SUMS, WHEN, sums_of
 from tiltmeter.gate.forms import STORED
 from tiltmeter.storage.files import file_sha256
-from tiltmeter.storage.sealed import ADDED, MANIFEST, is_sealed, run_digest
+from tiltmeter.storage.seals import ADDED, MANIFEST, is_sealed, run_digest
 
 MOST_BYTES = 1 << 29
 """The bytes of all files of a bundle."""

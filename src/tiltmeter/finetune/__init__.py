@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from tiltmeter.finetune.classifier import ClassifierRecipe, LabelledTexts, TrainedClassifier, train_classifier
 from tiltmeter.finetune.export import check_output, making, save_model
+from tiltmeter.finetune.folder_training import Made, train, train_and_save, unfinished
 from tiltmeter.finetune.loading import device_of, load_trainable
 from tiltmeter.finetune.loop import Loop
 from tiltmeter.finetune.lora import check_lora, merged, with_lora
-from tiltmeter.finetune.make import Made, train, train_and_save, unfinished
 from tiltmeter.finetune.outcome import DivergedError, Trained, Watch
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.finetune.tasks import Causal, Drawn, Labelled, Masked, Task

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.finetune.export import Files
-from tiltmeter.finetune.make import Finished, Made, train
+from tiltmeter.finetune.folder_training import Finished, Made, train
 from tiltmeter.finetune.outcome import Watch
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.finetune.tasks import Labelled

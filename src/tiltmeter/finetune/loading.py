@@ -9,7 +9,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.lora import check_lora
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.models import Parts, load_parts
-from tiltmeter.models.any import kind_of
+from tiltmeter.models.dispatch import kind_of
 
 
 def load_trainable(

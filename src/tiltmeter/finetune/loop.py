@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import checkpoint
-from tiltmeter.finetune.best import Best
+from tiltmeter.finetune.best_checkpoint import Best
+from tiltmeter.finetune.loss_steps import Steps
 from tiltmeter.finetune.memory import no_room_is_the_end
 from tiltmeter.finetune.optimizers import learning_rate, make_adamw, set_rate
-from tiltmeter.finetune.order import Order
 from tiltmeter.finetune.outcome import DivergedError, Trained, Watch, two_words
 from tiltmeter.finetune.recipe import Recipe
-from tiltmeter.finetune.steps import Steps
-from tiltmeter.finetune.stopping import stopping
+from tiltmeter.finetune.row_order import Order
+from tiltmeter.finetune.signals import stopping
 from tiltmeter.finetune.tasks import Task
 
 if TYPE_CHECKING:

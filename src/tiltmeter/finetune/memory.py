@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.passing import OutOfMemoryError
+from tiltmeter.models.forward_pass import OutOfMemoryError
 
 ADVICE = "Train fewer weights (--lora 8), or take a smaller model or a larger machine."
 

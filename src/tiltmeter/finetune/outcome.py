@@ -18,7 +18,11 @@ class DivergedError(TiltmeterError):
     """The loss, or its gradient, is not a number. The model has the weights of `last_good` again, where there is one."""
 
     def __init__(self, step: int, last_good: int | None) -> None:
-        super().__init__(f"The loss is not a number at step {step}: give a lower rate (--rate) or a longer --warmup.")
+        super().__init__(
+            f"The loss is not a number at step {step}: give a lower rate (--rate) or a longer --warmup.",
+            code="training-diverged",
+            step=step,
+        )
         self.step, self.last_good = step, last_good
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.finetune.order import Ints
-from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.finetune.row_order import Ints
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.text_batches import head_logits
 
 if TYPE_CHECKING:

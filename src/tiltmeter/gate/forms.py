@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Ruling, of_models
 from tiltmeter.storage.files import write_text
-from tiltmeter.storage.sealed import add_file
+from tiltmeter.storage.seals import add_file
 
 STORED = "check.json"
 """The decision about a run, in its folder: reports and bundles read it."""

@@ -23,7 +23,7 @@ from tiltmeter.gate.rules_file import RuleBook, read_rules
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.runs import Run, load_run
 from tiltmeter.stats.significance import smallest_difference
-from tiltmeter.storage.sealed import run_digest
+from tiltmeter.storage.seals import run_digest
 
 POWER = 0.8
 

@@ -12,7 +12,7 @@ from typing import Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.grammar import limits, parse
 from tiltmeter.gate.rule import CONFIDENCE, LEAST_N, MAX_MISSING, Rule
-from tiltmeter.storage.typed import fits
+from tiltmeter.storage.typed_values import fits
 
 LIMITS = ("within", "at_least", "at_most", "no_worse_by", "rises_at_most", "falls_at_most", "moves_at_most")
 PLACES = ("measure", "scorer", "benchmark")

@@ -17,8 +17,8 @@ from tiltmeter.gate.rule import Rule
 from tiltmeter.gate.rules_file import RuleBook
 from tiltmeter.runs import Run, load_run
 from tiltmeter.storage.files import read_json
-from tiltmeter.storage.sealed import ADDED, run_digest, verified
-from tiltmeter.storage.typed import check_types
+from tiltmeter.storage.seals import ADDED, run_digest, verified
+from tiltmeter.storage.typed_values import check_types
 
 TOLERANCE = 1e-9
 AGAIN = "Check the run again."

@@ -6,7 +6,7 @@ every score that it gives.
 
 from __future__ import annotations
 
-from tiltmeter.judges.kit.finding import find_judge, find_judges
 from tiltmeter.judges.kit.judge import Judge, Spec, Verdicts
+from tiltmeter.judges.kit.judge_lookup import find_judge, find_judges
 
 __all__ = ["Judge", "Spec", "Verdicts", "find_judge", "find_judges"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.judges.kit.errors_of import stored_errors
+from tiltmeter.judges.kit.error_rates import stored_errors
 from tiltmeter.judges.kit.judge import Floats, Judge, Notion, Spec, Verdicts, notion_of, single_verdicts
 from tiltmeter.models import load_classifier
 from tiltmeter.models.places import folder_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.judges.kit.judge import CONTINUATION, Judge, Spec, Verdicts, single_verdicts
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import decode, parse_table, read_bytes
 

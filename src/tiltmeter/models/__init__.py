@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from tiltmeter.models.any import AnyModel, kind_of, load_any, shown_name, usable
 from tiltmeter.models.classifier import Classifier, Labelling, classifier_of, load_classifier, with_head
+from tiltmeter.models.dispatch import AnyModel, kind_of, load_any, shown_name, usable
 from tiltmeter.models.encoder import Encoder, PoolBatch, encoder_of
-from tiltmeter.models.filling import Ask, Filled
+from tiltmeter.models.forward_pass import OutOfMemoryError
 from tiltmeter.models.identity import ModelIdentity, identify
 from tiltmeter.models.kinds import KINDS
 from tiltmeter.models.language_model import Answer, Batch, LanguageModel, Pending, require
 from tiltmeter.models.loading import Parts, check_model, load_model, load_parts, wrap_model
-from tiltmeter.models.passing import OutOfMemoryError
+from tiltmeter.models.mask_filling import Ask, Filled
 from tiltmeter.models.places import EMBEDDED
 from tiltmeter.models.precision import PRECISIONS
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder

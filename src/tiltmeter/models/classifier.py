@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import loading
-from tiltmeter.models.fitting import check_tokenizer, check_weights, count_embeddings
+from tiltmeter.models.consistency import check_tokenizer, check_weights, count_embeddings
+from tiltmeter.models.forward_pass import OutOfMemoryError, passing
 from tiltmeter.models.identity import CLASSIFIER, CLASSIFIER_ENDING, ModelIdentity, Source
 from tiltmeter.models.kinds import usable_length
 from tiltmeter.models.language_model import LanguageModel
-from tiltmeter.models.passing import OutOfMemoryError, passing
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of
 from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 from tiltmeter.models.text_batches import encode_texts, head_logits, pieces
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
-from tiltmeter.storage.packed import is_there
+from tiltmeter.storage.compression import is_there
 from tiltmeter.storage.places import at_home
 
 HIDDEN = ("hidden_dropout_prob", "hidden_dropout", "dropout", "resid_pdrop", "embd_pdrop", "summary_first_dropout",

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.capabilities import OF_KIND
+from tiltmeter.models.forward_pass import passing
 from tiltmeter.models.identity import ModelIdentity
 from tiltmeter.models.language_model import LanguageModel
-from tiltmeter.models.passing import passing
 from tiltmeter.models.permutation import is_permuted, segments
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel

@@ -17,8 +17,8 @@ from tiltmeter.models.kinds import kind_of_architectures
 from tiltmeter.models.places import EMBEDDED, folder_of, in_hub_cache, weights_in
 from tiltmeter.models.precision import expected_device, resolve_precision
 from tiltmeter.models.static_vectors import is_static, words_beside
-from tiltmeter.models.wrapping import Wrapper, wrapper_of
-from tiltmeter.storage.packed import is_there
+from tiltmeter.models.wrappers import Wrapper, wrapper_of
+from tiltmeter.storage.compression import is_there
 from tiltmeter.storage.places import at_home
 
 CLASSIFIER = "classifier"

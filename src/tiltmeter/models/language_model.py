@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.body_and_head import BodyAndHead
 from tiltmeter.models.capabilities import OF_KIND
-from tiltmeter.models.filling import Ask, Filled, fill, logprobs
+from tiltmeter.models.forward_pass import evaluating, passing
 from tiltmeter.models.identity import ModelIdentity
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.logits import LogProbabilities, count_larger
-from tiltmeter.models.passing import evaluating, passing
+from tiltmeter.models.mask_filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.permutation import HiddenPositions, is_permuted
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.fitting import check_tokenizer, check_weights, count_embeddings
+from tiltmeter.models.consistency import check_tokenizer, check_weights, count_embeddings
+from tiltmeter.models.forward_pass import evaluating, room_for
 from tiltmeter.models.hashing import check_card
 from tiltmeter.models.identity import ModelIdentity, Source
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
-from tiltmeter.models.passing import evaluating, room_for
 from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
-from tiltmeter.models.wrapping import wrapper_of
-from tiltmeter.storage.packed import is_there
+from tiltmeter.models.wrappers import wrapper_of
+from tiltmeter.storage.compression import is_there
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.timings import timed
 

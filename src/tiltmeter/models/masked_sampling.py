@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.models.body_and_head import BodyAndHead
-from tiltmeter.models.generating import Generated, Vocabulary, choose_tokens
+from tiltmeter.models.generation import Generated, Vocabulary, choose_tokens
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.sampling import Sampling
 
 Ints = NDArray[np.int64]

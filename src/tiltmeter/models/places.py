@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, weight_files
-from tiltmeter.models.wrapping import BASE, WRAPPER
-from tiltmeter.storage.packed import is_file, is_folder, is_there, reading, require_file
+from tiltmeter.models.wrappers import BASE, WRAPPER
+from tiltmeter.storage.compression import is_file, is_folder, is_there, reading, require_file
 from tiltmeter.storage.places import at_home
 
 EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}

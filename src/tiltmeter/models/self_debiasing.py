@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.lm_head import BodyAndHead
 
 TEMPLATE = "The following text discriminates against people because of their {}:\n"
 """The line break parts it from the text for tokenizers that know spaces; others drop it."""

@@ -7,13 +7,13 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import loading
+from tiltmeter.models.consistency import check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.encoder import Encoder, encoder_of
-from tiltmeter.models.fitting import check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.identity import Source
 from tiltmeter.models.kinds import usable_length
 from tiltmeter.models.pretrained import from_pretrained, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
-from tiltmeter.storage.packed import is_file, require_file
+from tiltmeter.storage.compression import is_file, require_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.strict_json import parse_json
 

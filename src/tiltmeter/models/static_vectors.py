@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.capabilities import OF_KIND
-from tiltmeter.storage.packed import is_file, open_packed, reading, require_file
+from tiltmeter.storage.compression import is_file, open_packed, reading, require_file
 from tiltmeter.storage.places import at_home
 
 if TYPE_CHECKING:

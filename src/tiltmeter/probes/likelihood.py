@@ -17,12 +17,12 @@ import pyarrow as pa
 from tiltmeter.benchmarks import Item
 from tiltmeter.models import Batch, LanguageModel, Pending
 from tiltmeter.probes.batching import TokenBudget
-from tiltmeter.probes.branching import branched
 from tiltmeter.probes.observations import Collected, Replies, finished_table, part_table, unasked_table
 from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.plan import Plan, make_plan
-from tiltmeter.probes.readable import Readable
+from tiltmeter.probes.readability import Readable
 from tiltmeter.probes.sentences import Sentence, tokenise
+from tiltmeter.probes.shared_prefixes import branched
 from tiltmeter.probes.views import Query, Unasked, View, find_view
 from tiltmeter.probes.work import WHOLE, Advance, Share, Work
 from tiltmeter.storage.observations import ObservationCache, batches_of

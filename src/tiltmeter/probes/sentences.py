@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.models import Encoded, LanguageModel
-from tiltmeter.probes.readable import Readable
+from tiltmeter.probes.readability import Readable
 
 ALIGNMENTS = ("auto", "difflib")
 BLANK = "BLANK"

@@ -12,15 +12,15 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import all_families
 from tiltmeter.reporting.draw import draw_estimates
-from tiltmeter.reporting.told import overall_rows
+from tiltmeter.reporting.narratives import overall_rows
 from tiltmeter.reporting.typeset import FORMATS
 from tiltmeter.runs import load_answers, load_run
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import estimate_all
 from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.keywords import Translate, Translation, accept_old_keywords, refuse_keyword
-from tiltmeter.storage.packed import is_folder
 from tiltmeter.studies import study
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tiltmeter.reporting.filling import filled
+from tiltmeter.reporting.wrapping import filled
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -8,7 +8,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.reporting.told import stories_of
+from tiltmeter.reporting.narratives import stories_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tiltmeter.families.kit.story import MIDDLE, Gauge, Story
-from tiltmeter.reporting.filling import filled
+from tiltmeter.reporting.wrapping import filled
 
 if TYPE_CHECKING:
     from rich.text import Text

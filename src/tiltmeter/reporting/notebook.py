@@ -11,8 +11,8 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.story import value_text
 from tiltmeter.reporting.by_name import ESTIMATES, draw
+from tiltmeter.reporting.narratives import overall_rows, stories_of
 from tiltmeter.reporting.terminal import cell_text
-from tiltmeter.reporting.told import overall_rows, stories_of
 from tiltmeter.runs import Run
 from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import estimate_all

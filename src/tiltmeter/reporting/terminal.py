@@ -13,7 +13,7 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.families.kit.story import Sheet, decimals_of, fixed, in_order, value_text
 from tiltmeter.reporting.columns import NO_NEED, Column, Grid
-from tiltmeter.reporting.told import overall_rows, sheets_of, stories_of
+from tiltmeter.reporting.narratives import overall_rows, sheets_of, stories_of
 from tiltmeter.stats.estimates import is_estimates
 
 if TYPE_CHECKING:

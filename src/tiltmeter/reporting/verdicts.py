@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision
 from tiltmeter.gate.plan import Plan
 from tiltmeter.reporting.columns import Column, Grid
-from tiltmeter.reporting.filling import filled
+from tiltmeter.reporting.wrapping import filled
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -17,7 +17,7 @@ from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.models import AnyModel, usable
 from tiltmeter.runs.keywords import translate_ask
 from tiltmeter.storage.keywords import accept_old_keywords
-from tiltmeter.storage.typed import OptionsObject
+from tiltmeter.storage.typed_values import OptionsObject
 
 
 @accept_old_keywords(translate_ask)

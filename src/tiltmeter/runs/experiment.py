@@ -22,9 +22,9 @@ from tiltmeter.families.kit.versions import versions_of
 from tiltmeter.runs.folder import output_folder, reserved
 from tiltmeter.runs.merge import finished_manifest, write_run
 from tiltmeter.runs.reading import Run, RunOnDisk, verify_run
-from tiltmeter.storage.depot import Depot
+from tiltmeter.storage.object_store import Depot
 from tiltmeter.storage.provenance import software
-from tiltmeter.storage.sealed import read_seal
+from tiltmeter.storage.seals import read_seal
 
 LOCAL = Engine()
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.stats.estimates import details_of, estimates_table
+from tiltmeter.storage.compression import is_folder, is_there
 from tiltmeter.storage.files import write_json, write_text
 from tiltmeter.storage.locks import FolderLockedError, lock_folder
-from tiltmeter.storage.packed import is_folder, is_there
 from tiltmeter.storage.places import at_home
-from tiltmeter.storage.sealed import MANIFEST
+from tiltmeter.storage.seals import MANIFEST
 from tiltmeter.storage.spreadsheet import bare, csv_text
 from tiltmeter.storage.temporary import exchange, sweep, temporary_beside
 

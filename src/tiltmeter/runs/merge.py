@@ -16,9 +16,9 @@ from tiltmeter.runs.folder import appended_estimates, write_errors
 from tiltmeter.stats.estimates import estimates_table
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.cells import Kept
+from tiltmeter.storage.concatenation import count_rows, join_frames
 from tiltmeter.storage.files import file_sha256, read_frame
-from tiltmeter.storage.joined import count_rows, join_frames
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 from tiltmeter.storage.timings import timed, timings_so_far
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.runs.estimate import estimate
 from tiltmeter.runs.folder import output_folder, reserved, write_errors, write_estimates
 from tiltmeter.runs.reading import Run
-from tiltmeter.storage.packed import require_file
+from tiltmeter.storage.compression import require_file
 from tiltmeter.storage.provenance import software
-from tiltmeter.storage.sealed import seal
+from tiltmeter.storage.seals import seal
 
 
 def import_scores(  # noqa: PLR0913 (everything that any family's file may need)

@@ -13,11 +13,11 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.estimate import by_family
 from tiltmeter.runs.folder import read_estimates
+from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.files import read_frame
-from tiltmeter.storage.packed import is_folder
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.provenance import recorded_model
-from tiltmeter.storage.sealed import read_seal, run_digest, verified
+from tiltmeter.storage.seals import read_seal, run_digest, verified
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,7 +35,7 @@ from tiltmeter.storage.progress import showing
 from tiltmeter.storage.provenance import software
 from tiltmeter.storage.temporary import temporary_beside
 from tiltmeter.storage.timings import recording, since_import, timed
-from tiltmeter.storage.typed import OptionsObject
+from tiltmeter.storage.typed_values import OptionsObject
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.cache_layout import CELL, LAYOUT, is_current
 from tiltmeter.storage.cache_users import mark_used, register
+from tiltmeter.storage.concatenation import GrowingFrame
 from tiltmeter.storage.files import file_sha256, read_frame, read_json, write_json
-from tiltmeter.storage.joined import GrowingFrame
 from tiltmeter.storage.temporary import replace_folder, sweep, temporary_beside
 
 if TYPE_CHECKING:

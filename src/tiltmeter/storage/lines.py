@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import open_packed
+from tiltmeter.storage.compression import open_packed
 
 
 def read_lines(path: Path) -> Iterator[str]:

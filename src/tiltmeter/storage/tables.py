@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.compressed_rows import fold
+from tiltmeter.storage.compression import plain_path, unpacked_bytes
 from tiltmeter.storage.decoding import decode
-from tiltmeter.storage.folded import fold
-from tiltmeter.storage.packed import plain_path, unpacked_bytes
 from tiltmeter.storage.strict_json import parse_json
 
 __all__ = [

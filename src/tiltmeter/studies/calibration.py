@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.evidence import Evidence
-from tiltmeter.studies.kit.calibrating import calibrated, curves, drifts, other_arms, other_domains
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
-from tiltmeter.studies.kit.dosed import TAUGHT_NAMES, Readings, is_share, readings_of, should_rise
+from tiltmeter.studies.kit.calibration_tables import calibrated, curves, drifts, other_arms, other_domains
+from tiltmeter.studies.kit.dosed_runs import TAUGHT_NAMES, Readings, is_share, readings_of, should_rise
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence
-from tiltmeter.studies.kit.treating import treated, treated_sentences
+from tiltmeter.studies.kit.treatment_tables import treated, treated_sentences
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.runs import load_answers
 from tiltmeter.stats.doses import noise, slopes
-from tiltmeter.studies.kit.dosed import Readings, arranged
+from tiltmeter.studies.kit.dosed_runs import Readings, arranged
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.item_readings import item_readings
 from tiltmeter.studies.kit.options import Confidence

@@ -12,7 +12,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.items import UNSPECIFIED, Benchmark, Item
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.folded import fold
+from tiltmeter.storage.compressed_rows import fold
 
 QUESTION = "question"
 AMBIGUOUS, DISAMBIGUATED = "ambiguous", "disambiguated"

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.decoding import guessed_encoding
-from tiltmeter.storage.folded import fold
 from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.tables import read_bytes
 

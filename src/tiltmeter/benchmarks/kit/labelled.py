@@ -14,7 +14,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.groups import domain_of
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.folded import fold
+from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.keys import unmistakable
 
 TEXT = "text"

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.folded import fold
+from tiltmeter.storage.compressed_rows import fold
 
 PROMPT = "prompt"
 """The role of a text that a model goes on from."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import plain_path, require_file
+from tiltmeter.storage.compression import plain_path, require_file
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import NO_GROUP, TYPES, decode, read_bytes, read_table, refuse_long_rows
 

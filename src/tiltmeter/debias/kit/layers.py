@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.debias.kit.in_context import Found, Occurrence
+from tiltmeter.debias.kit.word_positions import Found, Occurrence
 from tiltmeter.models.text_batches import pieces
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import Made, Recipe, Text, Watch, read_text, split, train_and_save
-from tiltmeter.finetune.continued import make_task
+from tiltmeter.finetune.continued_pretraining import make_task
 from tiltmeter.finetune.loading import device_of
 from tiltmeter.models import Parts
 

@@ -15,7 +15,7 @@ from tiltmeter.builders.aligned import Aligned
 from tiltmeter.debias.kit.divergence import check_divergence
 from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, read_prompts, told_prompts
 from tiltmeter.debias.kit.prompt_search import Prompt, Search, beam_search, likeliest, n_prompts
-from tiltmeter.debias.kit.prompted import Frame, make_frame, vocabulary_words
+from tiltmeter.debias.kit.prompt_sentences import Frame, make_frame, vocabulary_words
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import Watch, device_of
 from tiltmeter.models import Tokenization, load_model

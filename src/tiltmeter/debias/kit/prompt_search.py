@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.debias.kit.divergence import divergence
-from tiltmeter.debias.kit.prompted import Frame, Ints
+from tiltmeter.debias.kit.prompt_sentences import Frame, Ints
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget

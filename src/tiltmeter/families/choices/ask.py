@@ -13,10 +13,10 @@ import numpy as np
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
 from tiltmeter.families.choices.check import check, protocols_of
+from tiltmeter.families.choices.generated_protocol import AnswerWriter, sampling_of
+from tiltmeter.families.choices.logprob_protocols import Reader, Reading
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.prompts import Prompt, find_prompt, orders_of
-from tiltmeter.families.choices.reading import Reader, Reading
-from tiltmeter.families.choices.writing import AnswerWriter, sampling_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.pieces import AnswerStream, together
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of

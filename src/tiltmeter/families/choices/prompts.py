@@ -13,7 +13,7 @@ from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import QUESTION, answers_of
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.choices.options import ChoicesOptions
-from tiltmeter.storage.packed import is_file
+from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 
 FOLDER = Path(__file__).parent / "prompts"

@@ -14,7 +14,7 @@ from tiltmeter.families.choices.ask import CHOICE_COLUMNS, FACTS, OPTION_COLUMNS
 from tiltmeter.families.choices.parse import parse_prediction
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.refusals import NotOursError
-from tiltmeter.storage.packed import content_sha256
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.provenance import benchmark_facts
 from tiltmeter.storage.tables import read_table
 

@@ -12,7 +12,7 @@ from tiltmeter.families.generations.check import check
 from tiltmeter.families.generations.compare import compare
 from tiltmeter.families.generations.estimate import estimate
 from tiltmeter.families.generations.figures import generations
-from tiltmeter.families.generations.judged import READS
+from tiltmeter.families.generations.judge_scores import READS
 from tiltmeter.families.generations.narratives import narratives
 from tiltmeter.families.generations.options import Options as GenerationsOptions
 from tiltmeter.families.generations.published import published

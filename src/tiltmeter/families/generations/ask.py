@@ -11,14 +11,14 @@ from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.benchmarks.kit.prompts import PROMPT
 from tiltmeter.families.generations.check import check
+from tiltmeter.families.generations.generate import BLOCK, Speaker
 from tiltmeter.families.generations.judging import judge_all, judges_of
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.polarity import without_polar_prompts
-from tiltmeter.families.generations.speaking import BLOCK, Speaker
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
 from tiltmeter.models import LanguageModel
-from tiltmeter.models.writer import Writer
+from tiltmeter.models.text_generator import Writer
 from tiltmeter.storage.observations import ObservationCache
 from tiltmeter.storage.places import cache_folder, observations_folder
 from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts

@@ -13,7 +13,7 @@ from tiltmeter.families.generations.polarity import FILTERING
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.models import LanguageModel
-from tiltmeter.models.writer import check_writer
+from tiltmeter.models.text_generator import check_writer
 
 MOST_SAMPLES = 10_000
 

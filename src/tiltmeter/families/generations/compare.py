@@ -13,7 +13,7 @@ from tiltmeter.families.generations.draws import measured
 from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
 from tiltmeter.families.generations.few import difference_of_few
 from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
-from tiltmeter.families.generations.judged import Judged, judged_of
+from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.settings import Settings

@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter.families.generations.clusters import by_cluster
 from tiltmeter.families.generations.draws import Floats, Ints, portions
-from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 

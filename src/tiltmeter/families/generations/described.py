@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.judged import Ints, Judged
+from tiltmeter.families.generations.judge_scores import Ints, Judged
 from tiltmeter.stats.estimates import Estimate
 from tiltmeter.stats.measured import neutral_of
 

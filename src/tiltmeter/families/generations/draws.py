@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.clusters import Units, by_cluster
-from tiltmeter.families.generations.judged import SUMS, Judged
+from tiltmeter.families.generations.judge_scores import SUMS, Judged
 from tiltmeter.stats.design import widening
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.resampling import generator

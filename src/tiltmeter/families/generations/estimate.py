@@ -13,11 +13,11 @@ from tiltmeter.families.generations.clusters import Units, units_of, within_grou
 from tiltmeter.families.generations.described import FAMILY, described
 from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, interval, measured
 from tiltmeter.families.generations.gaps import gap_estimates
-from tiltmeter.families.generations.judged import AGREEMENT, Judged, agreement, judged_of
+from tiltmeter.families.generations.judge_scores import AGREEMENT, Judged, agreement, judged_of
 from tiltmeter.families.generations.judging import with_temperature
 from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.judges.kit.errors_of import errors_text
+from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Details, Estimate
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.resampling import generator

@@ -13,7 +13,7 @@ from tiltmeter.families.generations.described import FAMILY
 from tiltmeter.families.generations.draws import Floats, Ints, drawn_group
 from tiltmeter.families.generations.few import difference_of_few
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN, minus_mean
-from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_of
 from tiltmeter.families.generations.studentised import lone_groups
 from tiltmeter.stats.estimates import Difference, corrected

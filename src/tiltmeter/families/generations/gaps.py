@@ -13,9 +13,9 @@ from tiltmeter.families.generations.clusters import PROMPTS, Units, by_cluster, 
 from tiltmeter.families.generations.dealing import dealt_groups, exchanged
 from tiltmeter.families.generations.described import described
 from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn, drawn_group, gap_of, interval, measured
-from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.studentised import group_test, left_out
-from tiltmeter.judges.kit.errors_of import errors_text
+from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p

@@ -15,12 +15,12 @@ from tiltmeter.benchmarks.kit.prompts import PROMPT, PromptBenchmark
 from tiltmeter.benchmarks.prompts import FIELDS, prompt_rows
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.generations.ask import judged_answers, texts_table
+from tiltmeter.families.generations.generate import TEXTS
 from tiltmeter.families.generations.options import Options
-from tiltmeter.families.generations.speaking import TEXTS
 from tiltmeter.families.generations.states import reason_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.refusals import NotOursError
-from tiltmeter.storage.packed import content_sha256, title_of
+from tiltmeter.storage.compression import content_sha256, title_of
 from tiltmeter.storage.tables import Row, cell, read_table, text_cell
 
 OURS = (*FIELDS, "text", "sample", "model", "temperature", "chat")

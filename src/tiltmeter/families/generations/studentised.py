@@ -14,7 +14,7 @@ import numpy as np
 
 from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.draws import COLUMN, Floats, Ints
-from tiltmeter.families.generations.judged import Judged
+from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter.display import Shown
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.storage.concatenation import concatenated
 from tiltmeter.storage.files import file_sha256
-from tiltmeter.storage.joined import concatenated
 from tiltmeter.storage.provenance import recorded_model
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Answers(Shown):
 
     def save(self, folder: str | Path) -> Path:
         """Writes the tables, items.parquet and a manifest: a folder that every command reads as a run."""
-        from tiltmeter.storage.sealed import seal
+        from tiltmeter.storage.seals import seal
 
         self.write_tables(Path(folder))
         seal(Path(folder), self.manifest())

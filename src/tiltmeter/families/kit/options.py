@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tiltmeter.storage.keywords import refuse_keyword
-from tiltmeter.storage.typed import check_types
+from tiltmeter.storage.typed_values import check_types
 
 
 def option(default: Any, about: str, *flags: str, chooses: bool = False) -> Any:

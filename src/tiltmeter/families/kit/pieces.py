@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.storage.joined import concatenated
+from tiltmeter.storage.concatenation import concatenated
 
 if TYPE_CHECKING:
     import pandas as pd

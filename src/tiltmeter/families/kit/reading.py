@@ -18,7 +18,7 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, family_of
 from tiltmeter.families.kit.story import Story
 from tiltmeter.families.kit.versions import with_versions
-from tiltmeter.probes.readable import Readable
+from tiltmeter.probes.readability import Readable
 from tiltmeter.stats.estimates import Difference, Estimate, details_of
 from tiltmeter.storage.provenance import usable_cache
 

@@ -13,15 +13,15 @@ from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.benchmarks.kit.labelled import TEXT
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo
-from tiltmeter.families.labels import drivers as words
+from tiltmeter.families.labels import word_attribution as words
 from tiltmeter.families.labels.check import check
-from tiltmeter.families.labels.drivers import Asked, explained
-from tiltmeter.families.labels.meaning import toxic_columns, toxicity
+from tiltmeter.families.labels.counterfactuals import Swapped, swapped, swaps_of
+from tiltmeter.families.labels.label_mapping import toxic_columns, toxicity
 from tiltmeter.families.labels.options import Options
-from tiltmeter.families.labels.swapping import Swapped, swapped, swaps_of
 from tiltmeter.families.labels.training import classifiers_of
+from tiltmeter.families.labels.word_attribution import Asked, explained
 from tiltmeter.models import Classifier, LanguageModel
-from tiltmeter.storage.joined import concatenated
+from tiltmeter.storage.concatenation import concatenated
 from tiltmeter.storage.provenance import benchmark_facts, model_facts
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from tiltmeter.benchmarks import Benchmark, LabelledBenchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
-from tiltmeter.families.labels.meaning import toxic_columns
+from tiltmeter.families.labels.counterfactuals import swaps_of
+from tiltmeter.families.labels.label_mapping import toxic_columns
 from tiltmeter.families.labels.options import Options
 from tiltmeter.families.labels.recipes import choose
-from tiltmeter.families.labels.swapping import swaps_of
 from tiltmeter.families.labels.training import check_training
 from tiltmeter.models import Classifier
 

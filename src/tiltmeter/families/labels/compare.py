@@ -11,9 +11,9 @@ import numpy as np
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.differences import paired_difference
+from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.estimate import FAMILY, extra_columns
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.questions import Question, questions
 from tiltmeter.families.labels.resample import counts_of, drawn
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.resampling import generator

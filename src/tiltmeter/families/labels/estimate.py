@@ -12,8 +12,8 @@ import numpy as np
 from tiltmeter.benchmarks import GROUP_COLUMNS
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.questions import Question, questions
 from tiltmeter.families.labels.resample import counts_of, dealt, drawn
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
-from tiltmeter.families.labels.questions import ARROW, HALF
+from tiltmeter.families.labels.estimands import ARROW, HALF
 from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tiltmeter.families.labels.estimands import Question
 from tiltmeter.families.labels.facts import Facts, Floats, Ints
-from tiltmeter.families.labels.questions import Question
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 

@@ -16,7 +16,7 @@ from tiltmeter.benchmarks.pairs import check_fields, table_items
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.ask import scores_table
-from tiltmeter.storage.packed import content_sha256, plain_path, require_file, title_of
+from tiltmeter.storage.compression import content_sha256, plain_path, require_file, title_of
 from tiltmeter.storage.provenance import benchmark_facts
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes, read_table, require_columns

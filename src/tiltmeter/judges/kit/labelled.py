@@ -15,7 +15,7 @@ from tiltmeter.benchmarks import Benchmark, LabelledBenchmark, load_benchmark
 from tiltmeter.benchmarks.hatexplain import hatexplain
 from tiltmeter.benchmarks.kit.labelled import TEXT
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import require_file
+from tiltmeter.storage.compression import require_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import cell, decode, read_bytes, read_table, require_columns, text_cell
 

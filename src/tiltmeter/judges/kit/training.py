@@ -19,9 +19,9 @@ from tiltmeter.finetune import (
     unfinished,
 )
 from tiltmeter.finetune.export import Files
-from tiltmeter.judges.kit.errors_of import FILE, errors_text
+from tiltmeter.judges.kit.error_rates import FILE, errors_text
 from tiltmeter.judges.kit.labelled import Labelled, Row, read_labelled
-from tiltmeter.judges.kit.measuring import measured_errors
+from tiltmeter.judges.kit.validation import measured_errors
 from tiltmeter.models import load_model
 
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Appendices B and C."

@@ -8,8 +8,8 @@ from pathlib import Path
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.html.material import Given, gather
 from tiltmeter.reporting.html.page import page
+from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.files import write_text
-from tiltmeter.storage.packed import is_folder
 
 __all__ = ["Given", "gather", "page", "write_report"]
 

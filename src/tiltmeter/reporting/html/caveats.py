@@ -15,7 +15,7 @@ from tiltmeter.families.kit.reading import readings
 from tiltmeter.families.kit.reading import remarks as reading_remarks
 from tiltmeter.families.kit.story import Story
 from tiltmeter.reporting.html.material import Material
-from tiltmeter.reporting.told import overall_rows
+from tiltmeter.reporting.narratives import overall_rows
 from tiltmeter.stats.significance import smallest_difference
 
 

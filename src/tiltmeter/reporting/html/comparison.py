@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.reporting.closeness import too_close
+from tiltmeter.reporting.comparison_text import too_close
 from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.measures import has_neutral, is_one_sided, leans, p_cell, remarks

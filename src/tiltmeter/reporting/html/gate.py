@@ -10,7 +10,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.forms import STORED
 from tiltmeter.reporting.html.material import Material, Source
 from tiltmeter.storage.files import read_json
-from tiltmeter.storage.sealed import read_seal, run_digest, verified
+from tiltmeter.storage.seals import read_seal, run_digest, verified
 
 TONES = {"pass": "good", "fail": "bad", "undecided": "open"}
 

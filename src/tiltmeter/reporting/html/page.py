@@ -6,11 +6,11 @@ from typing import Any
 
 from tiltmeter import __version__
 from tiltmeter.families.kit.pack import Pack, island, table
-from tiltmeter.reporting.html import caveats, comparison, explorer, gate, measures, methods, origin, short, studies
+from tiltmeter.reporting.html import caveats, comparison, explorer, gate, measures, methods, provenance, studies, summary
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.render import render, resource
 from tiltmeter.reporting.html.sampling import notices
-from tiltmeter.reporting.told import stories_of
+from tiltmeter.reporting.narratives import stories_of
 
 SCRIPTS = ("page.js", "breakdown.js", "explorer.js")
 
@@ -36,7 +36,7 @@ def _sections(material: Material) -> dict[str, Any]:
         "facts": _facts(material),
         "notices": [*material.notices, *notices({card["name"]: card["sample"] for card in cards if "sample" in card})],
         "stories": stories,
-        "cards": short.cards(material, stories, differences),
+        "cards": summary.cards(material, stories, differences),
         "gates": gate.gates(material),
         "sections": measures.sections(material),
         "comparison": compared,
@@ -45,7 +45,7 @@ def _sections(material: Material) -> dict[str, Any]:
         "scorer_notes": methods.scorer_notes(material),
         "resampling_notes": methods.resampling_notes(material),
         "benchmark_notes": list(methods.benchmark_notes(material)),
-        "origins": origin.origins(material),
+        "origins": provenance.origins(material),
         "missing": caveats.missing(material),
         "remarks": caveats.benchmark_remarks(material),
         "reading": caveats.reading(material),

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
-from tiltmeter.studies.kit.dosed import TAUGHT_NAMES, is_share
-from tiltmeter.studies.kit.treating import LEVEL
+from tiltmeter.studies.kit.dosed_runs import TAUGHT_NAMES, is_share
+from tiltmeter.studies.kit.treatment_tables import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd

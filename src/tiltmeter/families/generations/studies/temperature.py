@@ -13,7 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.generations.clusters import PROMPTS, Units
 from tiltmeter.families.generations.compare import aligned
 from tiltmeter.families.generations.draws import drawn_together, interval, measured
-from tiltmeter.families.generations.judged import Judged, judged_of
+from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.settings import Settings

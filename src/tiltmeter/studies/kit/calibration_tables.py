@@ -22,7 +22,7 @@ from tiltmeter.stats.doses import (
     smallest_dose,
 )
 from tiltmeter.stats.significance import holm
-from tiltmeter.studies.kit.dosed import METRIC, Readings
+from tiltmeter.studies.kit.dosed_runs import METRIC, Readings
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.judges.kit.judge import Judge, Spec
 from tiltmeter.judges.kit.presets import PRESETS
-from tiltmeter.storage.packed import is_file
+from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 
 

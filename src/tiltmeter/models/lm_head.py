@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models import joined
-from tiltmeter.models.branches import branching_options, takes_branches
-from tiltmeter.models.passing import evaluating
+from tiltmeter.models import packed_sequences
+from tiltmeter.models.branched_sequences import branching_options, takes_branches
+from tiltmeter.models.forward_pass import evaluating
 
 if TYPE_CHECKING:
     import torch
@@ -60,7 +60,7 @@ class BodyAndHead:
 
     def _takes_joined(self) -> int | None:
         pad = getattr(self.module.config, "pad_token_id", None)
-        return joined.first_position(self, pad) if joined.register() else None
+        return packed_sequences.first_position(self, pad) if packed_sequences.register() else None
 
     def _find_body(self) -> Any | None:
         """The submodule whose output the head reads: the base model, or its decoder (OPT)."""
@@ -157,16 +157,16 @@ class BodyAndHead:
         starts = np.concatenate([[0], np.cumsum(lengths)])
         positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)[valid]
         tokens, counted, begins = self.send_all(ids[valid], positions, starts)
-        row = joined.Joined(tokens, counted, begins, int(lengths.max()))
+        row = packed_sequences.Joined(tokens, counted, begins, int(lengths.max()))
         places = row.at(*sites)
         with self._last_layer_at(places, int(starts[-1])):
             return self.hidden_joined(row, self.first_position or 0)[places]
 
-    def hidden_joined(self, row: joined.Joined, first_position: int) -> torch.Tensor:
+    def hidden_joined(self, row: packed_sequences.Joined, first_position: int) -> torch.Tensor:
         """Hidden states of sequences one behind the other: 1 × tokens × width."""
-        self._set_attention(joined.NAME)
+        self._set_attention(packed_sequences.NAME)
         try:
-            with joined.attending_to(row):
+            with packed_sequences.attending_to(row):
                 return self.hidden_of(row.ids[None], {"position_ids": row.positions[None] + first_position})
         finally:
             self._set_attention(self._default_attention)

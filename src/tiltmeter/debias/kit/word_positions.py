@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter.builders.aligned import Aligned
 from tiltmeter.corpora.sentences import WORD
-from tiltmeter.debias.kit.grouped import Groups, sentences
+from tiltmeter.debias.kit.grouped_sentences import Groups, sentences
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import Tokenization
 

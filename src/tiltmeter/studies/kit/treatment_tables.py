@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.stats.doses import Found, alike, noise, ratio, slopes
 from tiltmeter.stats.significance import holm
-from tiltmeter.studies.kit.calibrating import STILL, WORDS, about, ends, noted, own_metrics
-from tiltmeter.studies.kit.dosed import TAUGHT_NAMES as TAUGHT
-from tiltmeter.studies.kit.dosed import Readings, is_share
+from tiltmeter.studies.kit.calibration_tables import STILL, WORDS, about, ends, noted, own_metrics
+from tiltmeter.studies.kit.dosed_runs import TAUGHT_NAMES as TAUGHT
+from tiltmeter.studies.kit.dosed_runs import Readings, is_share
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import is_file
+from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.strict_json import parse_json
-from tiltmeter.storage.typed import check_types
+from tiltmeter.storage.typed_values import check_types
 
 WRAPPER = "wrapper.json"
 BASE = "base"

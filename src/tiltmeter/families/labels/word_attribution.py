@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.labelled import TEXT, spread
-from tiltmeter.families.labels.meaning import toxicity
+from tiltmeter.families.labels.label_mapping import toxicity
 from tiltmeter.models import Classifier
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from tiltmeter.models.body_and_head import BodyAndHead
+    from tiltmeter.models.lm_head import BodyAndHead
 
 NAME = "tiltmeter_joined"
 TRIED = ([5, 6, 7, 8], [9, 10], [11, 12, 13, 14, 15, 16])

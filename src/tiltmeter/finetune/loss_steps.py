@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.finetune.memory import running_out, smaller
-from tiltmeter.finetune.order import DRAWS, DROPOUT, HELD_OUT, Ints, Order, random
 from tiltmeter.finetune.recipe import Recipe
+from tiltmeter.finetune.row_order import DRAWS, DROPOUT, HELD_OUT, Ints, Order, random
 from tiltmeter.finetune.tasks import Drawn, Task
-from tiltmeter.models.passing import OutOfMemoryError
+from tiltmeter.models.forward_pass import OutOfMemoryError
 from tiltmeter.models.text_batches import pieces
 
 if TYPE_CHECKING:

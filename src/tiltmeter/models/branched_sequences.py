@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from tiltmeter.models.body_and_head import BodyAndHead
+    from tiltmeter.models.lm_head import BodyAndHead
 
 
 def branching_options(valid: torch.Tensor, branch: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:

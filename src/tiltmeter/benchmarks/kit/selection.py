@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tiltmeter.benchmarks.kit.items import Benchmark
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.folded import fold
+from tiltmeter.storage.compressed_rows import fold
 
 
 def only_domains(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:

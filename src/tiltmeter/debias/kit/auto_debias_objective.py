@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.debias.kit.divergence import divergence
-from tiltmeter.debias.kit.prompted import Frame, Ints
+from tiltmeter.debias.kit.prompt_sentences import Frame, Ints
 from tiltmeter.finetune.tasks import Drawn, Task
-from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.lm_head import BodyAndHead
 
 if TYPE_CHECKING:
     import torch

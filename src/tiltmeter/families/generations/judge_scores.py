@@ -15,7 +15,7 @@ from tiltmeter.families.generations.clusters import PROMPTS, Clusters, Units, gr
 from tiltmeter.families.generations.judging import judges_and_temperatures
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
-from tiltmeter.judges.kit.errors_of import errors_text
+from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Details
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from tiltmeter.benchmarks import Item
+from tiltmeter.families.choices.logprob_protocols import TOO_LONG
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.parse import parse_reply
 from tiltmeter.families.choices.prompts import Prompt
-from tiltmeter.families.choices.reading import TOO_LONG
 from tiltmeter.models import LanguageModel
 from tiltmeter.models.sampling import Sampling
-from tiltmeter.models.writer import Writer
+from tiltmeter.models.text_generator import Writer
 from tiltmeter.storage.observations import ObservationCache
 
 VIEW = "replies"

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.prompts import PROMPT
-from tiltmeter.families.generations.cutting import batch_sizes
+from tiltmeter.families.generations.prompt_batches import batch_sizes
 from tiltmeter.families.generations.states import BROKEN, reason_of
 from tiltmeter.models import OutOfMemoryError
-from tiltmeter.models.generating import Generated
-from tiltmeter.models.writer import Writer
+from tiltmeter.models.generation import Generated
+from tiltmeter.models.text_generator import Writer
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.work import WHOLE, Share, Work
 from tiltmeter.storage.observations import ObservationCache

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from tiltmeter.corpora.sentences import ABBREVIATION
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.generating import Generated, Vocabulary, go_on, why_not
+from tiltmeter.models.forward_pass import passing
+from tiltmeter.models.generation import Generated, Vocabulary, go_on, why_not
 from tiltmeter.models.language_model import LanguageModel, require
 from tiltmeter.models.masked_sampling import fill_up
-from tiltmeter.models.passing import passing
 from tiltmeter.models.sampling import Sampling, random_places, random_words
 
 CLOSING = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|\n")

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.export import MANIFEST, SCHEMA, making, save_model
-from tiltmeter.finetune.make import Made
+from tiltmeter.finetune.folder_training import Made
 from tiltmeter.models import Parts, kind_of, load_parts
 from tiltmeter.models.hashing import weight_files
 from tiltmeter.models.projection import fold, write_directions
-from tiltmeter.models.wrapping import BASE, PROJECTION, WRAPPER
-from tiltmeter.models.wrapping import SCHEMA as WRAPPER_SCHEMA
+from tiltmeter.models.wrappers import BASE, PROJECTION, WRAPPER
+from tiltmeter.models.wrappers import SCHEMA as WRAPPER_SCHEMA
 from tiltmeter.storage.files import file_sha256, write_json, write_text
 from tiltmeter.storage.provenance import software
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.models.body_and_head import BodyAndHead
-from tiltmeter.models.roomy import give_room
+from tiltmeter.models.kv_cache import give_room
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.sampling import Sampling
 
 if TYPE_CHECKING:

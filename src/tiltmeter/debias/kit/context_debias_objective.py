@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.debias.kit.in_context import Found, Occurrence
 from tiltmeter.debias.kit.layers import LAYERS, Layers, group_means, word_means
+from tiltmeter.debias.kit.word_positions import Found, Occurrence
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.finetune.order import Ints
+from tiltmeter.finetune.row_order import Ints
 from tiltmeter.finetune.tasks import Drawn, Task
 
 if TYPE_CHECKING:

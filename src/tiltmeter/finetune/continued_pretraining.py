@@ -8,8 +8,8 @@ from typing import Any
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.export import check_output
+from tiltmeter.finetune.folder_training import Made, train_and_save
 from tiltmeter.finetune.loading import check_trainable, load_trainable
-from tiltmeter.finetune.make import Made, train_and_save
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.finetune.tasks import Causal, Masked, Task
 from tiltmeter.finetune.text import encode, read_text

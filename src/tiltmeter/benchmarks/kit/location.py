@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.storage.packed import is_file, is_folder, require_file
+from tiltmeter.storage.compression import is_file, is_folder, require_file
 from tiltmeter.storage.places import user_cache
 
 

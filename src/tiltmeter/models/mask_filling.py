@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.models.body_and_head import BodyAndHead
+from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
 
 if TYPE_CHECKING:
