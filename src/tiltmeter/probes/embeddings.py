@@ -111,10 +111,10 @@ class EmbeddingProbe:
             return f"longer than the model's maximum of {most} tokens"
         return positions_of(self.pooling, encoded, passage.span)
 
-    def _forward(self, asked: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
+    def _forward(self, ready: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
         """Forwards batches, longest first. What is finished is stored even if the run is interrupted."""
         groups: dict[tuple[int, ...], list[Asked]] = {}
-        for passage in asked:  # a sentence with two stimuli is forwarded once
+        for passage in ready:  # a sentence with two stimuli is forwarded once
             groups.setdefault(passage.ids, []).append(passage)
         ordered = sorted(groups.values(), key=lambda group: -len(group[0].ids))
         self.encoder.check_ids(np.array(sorted(set(chain.from_iterable(groups))), dtype=np.int64))
@@ -125,7 +125,7 @@ class EmbeddingProbe:
         def embed(span: Span) -> tuple[list[int], Rows]:
             part = ordered[span.first : span.first + span.size]
             rows = self.encoder.embed(_batch(part, self.encoder.tokens.pad_id), self.layer)
-            return [asked.key for group in part for asked in group], rows
+            return [ready.key for group in part for ready in group], rows
 
         try:
             for _, (keys, rows) in batched(lengths, self.budget, embed):
