@@ -106,7 +106,10 @@ def guard(name: str, load: Callable[[], T]) -> T:
         if "trust_remote_code" in reason:
             reason = NOT_OURS
         raise ModelError(
-            f"Cannot load {name}: {reason[:400] or type(error).__name__}.", code="cannot-load", model=name, reason=reason
+            f"Cannot load {name}: {reason[:400] or type(error).__name__}.",
+            code="untrusted-code" if reason == NOT_OURS else "cannot-load",
+            model=name,
+            reason=reason,
         ) from None
 
 
