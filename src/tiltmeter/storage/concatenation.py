@@ -126,13 +126,13 @@ def _shape_of(schemas: Mapping[Path, pa.Schema]) -> _Shape:
     """
     import pandas as pd
 
-    schemas: dict[tuple[pa.Schema, str], Path] = {}
+    distinct: dict[tuple[pa.Schema, str], Path] = {}
     for path, schema in schemas.items():
-        schemas.setdefault((schema, str(schema.metadata)), path)
-    whole = pd.concat([next(_pieces(path, 1)).to_pandas() for path in schemas.values()], ignore_index=True)
+        distinct.setdefault((schema, str(schema.metadata)), path)
+    whole = pd.concat([next(_pieces(path, 1)).to_pandas() for path in distinct.values()], ignore_index=True)
     whole = whole.astype(_with_room_for_none(whole, {name for path in schemas for name in _incomplete(path)}))
     kinds = {str(name): kind for name, kind in whole.dtypes.items()}
-    bare = [schema.remove_metadata() for schema, _ in schemas]
+    bare = [schema.remove_metadata() for schema, _ in distinct]
     united = pa.unify_schemas(bare, promote_options="permissive")
     told = pa.Table.from_pandas(whole, preserve_index=False).schema
     fields = [united.field(one.name) if kinds[one.name] is np.dtype(object) else one for one in told]
