@@ -18,6 +18,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from support.raising import raises
 from tiltmeter import LanguageModel, TiltmeterError, load_model, wrap_model
 from tiltmeter.models import Batch
 
@@ -313,16 +314,12 @@ def test_a_weight_of_the_wrong_shape(bert: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gone", "message"),
-    [
-        ("model.safetensors", "no weights"),
-        ("config.json", r"no config\.json"),
-        ("tokenizer.json", "tokenizer"),
-    ],
+    ("gone", "code"),
+    [("model.safetensors", "missing-file"), ("config.json", "missing-file"), ("tokenizer.json", "cannot-load")],
 )
-def test_a_folder_without_a_file_it_needs(bert: Path, gone: str, message: str) -> None:
+def test_a_folder_without_a_file_it_needs(bert: Path, gone: str, code: str) -> None:
     (bert / gone).unlink()
-    with pytest.raises(TiltmeterError, match=message):
+    with raises(code):
         load_model(bert)
 
 
@@ -387,7 +384,7 @@ def test_a_hub_id_without_a_network(name: str, tmp_path: Path, monkeypatch: pyte
     [
         ({"kind": "sequence"}, "masked or causal, not 'sequence'"),
         ({"precision": "int8"}, "auto, fp32, tf32, bf16, fp16, not 'int8'"),
-        ({"precision": "tf32", "device": "cpu"}, "tf32 exists on CUDA GPUs only"),
+        ({"precision": "tf32", "device": "cpu"}, "tf32"),
         ({"device": "abacus"}, "Device 'abacus' cannot be used"),
         ({"device": ""}, "Device '' cannot be used"),
     ],
@@ -584,10 +581,10 @@ def test_infinite_logits(bert: Path, pairs: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "scorer", "message"),
     [
-        ("tiny-bert-cased", "causal", "needs a causal language model, but tiny-bert-cased is masked"),
-        ("tiny-gpt2", "cps", "needs a masked language model, but tiny-gpt2 is causal"),
+        ("tiny-bert-cased", "causal", "tiny-bert-cased"),
+        ("tiny-gpt2", "cps", "tiny-gpt2"),
         ("tiny-bert-cased", "stereoset_masked", "needs a context with a BLANK, and pairs has none"),
-        ("tiny-bert-cased", "cqs", "no scorer called 'cqs'"),
+        ("tiny-bert-cased", "cqs", "'cqs'"),
     ],
 )
 def test_a_scorer_that_does_not_apply(model: str, scorer: str, message: str, pairs: Path) -> None:
@@ -645,18 +642,18 @@ def test_a_wrong_fast_product_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("file", "key", "value", "said"),
+    ("file", "key", "value"),
     [
-        ("config.json", "architectures", [{"a": "b"}], "'architectures' of its config.json is no list of names"),
-        ("config.json", "architectures", "BertForMaskedLM", "'architectures' of its config.json is no list of names"),
-        ("tokenizer_config.json", "model_max_length", "many", "'model_max_length' of its tokenizer is no length: 'many'"),
-        ("tokenizer_config.json", "model_max_length", -5, "'model_max_length' of its tokenizer is no length: -5"),
+        ("config.json", "architectures", [{"a": "b"}]),
+        ("config.json", "architectures", "BertForMaskedLM"),
+        ("tokenizer_config.json", "model_max_length", "many"),
+        ("tokenizer_config.json", "model_max_length", -5),
     ],
 )
-def test_values_of_the_wrong_type_are_named(bert: Path, file: str, key: str, value: object, said: str) -> None:
+def test_values_of_the_wrong_type_are_named(bert: Path, file: str, key: str, value: object) -> None:
     path = bert / file
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {key: value}))
-    with pytest.raises(TiltmeterError, match=said):
+    with raises("wrong-format", name=key, value=value):
         tiltmeter.load_model(bert)
 
 

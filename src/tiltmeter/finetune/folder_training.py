@@ -95,7 +95,10 @@ def train(
         trained = loop.run(watch)
     except DivergedError as error:
         raise ModelError(
-            f"{error} {_kept(error, parts, adapters, work, made, recipe)}", code="training-diverged", step=error.step
+            f"{error} {_kept(error, parts, adapters, work, made, recipe)}",
+            code="training-diverged",
+            step=error.step,
+            last_good=error.last_good,
         ) from None
     manifest = made.manifest(parts, recipe, trained)
     return Finished(_finished(parts, adapters, made), manifest, trained.curve, made.files)

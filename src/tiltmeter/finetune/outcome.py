@@ -22,6 +22,7 @@ class DivergedError(TiltmeterError):
             f"The loss is not a number at step {step}: give a lower rate (--rate) or a longer --warmup.",
             code="training-diverged",
             step=step,
+            last_good=last_good,
         )
         self.step, self.last_good = step, last_good
 
