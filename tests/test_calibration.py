@@ -307,10 +307,10 @@ def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--doses", "-1,2"], "A dose lies between −1"),
-        (["--doses", "0"], "at least one dose that is not 0"),
+        (["--doses", "-1,2"], "A dose must be"),
+        (["--doses", "0"], "at least one dose"),
         (["--doses", "much"], "--doses are numbers"),
-        (["--doses", "1,1"], "name something twice"),
+        (["--doses", "1,1"], "duplicates"),
         (["--seeds", "0,x"], "--seeds are whole numbers"),
         (["--seeds", ""], "give at least one"),
         (["--domains", "age"], "no words for the domain 'age'"),
