@@ -230,7 +230,7 @@ def _load(point: EntryPoint, kind: str) -> ModuleType:
 
 
 def _renamed(error: BaseException) -> str:
-    """Says where to look if a package imports what tiltmeter no longer has."""
+    """Say where to look if a package imports what tiltmeter no longer has."""
     if isinstance(error, ImportError) and str(error.name).split(".")[0] == "tiltmeter":
         return "It was written for another version of tiltmeter; CHANGELOG.md lists what was renamed. "
     return ""
@@ -279,7 +279,7 @@ def find(kind: str, name: str) -> Entry:
 
 
 def _check_names(kind: str, declaration: Measure | Scorer | None) -> None:
-    """Refuses a declaration that names a measure or a scorer that does not exist."""
+    """Raise an error for a declaration that names a measure or scorer that does not exist."""
     if declaration is None:
         return
     named = {"variant_of": (declaration.variant_of,), "spread_of": getattr(declaration, "spread_of", ())}
@@ -338,7 +338,7 @@ failing: set[tuple[str, str]] = set()
 
 
 def without_failing(function: Callable[P, T]) -> Callable[P, T]:
-    """Does it again without what another package adds and what fails, with a complaint. Who names that gets its error."""
+    """Call a function again without a failing entry of another package, and warn. A named entry raises its error."""
 
     @wraps(function)
     def patient(*words: P.args, **named: P.kwargs) -> T:
@@ -371,7 +371,7 @@ def _left_out(error: Exception) -> bool:
 
 
 def forget() -> None:
-    """Looks again: packages were installed or removed meanwhile."""
+    """Clear all caches, as after packages were installed or removed."""
     complaints.clear()
     failing.clear()
     for cached in (added, names, module, find, _own):

@@ -74,7 +74,7 @@ class _Text:
 
 
 def write_calibration(wanted: Calibration, output: str | Path) -> Path:
-    """Writes the texts and the experiment file into a new folder; the file."""
+    """Write the texts and the experiment file into a new folder. Return the file."""
     lexicon = read_lexicon(wanted.words)
     domains = list(wanted.domains) or lexicon.domains
     lexicon.check_domains([*domains, *wanted.names])

@@ -81,7 +81,7 @@ class Ledger:
         return [state for state in found if state is not None and state.question]
 
     def begin(self, cell: PlannedCell, question: dict[str, Any] | None = None) -> CellState:
-        """Says that this process works on a cell. One that is worked on already was divided, and is joined now."""
+        """Record that this process computes a cell. One that is running already was divided, and is joined now."""
         before = self.read(cell)
         joining = before.status == RUNNING and before.started is not None
         attempts, started = (before.attempts, before.started) if joining else (before.attempts + 1, time.time())
@@ -91,12 +91,12 @@ class Ledger:
     def end(
         self, state: CellState, status: str, *, key: str | None = None, error: str | None = None, is_found: bool = False
     ) -> CellState:
-        """Says how it ended."""
+        """Record the final state of a cell."""
         took = round(time.time() - state.started, 3) if state.started else None
         return self._write(replace(state, status=status, key=key, error=error, seconds=took, is_found=is_found))
 
     def reset(self, cell: PlannedCell, attempts: int = 0) -> None:
-        """Makes a cell wait again."""
+        """Make a cell wait again."""
         self._write(CellState(cell.name, attempts=attempts))
 
     def _read(self, name: str) -> CellState | None:
@@ -180,7 +180,7 @@ class Board:
         self._not_before = 0.0
 
     def look(self, cells: Iterable[PlannedCell]) -> bool:
-        """Reads the states of these cells, unless that was done just now: looking is to cost little beside the work."""
+        """Read the states of these cells, unless that was done just now: looking is to cost little beside the work."""
         begun = time.monotonic()
         if begun < self._not_before:
             return False

@@ -60,7 +60,7 @@ class FamilyOptions:
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> FamilyOptions:
-        """Refuses an option that no family has."""
+        """Read options by name; raise an error for one that no family has."""
         broken: list[TiltmeterError] = []
         kinds = {name: family.Options for name, family in all_families(broken.append).items()}
         if not broken:

@@ -102,7 +102,7 @@ class Answering:
 
     @contextmanager
     def left(self, mine: bool) -> Iterator[None]:
-        """Leaves a cluster that is gone, so that another one can be joined in this process, if that one was joined here."""
+        """Leave a cluster that is gone, so that another one can be joined in this process, if that one was joined here."""
         try:
             yield
         except TiltmeterError as error:

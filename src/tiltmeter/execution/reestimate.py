@@ -46,7 +46,7 @@ def _keys(cell: PlannedCell, question: Question, cells: Sequence[PlannedCell], l
 
 
 def reestimate(experiment: Experiment, cell: PlannedCell, earlier: Kept, ledger: Ledger, store: CellStore) -> str:
-    """Postprocesses earlier answers as the cell asks now; the key of the result."""
+    """Postprocess earlier answers with the options of the cell; return the key of the result."""
     run = experiment.run_options()
     benchmark, options = check_asked(experiment, cell)
     context = AskContext(run.cache, run.batch_tokens, run.settings.seed)

@@ -35,7 +35,7 @@ class Best:
         return wanted and (not self.looks or self.looks[-1][0] < step)
 
     def look(self, step: int, loss: float) -> None:
-        """Takes note of a held-out loss."""
+        """Record a held-out loss."""
         earlier = [one for at, one in self.looks if at]
         self.looks.append((step, loss))
         if not self.recipe.patience or not step:
@@ -51,7 +51,7 @@ class Best:
         return 0 < self.recipe.patience <= self.waited
 
     def restore(self) -> int:
-        """Puts the best weights into the model; their step."""
+        """Restore the best weights. Return their step."""
         import torch
 
         with torch.no_grad():

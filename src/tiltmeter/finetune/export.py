@@ -25,7 +25,7 @@ Files = Mapping[str, Mapping[str, Any] | str]
 
 
 def check_output(output: str | Path) -> Path:
-    """Refuses a folder that exists: a model is never written over."""
+    """Raise an error if the folder exists: a model is never overwritten."""
     path = at_home(output)
     if path.exists() or path.is_symlink():
         raise UsageError(f"{path} exists already. Give a new folder (-o), or delete it.", code="output-exists", folder=path)

@@ -70,6 +70,6 @@ class Recipe:
         return asdict(self)
 
     def digest(self) -> str:
-        """Names this recipe in a checkpoint, so that another recipe's is not continued by mistake."""
+        """Name this recipe in a checkpoint, so that another recipe's is not continued by mistake."""
         named = {name: value for name, value in asdict(self).items() if name not in NOT_NAMED}
         return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]

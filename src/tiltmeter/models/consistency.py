@@ -18,7 +18,7 @@ FEW_SPARE_ROWS, SPARE_SHARE = 128, 0.05
 
 
 def check_weights(name: str, module: Any, info: dict[str, Any], what: str) -> dict[str, int]:
-    """Refuses weights that are missing, and those that the configuration has no place for; counts idle heads.
+    """Raise an error for missing weights, and for those without a place in the configuration; count unused heads.
 
     A head for another task is ignored. A weight inside its layers, or of a layer more, was
     used when the model was trained: without it the answers are another model's.

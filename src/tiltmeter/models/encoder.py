@@ -81,7 +81,7 @@ class Encoder(WeightedModel):
         return max(1, self.n_layers) * int(getattr(self._module.config, "num_attention_heads", 1))
 
     def check_layer(self, layer: int) -> None:
-        """Refuses a layer that the model does not have. 0 are the input embeddings, −1 is the last layer."""
+        """Raise an error for a layer that the model does not have. 0 are the input embeddings, −1 is the last layer."""
         if not -self.n_layers - 1 <= layer <= self.n_layers:
             raise UsageError(
                 f"{self.name} has the layers 0 (input embeddings) to {self.n_layers}, or −1 (last) to "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def give_room(kept: Any, width: int) -> None:
-    """Makes the plain layers of a cache as wide as they will ever be."""
+    """Make the plain layers of a cache as wide as they will ever be."""
     from transformers.cache_utils import DynamicLayer
 
     for layer in getattr(kept, "layers", ()):

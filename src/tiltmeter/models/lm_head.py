@@ -223,7 +223,7 @@ class BodyAndHead:
 
     @contextmanager
     def _last_layer_at(self, sites: Sites, n_positions: int) -> Iterator[None]:
-        """Computes the last feed-forward layer only at the sites: what it gives elsewhere is never read.
+        """Compute the last feed-forward layer only at the sites: what it gives elsewhere is never read.
 
         With one read per sequence this spares most of a layer. For encoders of BERT's make; others run as they are.
         """
@@ -257,7 +257,7 @@ class BodyAndHead:
     def _body_with_attention(
         self, ids: torch.Tensor, valid: torch.Tensor, options: dict[str, Any]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Averages attention over layers, heads and the sentence's own query positions (padding asks nothing)."""
+        """Average attention over layers, heads and the sentence's own query positions (padding asks nothing)."""
         self._set_attention("eager")
         try:
             output = self._run(ids, {**options, "output_attentions": True})

@@ -76,7 +76,7 @@ def _one_by_one(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, edges: list[i
 
 @contextmanager
 def attending_to(joined: Joined) -> Iterator[None]:
-    """Says where sequences begin, to every layer of the model that is run inside."""
+    """Say where sequences begin, to every layer of the model that is run inside."""
     token = _now.set(joined)
     try:
         yield
@@ -112,7 +112,7 @@ def first_position(parts: BodyAndHead, pad: int | None) -> int | None:
 
 
 def register() -> bool:
-    """Makes the attention known to transformers under our name."""
+    """Make the attention known to transformers under our name."""
     try:
         from transformers import AttentionInterface
     except ImportError:

@@ -90,7 +90,7 @@ def load_tokenizer(name: str, folder: Path, *, trust_remote_code: bool, **option
 
 
 def guard(name: str, load: Callable[[], T]) -> T:
-    """Turns what transformers raises for an unusable folder into one message."""
+    """Turn the exceptions of transformers for an unusable folder into a ModelError."""
     try:
         return load()
     except TiltmeterError:

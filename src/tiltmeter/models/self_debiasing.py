@@ -158,7 +158,7 @@ def behind(prefix: Sequence[int], ids: Tensor, mask: Tensor, leading: Sequence[i
 
 
 def check_settings(descriptions: Sequence[str], template: str, decay: float, epsilon: float) -> None:
-    """Refuses what cannot be meant."""
+    """Raise an error for invalid settings."""
     if not descriptions or not all(one.strip() for one in descriptions):
         raise UsageError(
             "Self-Debias needs a description of the bias, such as 'gender' or 'race or colour'.",

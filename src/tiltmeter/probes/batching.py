@@ -79,11 +79,11 @@ class TokenBudget:
             self.tokens = self.most
 
     def fitted(self) -> None:
-        """Records that a batch fitted into memory, so that a larger one is tried next."""
+        """Record that a batch fitted into memory, so that a larger one is tried next."""
         self.tokens = min(self.tokens * 2, self.most)
 
     def failed(self, width: int, size: int) -> None:
-        """Records that a batch did not fit: halves the size and keeps it below from now on."""
+        """Record that a batch did not fit: halve the size and keep it below from now on."""
         if size == 1:
             raise ModelError(
                 f"One sequence of {width} tokens does not fit into memory. Use a smaller model, --precision bf16, "
@@ -116,6 +116,6 @@ def _positive(value: int | str) -> int:
 
 
 def check_batch_tokens(value: int | str) -> None:
-    """Raises an error if the value is neither 'auto' nor a number."""
+    """Raise an error if the value is neither 'auto' nor a number."""
     if value != "auto":
         _positive(value)

@@ -112,7 +112,7 @@ class EmbeddingProbe:
         return positions_of(self.pooling, encoded, passage.span)
 
     def _forward(self, ready: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
-        """Forwards batches, longest first. What is finished is stored even if the run is interrupted."""
+        """Forward batches, longest first. What is finished is stored even if the run is interrupted."""
         groups: dict[tuple[int, ...], list[Asked]] = {}
         for passage in ready:  # a sentence with two stimuli is forwarded once
             groups.setdefault(passage.ids, []).append(passage)

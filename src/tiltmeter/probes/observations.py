@@ -32,7 +32,7 @@ class Replies:
     attention: NDArray[np.float32]
 
     def put(self, reads: slice, answer: Answer) -> None:
-        """Stores a batch's answer."""
+        """Store a batch's answer."""
         self.logprob[reads] = answer.logprob
         self.rank[reads] = answer.rank
         self.block[reads] = answer.block
@@ -73,7 +73,7 @@ class Collected:
         return query._replace(columns=columns, tokens=tokens, positions=positions)
 
     def add_part(self, part: pa.Table) -> set[int]:
-        """Adds the stored table of a finished batch, and returns the numbers of the views in it."""
+        """Add the stored table of a finished batch, and return the numbers of the views in it."""
         number = {view.name: n for n, view in enumerate(self.views)}
         rows = part.select(["view", "item", "role", "position"]).to_pydict()
         answered = [

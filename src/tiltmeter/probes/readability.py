@@ -17,7 +17,7 @@ class Readable:
         self.special = Counter[str]()
 
     def add(self, counts: Sequence[TokenCount]) -> None:
-        """Adds texts."""
+        """Add texts."""
         self.total["texts"] += len(counts)
         self.total["tokens"] += sum(count.tokens for count in counts)
         self.total["unknown"] += sum(count.unknown for count in counts)

@@ -94,7 +94,7 @@ class CellStore:
             return None
 
     def save(self, key: str, cell: Cell, question: Mapping[str, Any]) -> None:
-        """Writes a cell that is in memory. `question`: what the key stands for."""
+        """Write a cell that is in memory. `question`: what the key stands for."""
         if self.root is not None:
             with self.writing(key) as writer:
                 writer.add({**cell.tables, ITEMS: cell.items})
@@ -102,7 +102,7 @@ class CellStore:
 
     @contextmanager
     def writing(self, key: str) -> Iterator[CellWriter]:
-        """Writes a cell piece by piece, beside its place. It is renamed there when it is finished, or nothing is left."""
+        """Write a cell piece by piece, beside its place. It is renamed there when it is finished, or nothing is left."""
         assert self.root is not None
         register(self.root.parent)
         making = temporary_beside(self.root / key)

@@ -134,7 +134,7 @@ def digest_of(path: Path) -> Path:
 
 
 def remove_checked(path: Path) -> None:
-    """Removes a file of a cache, and its digest."""
+    """Remove a file of a cache, and its digest."""
     path.unlink(missing_ok=True)
     digest_of(path).unlink(missing_ok=True)
 

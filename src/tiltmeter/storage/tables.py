@@ -193,7 +193,7 @@ def read_table(path: Path, encoding: str | None = None, *, guess: bool = True) -
 
 
 def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], path: Path) -> None:
-    """Names the columns that are missing and those that are there."""
+    """Raise an error that names the missing columns and those that are present."""
     present = list(dict.fromkeys(name for row in rows[:50] for name in row if name != TOO_MANY))
     missing = [name for name in dict.fromkeys(wanted) if name not in present]
     if missing:
@@ -209,7 +209,7 @@ def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], pa
 
 
 def refuse_long_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Refuses a table with a row that has more cells than the header: which of them belong where is unclear."""
+    """Raise an error for a row with more cells than the header, whose columns would be unclear."""
     number = next((n for n, row in enumerate(rows, 1) if TOO_MANY in row), None)
     if number is not None:
         raise InputError(
