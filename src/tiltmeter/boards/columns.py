@@ -36,7 +36,7 @@ class Column:
 
     @property
     def whole(self) -> str:
-        """With the benchmark."""
+        """Title with the benchmark."""
         return f"{self.benchmark}: {self.title}"
 
 

@@ -46,7 +46,7 @@ class Lexicon:
 
     @property
     def domains(self) -> list[str]:
-        """In the order of the file."""
+        """Domains, in the order of the file."""
         return list(dict.fromkeys(one.domain for one in self.contrasts))
 
     def only(self, domains: Iterable[str]) -> Lexicon:

@@ -47,7 +47,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Stage:
-    """How many sentences were left after it."""
+    """Number of sentences after it."""
 
     name: str
     count: int
@@ -120,7 +120,7 @@ class Line:
         self.dropped: list[Dropped] = []
 
     def pass_through(self, stage: str, judge: Callable[[Sentence], Verdict], paper: int | None = None) -> None:
-        """Keep the sentences that a rule returns, and record dropped ones. `paper`: what the paper had left after this stage."""
+        """Keep the sentences that a rule returns; record the others. `paper`: what the paper had left after this stage."""
         kept = []
         for sentence in self.sentences:
             verdict = judge(sentence)

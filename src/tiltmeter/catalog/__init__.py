@@ -53,7 +53,7 @@ class Entry:
 
     @property
     def citation(self) -> str:
-        """Where it comes from; empty if its module does not say."""
+        """Citation; empty if its module has none."""
         return str(getattr(self.module, "CITATION", "")) if self.declaration is None else self.declaration.cites
 
     @property
@@ -315,7 +315,7 @@ def entries(kind: str) -> tuple[Entry, ...]:
 
 
 def culprit(error: BaseException) -> str:
-    """Which function of another package an error comes from, in words; empty where it is not one of them."""
+    """Name the function of another package that an error comes from; empty if there is none."""
     blamed = _blamed(error)
     return _described(*blamed) if blamed else ""
 

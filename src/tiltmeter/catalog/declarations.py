@@ -30,7 +30,7 @@ EARLIER = {
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """How the number of a measure is to be treated. No other file asks for a measure by name.
+    """Declaration of a measure: how its number is treated. No other file names a measure.
 
     Attributes:
         reads: The parameters without a default of the measure's function: the columns that it reads.
@@ -124,7 +124,7 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """How a scorer reads a model.
+    """Declaration of a scorer: how it reads a model.
 
     Attributes:
         view: The view that it reads: `tiltmeter list views`.

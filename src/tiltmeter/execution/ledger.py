@@ -1,4 +1,4 @@
-"""How far an experiment is: a small document per cell in its storage, written by whoever works on it, read by anyone."""
+"""Ledger of an experiment: a small document per cell in its storage, written by the worker, read by anyone."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Status:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells are in which state."""
+        """Number of cells in each state."""
         found = Counter(state.status for state in self.states)
         return {status: found[status] for status in (DONE, RUNNING, FAILED, REFUSED, WAITING)}
 
@@ -161,7 +161,7 @@ class Status:
 
 
 def status(experiment: Experiment | str | Path) -> Status:
-    """How far an experiment is, as its storage says it, whoever works on it."""
+    """Read the progress of an experiment from its storage."""
     experiment = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     return read_status(plan_cells(experiment), Ledger(Depot(experiment.storage)))
 

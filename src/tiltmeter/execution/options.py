@@ -1,4 +1,4 @@
-"""Everything about a run that is not the models, the benchmarks, or an option of one family."""
+"""Options of a run, besides models, benchmarks and the options of one family."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_BY = ("bias_type", "direction")
 
 @dataclass(frozen=True)
 class Options:
-    """How a run loads models, reads files, groups and resamples. In Python its fields are parameters of `run`.
+    """Options to load models, read files, group and resample. In Python its fields are parameters of `run`.
 
     `by`: columns that estimates are grouped by. `limit`: only so many items of each benchmark. `groups`: only
     what is about these groups. `settings`: how to resample.
@@ -46,7 +46,7 @@ class Options:
 
     @property
     def loading(self) -> dict[str, Any]:
-        """How models are loaded."""
+        """Arguments to load a model."""
         names = ("kind", "precision", "device", "trust_remote_code")
         return {name: getattr(self, name) for name in names}
 

@@ -86,7 +86,7 @@ class Answering:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Where a call of Ray fails inside: the cluster's end, if it is gone, or else the fault that it is."""
+        """Turn a failed call of Ray into a RunError if the cluster is lost; other errors are raised."""
         try:
             yield
         except TiltmeterError:

@@ -80,7 +80,7 @@ class _Crew:
         self.gpus = _gpus(cluster.resources(), planned, engine)
 
     def places(self) -> int:
-        """How many actors there is room for. For a cluster that grows on demand, `workers` is the limit."""
+        """Number of actors that fit. For a cluster that grows on demand, `workers` is the limit."""
         if self.engine.workers:
             return self.engine.workers
         there = self.cluster.resources()

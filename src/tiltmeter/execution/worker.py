@@ -256,7 +256,7 @@ class Asking:
         return is_found
 
     def share(self, share: Share) -> None:
-        """Some blocks, kept where the others are."""
+        """Compute some blocks, and store them beside the others."""
         made = self._fitting(lambda batch: ask_blocks(self.model, self.benchmark, self.options, self._context(batch, share)))
         if self._depot:
             push_blocks(self.run.cache, self.key.digest, [made], self._depot)

@@ -86,7 +86,7 @@ def save_model(
 
 
 def parent_facts(parts: Parts) -> dict[str, Any]:
-    """Which model it was made from."""
+    """Facts of the parent model."""
     known = {name: parts.facts.get(name) for name in ("name", "revision", "weights_sha256")}
     return known | {"kind": parts.kind, "architecture": type(parts.module).__name__}
 

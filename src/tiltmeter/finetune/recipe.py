@@ -62,11 +62,11 @@ class Recipe:
         yield from (what for what, is_so in problems.items() if is_so)
 
     def n_steps(self, n_rows: int) -> int:
-        """How many steps the budget pays for, over a text of so many rows."""
+        """Number of steps in the budget, for a text of so many rows."""
         return self.steps or max(1, math.ceil(self.epochs * math.ceil(n_rows / self.rows)))
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Facts for the manifest."""
         return asdict(self)
 
     def digest(self) -> str:

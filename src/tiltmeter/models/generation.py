@@ -51,7 +51,7 @@ class Generated:
 
 
 def why_not(module: Any) -> str | None:
-    """Why a model cannot go on from a text; None if it can."""
+    """Reason why a model cannot continue a text; None if it can."""
     return REFUSED.get(str(getattr(module.config, "model_type", "")))
 
 

@@ -52,7 +52,7 @@ def _roomy_layer() -> Any:
             return self.keys, self.values
 
         def batch_select_indices(self, indices: torch.Tensor) -> None:
-            """In place: the rows that stay move together at the front."""
+            """Move the rows that stay to the front, in place."""
             filled, n = self.get_seq_length(), len(indices)
             for one in self.whole:
                 one[:n, :, :filled] = one[indices, :, :filled]

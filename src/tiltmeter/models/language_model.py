@@ -130,7 +130,7 @@ class LanguageModel(WeightedModel):
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens it can predict."""
+        """Number of tokens it can predict."""
         return int(self._module.config.vocab_size)
 
     def _begin(self, batch: Batch) -> Pending:
@@ -192,7 +192,7 @@ def _read_again(site_of_read: Ints) -> tuple[Ints, Ints]:
 
 
 def _range(ascending: Ints, low: int, high: int) -> tuple[int, int]:
-    """Where the values in [low, high) stand."""
+    """Indices of the values in [low, high)."""
     first, last = np.searchsorted(ascending, (low, high))
     return int(first), int(last)
 

@@ -34,7 +34,7 @@ class Joined:
     longest: int
 
     def at(self, rows: torch.Tensor, columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Where (sequence, column) stands in the row."""
+        """Position of (sequence, column) in the packed row."""
         import torch
 
         return torch.zeros_like(rows), self.starts[rows] + columns

@@ -55,7 +55,7 @@ class _Packed:
         return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")  # type: ignore[no-any-return]
 
     def plain(self, x: torch.Tensor) -> torch.Tensor:
-        """As torch does it."""
+        """Compute the product as torch does."""
         import torch
 
         return torch.nn.functional.linear(x, self.weight, self.bias)

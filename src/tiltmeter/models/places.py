@@ -1,4 +1,4 @@
-"""Where a model lies: an embedded one, a folder, a .gguf file, or the hub and its cache."""
+"""Places of models: an embedded one, a folder, a .gguf file, or the hub and its cache."""
 
 from __future__ import annotations
 

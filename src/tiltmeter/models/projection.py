@@ -126,7 +126,7 @@ def _remove(body: Any, _: Any, output: Any) -> Any:
 
 
 def write_directions(path: Path, directions: NDArray[np.floating[Any]]) -> None:
-    """As float32 in safetensors, which says its own shape and holds no code."""
+    """Write directions as float32 in safetensors, a format with a shape and without code."""
     from safetensors.numpy import save_file
 
     save_file({KEY: np.ascontiguousarray(directions, dtype=np.float32)}, path)

@@ -1,4 +1,4 @@
-"""How many tokens go into one batch: as the user set it, or measured."""
+"""Number of tokens in one batch: as the user set it, or measured."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TokenBudget:
         return sizes[::-1]
 
     def _without_padding(self, lengths: NDArray[np.int64]) -> list[int]:
-        """As few batches as the limit allows, of nearly equal numbers of tokens."""
+        """Cut into as few batches as the limit allows, of nearly equal numbers of tokens."""
         upto = np.cumsum(lengths)
         parts = min(len(lengths), max(1, -(-int(upto[-1]) // self.tokens)))
         ends = np.searchsorted(upto, upto[-1] * np.arange(1, parts) / parts, side="right")

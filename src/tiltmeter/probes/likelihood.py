@@ -66,7 +66,7 @@ class Running:
 
 
 class LikelihoodProbe:
-    """Asks one model about many items. Memory depends on the block, never on how many items there are."""
+    """Probe for the token log-probabilities of many items. Memory depends on the block, not on the number of items."""
 
     def __init__(
         self,

@@ -177,7 +177,7 @@ def _columns(
 
 
 def _marks(sentences: Sequence[Sentence]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which positions are content, and which of those are modified, as sentence × position tables."""
+    """Masks of content positions and of modified ones, as sentence × position tables."""
     width = max((len(sentence.ids) for sentence in sentences), default=0) + 1
     content, modified = (np.zeros((len(sentences), width), dtype=bool) for _ in range(2))
     for row, sentence in enumerate(sentences):

@@ -1,4 +1,4 @@
-"""How well a model can read texts, counted: unknown tokens, and special tokens spelled out in a text."""
+"""Readability of texts for a model: unknown tokens, and special tokens spelled out in a text."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ class Readable:
         self.special.update(token for count in counts if count.special for token in set(count.special))
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Counts for the manifest."""
         return dict(self.total) | {"special": dict(sorted(self.special.items()))}

@@ -50,7 +50,7 @@ class ObservationCache:
         sweep(self.folder.rglob(".*.tmp") if self.folder else ())
 
     def block_file(self, view: str, block: int) -> Path | None:
-        """Where a finished block of a view is, or will be."""
+        """Path of a finished block of a view."""
         return self.folder and self.folder / view / f"block-{block:04d}.parquet"
 
     def load_block(self, view: str, block: int) -> pa.Table | None:

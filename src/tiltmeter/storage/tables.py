@@ -88,7 +88,7 @@ def _encodable(row: Row, path: Path) -> Row:
 
 
 def _split(text: str) -> Iterator[str]:
-    """As `text.split("\\n")`, one at a time: the lines of a long file are never held together."""
+    """Yield the lines of `text.split("\\n")` one at a time, to save memory."""
     start = 0
     while (at := text.find("\n", start)) >= 0:
         yield text[start:at]
@@ -147,7 +147,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _dialect(text: str, path: Path, separator: str) -> dict[str, Any]:
-    """How quotation marks are read. Where they make no sense as quotes, they are text, if the table then fits."""
+    """Detect how quotation marks are read. Where they do not match as quotes, they are text, if the table then fits."""
     strict: dict[str, Any] = {"strict": True}
     try:
         for _ in _cells(text, separator, strict):

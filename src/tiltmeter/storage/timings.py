@@ -1,4 +1,4 @@
-"""Where the time of a command goes: importing, loading, asking, estimating, writing, reporting.
+"""Timings of a command: importing, loading, asking, estimating, writing, reporting.
 
 Of loading, some parts have names of their own: the `benchmarks`, the `weights`, the `tokenizer`, the `device` (waking it and
 moving the weights there), waiting for the `hash` of the files, and the `trial` of the batching methods of the model.
@@ -40,7 +40,7 @@ class Timings:
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def rounded(self) -> dict[str, float]:
-        """For the manifest."""
+        """Seconds for the manifest."""
         return {name: round(seconds, 3) for name, seconds in self.seconds.items()}
 
 
