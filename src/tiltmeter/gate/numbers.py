@@ -41,6 +41,10 @@ class Number:
     """The value of a model without fault: the neutral point of this row, or the measure's ideal."""
     units: int = 0
     """How many independent units the n items are: clusters where the benchmark has them."""
+    width: float = math.nan
+    """The width of the interval of the value or of the difference from the baseline."""
+    baseline: float = math.nan
+    """The value of the baseline, where the rule compares with one."""
 
 
 def corrected(confidence: float, numbers: int) -> float:
@@ -121,7 +125,9 @@ class _Tables:
             message = f"{rule.text}: every pair has two equal scores, so the rule cannot be judged."
             raise RunError(message, code="all-tied", rule=rule.text, model=model)
         missing = max(map(_missing, [row, *sides]))
-        return Number(str(row["group"]), int(row["n"]), *ends, missing, best, min(map(units_of, [row, *sides])))
+        width, baseline = float(row["high"]) - float(row["low"]), float(row.get("baseline_value", math.nan))
+        units = min(map(units_of, [row, *sides]))
+        return Number(str(row["group"]), int(row["n"]), *ends, missing, best, units, width, baseline)
 
     def _sides(self, rule: Rule, model: str, row: Any) -> list[Any]:
         """The estimates of the model and of the baseline that a difference is between."""

@@ -21,11 +21,11 @@ from tiltmeter import catalog
 from tiltmeter.stats.estimates import Estimate, details_of, details_text
 
 Floats = NDArray[np.float64]
-SPREADS = np.concatenate([np.linspace(0.0, 1.0, 41), np.linspace(1.05, 4.0, 60)])
+SPREADS = np.concatenate([np.linspace(0.0, 1.0, 31), np.linspace(1.1, 4.0, 30)])
 """Values of τ on the logit scale; near a share of one half, 0.04 is about 1 percentage point."""
 FEWEST_GROUPS = 3
 """Two groups say almost nothing about the spread between groups."""
-HALVINGS = 50
+HALVINGS = 34
 CLUSTER_COUNTS = ("n_clusters", "n_templates")
 """Details of an estimate that say how many clusters its items form."""
 POOLED = ("pooled", "pooled_low", "pooled_high")
