@@ -38,11 +38,16 @@ class Chances:
     @property
     def undecided(self) -> float:
         """The chance of neither."""
-        return max(0.0, 1 - self.passes - self.fails)
+        rest = 1 - self.passes - self.fails
+        return rest if math.isnan(rest) else max(0.0, rest)
 
     def of(self, verdict: str) -> float:
         """The chance of a verdict."""
         return {PASS: self.passes, FAIL: self.fails, UNDECIDED: self.undecided}[verdict]
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the chances by verdict."""
+        return {verdict: self.of(verdict) for verdict in (PASS, FAIL, UNDECIDED)}
 
     def stopped(self, rule: Rule, policy: str) -> float:
         """The chance that the rule stops a release."""

@@ -22,10 +22,11 @@ SUITE = "tiltmeter check"
 
 def as_json(decision: Decision) -> str:
     """JSON; a number that is not known is null."""
-    return _json(decision.to_dict())
+    return json_text(decision.to_dict())
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def json_text(value: Mapping[str, Any]) -> str:
+    """Return JSON in which a number that is not known is null."""
     return json.dumps(_known(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

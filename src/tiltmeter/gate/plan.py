@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.items import group_column, items_table
@@ -27,7 +28,7 @@ from tiltmeter.gate.chances import (
 from tiltmeter.gate.evidence import Evidence, plain
 from tiltmeter.gate.judge import POWER
 from tiltmeter.gate.numbers import Number, numbers_of
-from tiltmeter.gate.rule import DISTANCE, NO_EVIDENCE, OWN, VALUE, WORSENING, Rule
+from tiltmeter.gate.rule import DISTANCE, OWN, WORSENING, Rule
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.stats.direction import AWAY, best_of, range_of, worse_is
 from tiltmeter.stats.significance import smallest_difference
@@ -74,6 +75,12 @@ class Plan:
         if self.needed is None or self.there is None:
             return "unknown"
         return "yes" if self.there >= self.needed else "no"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        names = ("group", "best", "limit", "breach", "passes", "fails", "needed", "there", "enough", "limit_items", "note")
+        chances = {name: getattr(self, name).to_dict() for name in ("neutral", "at_limit", "beyond")}
+        return {"rule": self.rule.text, **{name: getattr(self, name) for name in names}, **chances}
 
 
 @dataclass(frozen=True)

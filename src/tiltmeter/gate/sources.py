@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tiltmeter.benchmarks import Benchmark
+from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
-from tiltmeter.gate.evidence import Evidence
+from tiltmeter.gate.evidence import SUFFIX, Evidence
+from tiltmeter.gate.rule import Rule
+from tiltmeter.models import usable
 from tiltmeter.runs.ask import score
 from tiltmeter.runs.estimate import by_family
 from tiltmeter.stats.settings import Settings
@@ -118,3 +120,34 @@ class AskedModels:
     def evidence(self) -> Evidence:
         """All answers that were given."""
         return Evidence(by_family(self.parts), self.models, self.baseline, Settings(seed=self.seed))
+
+
+def ask_models(models: Sequence[Any], baseline: Any, rules: Sequence[Rule], *, cache: Any = True, seed: int = 0) -> AskedModels:
+    """Load models, their baseline and the benchmarks that rules name, ready to be asked.
+
+    Args:
+        models: Models, hub ids, folders or embedded names.
+        baseline: The model to compare with, or None.
+        rules: The rules that will be checked.
+        cache: False, or a folder instead of the user's cache.
+        seed: For everything that is drawn at random.
+    """
+    loaded: dict[str, Any] = {}
+    for model in map(usable, models):
+        if model.name in loaded:
+            raise UsageError(f"Two models are called {model.name}.", code="repeated-model", model=model.name)
+        loaded[model.name] = model
+    name = ""
+    if baseline is not None:
+        old = usable(baseline)
+        name = f"{old.name}{SUFFIX}" if old.name in loaded else old.name
+        loaded[name] = old
+    for rule in rules:
+        if rule.model and rule.model not in loaded:
+            message = f"{rule.text}: no model {rule.model} is asked. Models: {', '.join(loaded)}."
+            raise UsageError(message, code="no-such-model", rule=rule.text, model=rule.model)
+        if rule.needs_baseline and not name:
+            message = f"{rule.text}: there is no baseline. Give --baseline-model."
+            raise UsageError(message, code="no-baseline", rule=rule.text)
+    benchmarks = {name: load_benchmark(name) for name in dict.fromkeys(rule.benchmark for rule in rules)}
+    return AskedModels(loaded, benchmarks, name, cache, seed)
