@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gate_releases import N, SIZES, TYPES, Draw, answers_of, preferring
+from gate_releases import SIZES, TYPES, Draw, N, answers_of, preferring
 from tiltmeter import Settings
 from tiltmeter.gate.chances import Chances
 from tiltmeter.gate.evidence import Evidence

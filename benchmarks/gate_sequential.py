@@ -135,7 +135,11 @@ def main() -> None:
     args = parser.parse_args()
     known = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     if args.simulations:
-        known |= {"simulations": args.simulations, "alpha_per_side_and_kind": ALPHA, "simulated": simulated(args.simulations)}
+        known |= {
+            "simulations": args.simulations,
+            "alpha_per_side_and_kind": ALPHA,
+            "simulated": simulated(args.simulations),
+        }
     rows = []
     for place in args.runs:
         folder, scorer, *baseline = place.split(":")

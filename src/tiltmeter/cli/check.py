@@ -145,7 +145,7 @@ def _print_plan(
         print_grids([plan_table(plans)])
 
 
-def _sequential(  # noqa: PLR0913, PLR0917 (what the command line says)
+def _sequential(
     book: RuleBook,
     run: Path | None,
     baseline: Path | None,
@@ -168,7 +168,9 @@ def _sequential(  # noqa: PLR0913, PLR0917 (what the command line says)
     if run is not None:
         source = StoredAnswers(gather(run, baseline, baseline_model))
     elif baseline is not None:
-        raise UsageError("Models that are asked need a --baseline-model, not a run.", code="misplaced-option", option="--baseline")
+        raise UsageError(
+            "Models that are asked need a --baseline-model, not a run.", code="misplaced-option", option="--baseline"
+        )
     else:
         source = ask_models(models, baseline_model, book.rules)
     decision = decide_sequentially(source, book, seed=seed, budget=budget)

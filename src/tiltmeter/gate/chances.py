@@ -115,9 +115,7 @@ def pooled_chances(rule: Rule, limits: Ends, truth: float, whole: float, sizes: 
     rng = np.random.default_rng(0)
     n = np.array(sizes)
     wins = rng.binomial(n, truth / whole, (POOLED_DRAWS, len(n)))
-    narrow, wide = (
-        pool_shares(wins, n, level) for level in (rule.confidence, corrected(rule.confidence, together))
-    )
+    narrow, wide = (pool_shares(wins, n, level) for level in (rule.confidence, corrected(rule.confidence, together)))
     within = ((whole * narrow.low >= limits[0]) & (whole * narrow.high <= limits[1])).all(axis=1)
     outside = ((whole * wide.low > limits[1]) | (whole * wide.high < limits[0])).any(axis=1)
     return Chances(float((~outside if rule.form == NO_EVIDENCE else within & ~outside).mean()), float(outside.mean()))

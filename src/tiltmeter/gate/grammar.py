@@ -122,7 +122,7 @@ def _needs(words: str | None, text: str) -> dict[str, Any]:
                 code="unknown-requirement", rule=text, part=part,
             )  # fmt: skip
         (key, value), *_ = named
-        stated[key] = {"least_n": int, "max_missing": lambda share: float(share) / 100, "pooled": bool}[key](value)
+        stated[key] = True if key == "pooled" else int(value) if key == "least_n" else float(value) / 100
     return stated
 
 

@@ -1,9 +1,9 @@
 """Rules held against a run: pass, fail or undecided.
 
 A number passes when its interval lies within the limits, fails when its interval, corrected for all numbers that are
-held against limits, lies wholly outside, and is undecided otherwise; the form "no evidence" passes unless it fails. Only failing needs the correction: one wrong fail
-among many rules stops a good release, while a bad release passes only if every rule passes wrongly (an
-intersection-union test; Berger, 1982, Technometrics 24).
+held against limits, lies wholly outside, and is undecided otherwise; the form "no evidence" passes unless it fails. Only
+failing needs the correction: one wrong fail among many rules stops a good release, while a bad release passes only if every
+rule passes wrongly (an intersection-union test; Berger, 1982, Technometrics 24).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter import catalog
 from tiltmeter.errors import InputError, RunError
 from tiltmeter.gate.evidence import Evidence, plain
-from tiltmeter.gate.rule import OWN, VALUE, WORSENING, Rule
+from tiltmeter.gate.rule import OWN, WORSENING, Rule
 from tiltmeter.gate.sense import check_baseline, check_best
 from tiltmeter.stats.direction import AWAY, best_of, worse_is, worsening
 from tiltmeter.stats.measured import neutral_of
@@ -99,10 +99,10 @@ class _Tables:
             message = f"{rule.text}: pooling needs at least 3 groups of {rule.by}, each with a value and an interval."
             raise RunError(message, code="too-few-groups", rule=rule.text, by=rule.by)
         changed = []
-        for row, (value, low, high) in zip(rows, pool_rows(rows, whole, self.confidence), strict=True):
-            row = row.copy()
-            row["value"], row["low"], row["high"] = value, low, high
-            changed.append(row)
+        for row, ends in zip(rows, pool_rows(rows, whole, self.confidence), strict=True):
+            copy = row.copy()
+            copy["value"], copy["low"], copy["high"] = ends
+            changed.append(copy)
         return [row for row in changed if rule.worst or plain(str(row["group"])) == plain(rule.group)]
 
     def _number(self, rule: Rule, model: str, row: Any) -> Number:

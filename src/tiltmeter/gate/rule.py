@@ -63,7 +63,9 @@ class Rule:
         if self.needs_baseline and (self.low > 0 or self.high < 0):
             self._refuse("negative-step", "how far a model may move from the baseline must not be negative")
         if self.pooled and (self.by == "all" or self.needs_baseline):
-            self._refuse("pooling-needs-groups", "pooling is for the values of groups: name a group, or the worst of a column")
+            self._refuse(
+                "pooling-needs-groups", "pooling is for the values of groups: name a group, or the worst of a column"
+            )
 
     def _refuse(self, code: str, why: str) -> None:
         raise InputError(f"{self.text}: {why}.", code=code, rule=self.text)

@@ -125,7 +125,9 @@ def _limit(given: Any, key: str, where: str) -> Any:
     if key not in RANGES and not (key == "shown_within" and isinstance(given, list)):
         return _number({key: given}, key, 0.0, where)
     if not isinstance(given, list) or len(given) != 2:
-        raise InputError(f"{where}: {key} is a list of two numbers, such as [45, 55].", code="wrong-type", key=key, where=where)
+        raise InputError(
+            f"{where}: {key} is a list of two numbers, such as [45, 55].", code="wrong-type", key=key, where=where
+        )
     return [_number({key: one}, key, 0.0, where) for one in given]
 
 

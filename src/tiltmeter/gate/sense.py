@@ -21,7 +21,9 @@ def check_sense(rule: Rule) -> Entry:
     spans = f"{rule.text}: {measure.name} ranges from {low:g} to {high:g}"
     _refuse_without_best(rule, measure)
     if rule.pooled and measure.spec.proportion is None:
-        raise _refused(rule, "pooling-needs-shares", f"{rule.text}: {measure.name} is no share of items, so it is not pooled.")
+        raise _refused(
+            rule, "pooling-needs-shares", f"{rule.text}: {measure.name} is no share of items, so it is not pooled."
+        )
     if rule.needs_baseline:
         if max(_room(rule, measure, baseline) for baseline in (low, high, best_of(measure))) < LEAST_ROOM * (high - low):
             raise _refused(rule, "limit-beyond-range", f"{spans}, so it cannot move that far.")
@@ -70,7 +72,9 @@ def check_best(rule: Rule, best: float) -> None:
     """Refuses a rule that would fail a model without fault."""
     if rule.quantity == VALUE and not math.isnan(best) and not rule.low <= best <= rule.high:
         raise _refused(
-            rule, "best-value-fails", f"{rule.text}: {best:g} is the best value, and the rule would fail a model that has it."
+            rule,
+            "best-value-fails",
+            f"{rule.text}: {best:g} is the best value, and the rule would fail a model that has it.",
         )
 
 

@@ -20,7 +20,7 @@ from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.clusters import clusters_of
-from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision
+from tiltmeter.gate.decision import FAIL, UNDECIDED, Decision
 from tiltmeter.gate.evidence import plain
 from tiltmeter.gate.judge import compared, judge
 from tiltmeter.gate.rule import CHANGE, OWN, Rule
@@ -138,7 +138,9 @@ def decide_sequentially(source: Source, book: RuleBook, *, seed: int = 0, budget
     tracks = [track for rule in book.rules for track in queues[rule.benchmark].tracks(rule)]
     spent, left = 0, budget if budget is not None else sum(len(queue.table) for queue in queues.values())
     while left > 0:
-        blocks = [(queue, block) for queue in queues.values() if (block := queue.next_block(needed_items(tracks, queue), left))]
+        blocks = [
+            (queue, block) for queue in queues.values() if (block := queue.next_block(needed_items(tracks, queue), left))
+        ]
         if not blocks:
             break
         for queue, block in blocks:

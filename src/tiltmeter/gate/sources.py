@@ -122,7 +122,9 @@ class AskedModels:
         return Evidence(by_family(self.parts), self.models, self.baseline, Settings(seed=self.seed))
 
 
-def ask_models(models: Sequence[Any], baseline: Any, rules: Sequence[Rule], *, cache: Any = True, seed: int = 0) -> AskedModels:
+def ask_models(
+    models: Sequence[Any], baseline: Any, rules: Sequence[Rule], *, cache: Any = True, seed: int = 0
+) -> AskedModels:
     """Load models, their baseline and the benchmarks that rules name, ready to be asked.
 
     Args:

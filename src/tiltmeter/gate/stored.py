@@ -39,13 +39,17 @@ def stored_decision(run: Run) -> Decision | None:
         undecided, baseline = str(stored["undecided"]), str(stored["baseline"])
         place, seal = str(stored["baseline_run"]), str(stored["baseline_seal"])
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise RunError(f"{path} is not a decision of this version. {AGAIN}", code="decision-unreadable", file=str(path)) from None
+        raise RunError(
+            f"{path} is not a decision of this version. {AGAIN}", code="decision-unreadable", file=str(path)
+        ) from None
     if about != run_digest(run.manifest):
         raise RunError(f"{path} is about an earlier run in this folder. {AGAIN}", code="decision-outdated", file=str(path))
     model = baseline.removesuffix(SUFFIX) if place else baseline
     decision = check(run, RuleBook(rules, undecided), _baseline(path, place, seal), model or None)
     if not _same(json.loads(as_json(decision)), stored):
-        raise RunError(f"{path} differs from what the answers of the run give. {AGAIN}", code="decision-differs", file=str(path))
+        raise RunError(
+            f"{path} differs from what the answers of the run give. {AGAIN}", code="decision-differs", file=str(path)
+        )
     return decision
 
 

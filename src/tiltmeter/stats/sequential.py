@@ -1,10 +1,11 @@
 """Confidence sequences: intervals for a mean that hold at every sample size at once, so that one may look at any time.
 
-A bet against "the mean is at most m" multiplies its wealth by 1 + λ(x − m) for each value x in [0, 1]. If the mean is at most
-m, wealth does not grow on average, and by Ville's inequality it ever reaches 1/α with probability at most α, whenever one
-looks and whenever one stops. The lower bound at level α is the largest m that some look has refuted, and the upper bound
-follows from bets on the other side (Waudby-Smith and Ramdas, 2024, Journal of the Royal Statistical Society B 86). Wealth is
-spread over the fixed bets `BETS`: the average of such processes is one too, and none has to be tuned to the unknown variance.
+A bet against "the mean is at most m" multiplies its wealth by 1 + λ(x − m) for each value x in [0, 1]. If the mean is at
+most m, wealth does not grow on average, and by Ville's inequality it ever reaches 1/α with probability at most α, whenever
+one looks and whenever one stops. The lower bound at level α is the largest m that some look has refuted, and the upper
+bound follows from bets on the other side (Waudby-Smith and Ramdas, 2024, Journal of the Royal Statistical Society B 86).
+Wealth is spread over the fixed bets `BETS`: the average of such processes is one too, and none has to be tuned to the
+unknown variance.
 
 Values of one cluster are no independent evidence, so a cluster is one bet: 1 + λ(Σx − n·m)/L with L the largest cluster.
 """
@@ -18,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 BETS = np.array([0.1, 0.15, 0.2, 0.3, 0.5, 1.0])
-"""Fractions of the wealth. For a share near one half a bet of λ is the best one where the mean lies 25 λ percentage points from
-m: these suit benchmarks of some hundred to some thousand items. A bet of at most 1 can never lose more than there is."""
+"""Fractions of the wealth. For a share near one half a bet of λ is the best one where the mean lies 25 λ percentage points
+from m: these suit benchmarks of some hundred to some thousand items. A bet of at most 1 never loses more than there is."""
 HALVINGS = 40
 
 
