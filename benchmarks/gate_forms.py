@@ -18,19 +18,26 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gate_releases import SIZES, TYPES, Draw, N, answers_of, preferring
-from tiltmeter import Settings
+from gate_releases import SIZES, TYPES, Bools, Draw, N, answers_of, preferring
+from tiltmeter import Settings, catalog
 from tiltmeter.gate.chances import Chances
+from tiltmeter.gate.decision import GRAVITY
 from tiltmeter.gate.evidence import Evidence
-from tiltmeter.gate.judge import judge
+from tiltmeter.gate.judge import judge, verdict_of
+from tiltmeter.gate.numbers import Number, corrected
 from tiltmeter.gate.plan import TOGETHER, plan
+from tiltmeter.gate.rule import Rule
 from tiltmeter.gate.rules_file import read_rules
+from tiltmeter.stats.direction import worsening
+from tiltmeter.stats.pooling import pool_shares
+from tiltmeter.stats.resampling import percentile_interval
 
 RESULTS = Path(__file__).parent / "results" / "gate-forms.json"
 TRUTHS = ("neutral", "at the limit", "beyond")
 VERDICTS = ("pass", "fail", "undecided")
 DISAGREEMENT = 0.2
 PARENT = 0.58
+Ends = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -68,16 +75,58 @@ CASES = (
 )
 
 
-def simulated(case: Case, distance: float, count: int) -> dict[str, float]:
-    """Return the shares of verdicts over so many releases."""
+def decided(case: Case, gaps: dict[str, NDArray[np.float64]], rng: np.random.Generator) -> str:
+    """Decide about a release as the gate does, from bootstrap draws of how many pairs prefer the stereotype.
+
+    Drawing pairs with replacement is drawing the numbers of pairs on which both, one or none of two models prefers it.
+    """
+    (rule,) = read_rules([case.rule]).rules
+    new = gaps["model"] > 0
+    old = gaps["parent"] > 0 if "parent" in gaps else np.zeros(N, dtype=bool)
+    groups = [TYPES == name for name in SIZES] if rule.worst else [np.ones(N, dtype=bool)]
+    levels = (rule.confidence, corrected(rule.confidence, len(groups)))
+    if rule.pooled:
+        wins, n = ([int(part.sum()) for part in parts] for parts in ([new & at for at in groups], groups))
+        pooled = [pool_shares(wins, n, level) for level in levels]
+        ends = [[(100 * one.value[k], 100 * one.low[k], 100 * one.high[k]) for one in pooled] for k in range(len(groups))]
+    else:
+        ends = [interval(rule, new[at], old[at], levels, rng) for at in groups]
+    found = []
+    for at, (narrow, wide) in zip(groups, ends, strict=True):
+        numbers = [Number("", int(at.sum()), *one, best=50.0, units=int(at.sum())) for one in (narrow, wide)]
+        found.append(verdict_of(rule, numbers[0], numbers[1], rule.limits(50.0))[0])
+    return max(found, key=GRAVITY.__getitem__)
+
+
+def interval(rule: Rule, new: Bools, old: Bools, levels: Sequence[float], rng: np.random.Generator) -> list[Ends]:
+    """Return the number of a rule with its interval at each level."""
+    n = len(new)
+    cells = np.array([(new & old).sum(), (new & ~old).sum(), (~new & old).sum(), (~new & ~old).sum()])
+    drawn = 100 * rng.multinomial(n, cells / n, 4000) / n
+    ours, theirs = drawn[:, 0] + drawn[:, 1], drawn[:, 0] + drawn[:, 2]
+    values = (100 * float(new.mean()), 100 * float(old.mean()))
+    if not rule.needs_baseline:
+        return [(values[0], *percentile_interval(ours, level)) for level in levels]
+    measure = catalog.find("measures", rule.measure)
+    parts = [[percentile_interval(draws, level) for draws in (ours - theirs, ours, theirs)] for level in levels]
+    return [worsening(measure, values, difference, (first, second)) for difference, first, second in parts]
+
+
+def simulated(case: Case, distance: float, count: int, whole: int) -> tuple[dict[str, float], int]:
+    """Return the shares of verdicts over so many releases, and for how many of the first `whole` the gate itself agrees."""
     book = read_rules([case.rule.replace("crows-pairs", "pairs")])
     verdicts: Counter[str] = Counter()
+    agree = 0
     for number in range(count):
-        gaps = case.draw(np.random.default_rng([7, number]), distance)
-        baseline = "parent" if "parent" in gaps else ""
-        evidence = Evidence({"pairs": answers_of(gaps)}, ("model",), baseline, Settings(resamples=1000, seed=number))
-        verdicts[judge(evidence, book).verdict] += 1
-    return {verdict: verdicts[verdict] / count for verdict in VERDICTS}
+        rng = np.random.default_rng([7, number])
+        gaps = case.draw(rng, distance)
+        verdict = decided(case, gaps, rng)
+        verdicts[verdict] += 1
+        if number < whole:
+            baseline = "parent" if "parent" in gaps else ""
+            evidence = Evidence({"pairs": answers_of(gaps)}, ("model",), baseline, Settings(resamples=1000, seed=number))
+            agree += judge(evidence, book).verdict == verdict
+    return {verdict: verdicts[verdict] / count for verdict in VERDICTS}, agree
 
 
 def predicted(case: Case) -> Sequence[Chances]:
@@ -91,18 +140,19 @@ def predicted(case: Case) -> Sequence[Chances]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--releases", type=int, default=1000)
+    parser.add_argument("--whole", type=int, default=50, help="releases that `judge` decides too")
     parser.add_argument("--case", type=int, nargs="*", default=list(range(len(CASES))), help="only these; others stay")
     args = parser.parse_args()
     for case in (CASES[number] for number in args.case):
         chances = predicted(case)
         for step, (truth, expected) in enumerate(zip(TRUTHS, chances, strict=True)):
-            shares = simulated(case, step * case.limit, args.releases)
+            shares, agree = simulated(case, step * case.limit, args.releases, args.whole)
             wanted = {verdict: expected.of(verdict) for verdict in VERDICTS}
             gap = max(abs(shares[verdict] - wanted[verdict]) for verdict in VERDICTS)
             row = {"rule": case.rule, "truth": truth, "releases": args.releases, "simulated": shares, "predicted": wanted}
-            store(row | {"largest_gap": gap})
+            store(row | {"largest_gap": gap, "decided_by_the_gate_too": args.whole, "of_these_equal": agree})
             cells = ", ".join(f"{verdict} {shares[verdict]:.1%} ({wanted[verdict]:.1%})" for verdict in VERDICTS)
-            print(f"{case.rule} | {truth} | {cells} | gap {gap:.1%}", flush=True)
+            print(f"{case.rule} | {truth} | {cells} | gap {gap:.1%} | {agree} of {args.whole} equal", flush=True)
 
 
 def store(row: dict[str, object]) -> None:

@@ -13,7 +13,7 @@ from gate_material import leaning_run
 from tiltmeter.gate import check
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
 from tiltmeter.gate.grammar import parse
-from tiltmeter.gate.judge import _verdict, compared, noticed
+from tiltmeter.gate.judge import compared, noticed, verdict_of
 from tiltmeter.gate.numbers import Number, corrected
 from tiltmeter.gate.plan import items_for, plan
 from tiltmeter.stats.pooling import units_of
@@ -90,7 +90,7 @@ def test_where_both_models_lie_on_the_other_side_of_neutral(tmp_path: Path) -> N
 @pytest.mark.parametrize(("units", "verdict"), [(29, UNDECIDED), (30, PASS), (31, PASS)])
 def test_the_least_n_counts_clusters_and_not_texts(units: int, verdict: str) -> None:
     number = Number("all", 3000, 50.0, 48.0, 52.0, best=50.0, units=units)
-    assert _verdict(RULE, number, number, (40.0, 60.0))[0] == verdict
+    assert verdict_of(RULE, number, number, (40.0, 60.0))[0] == verdict
 
 
 def test_the_units_of_an_estimate_are_its_clusters() -> None:
@@ -146,5 +146,5 @@ def test_more_numbers_need_more_items_to_fail_and_none_to_pass() -> None:
 def test_a_truth_at_the_limit_is_not_a_breach(tmp_path: Path) -> None:
     """An interval that ends at the limit lies within it."""
     number = Number("all", 100, 58.0, 56.0, 60.0, best=50.0, units=100)
-    assert _verdict(RULE, number, number, (40.0, 60.0))[0] == PASS
+    assert verdict_of(RULE, number, number, (40.0, 60.0))[0] == PASS
     assert not np.isnan(number.value)

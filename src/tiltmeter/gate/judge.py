@@ -91,7 +91,7 @@ def judge(evidence: Evidence, book: RuleBook) -> Decision:
 def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding:
     margin = noticed(wide, corrected(rule.confidence, together))
     limits = rule.limits(narrow.best)
-    verdict, why = _verdict(rule, narrow, wide, limits)
+    verdict, why = verdict_of(rule, narrow, wide, limits)
     places = decimals_of(rule.measure, narrow.value, narrow.low, narrow.high)
     noticing = f" A breach of {margin:.{places}f} or more is noticed {POWER:.0%} of the time." if verdict != FAIL else ""
     return Finding(
@@ -100,7 +100,8 @@ def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding
     )  # fmt: skip
 
 
-def _verdict(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, float]) -> tuple[str, str]:
+def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, float]) -> tuple[str, str]:
+    """Return the verdict about a number and why; `wide` has the interval that is corrected for all numbers."""
     low, high = limits
     if narrow.missing > rule.max_missing:
         return FAIL, f"lacks {narrow.missing:.1%} of the scores; at most {100 * rule.max_missing:g}% may be missing"

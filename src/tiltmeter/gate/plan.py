@@ -36,6 +36,7 @@ from tiltmeter.stats.significance import smallest_difference
 MOST_ITEMS = 10_000_000
 TOGETHER = "all groups"
 UNKNOWN = Chances()
+Three = tuple[Chances, Chances, Chances]
 
 
 @dataclass(frozen=True)
@@ -157,13 +158,14 @@ def _plan(place: _Place, together: int, disagreement: float | None) -> Plan:
     rule = place.rule
     spread, note = _spread(place, disagreement)
     passes = fails = None
-    found = [UNKNOWN] * 3
+    found: Three = (UNKNOWN, UNKNOWN, UNKNOWN)
     if spread is not None:
         chance = partial(_normal, place, spread, together)
-        passes = items_for(lambda n: chance(place.best, n).passes)
+        passes = items_for(lambda n: chance(place.best, n).passes if n >= rule.least_n else 0.0)
         fails = items_for(lambda n: chance(place.breach, n).fails)
         if place.n is not None and not rule.pooled:
-            found = [_chances(place, truth, spread, together) for truth in (place.best, place.limit, place.breach)]
+            best, limit, breach = (_chances(place, at, spread, together) for at in (place.best, place.limit, place.breach))
+            found = (best, limit, breach)
     whole = place.measure.spec.proportion
     items = abs(place.limit - place.best) / whole * place.n if whole and place.n else None
     return Plan(
@@ -180,15 +182,28 @@ def _together(rows: Sequence[Plan], places: Sequence[_Place], together: int) -> 
         n = [size for size in sizes if size is not None]
         limits = rule.limits(first.best)
         truths = (first.best, first.limit, first.breach)
-        found = [pooled_chances(rule, limits, truth, whole, n, together) for truth in truths]
+        best, limit, breach = (pooled_chances(rule, limits, truth, whole, n, together) for truth in truths)
     else:
-        found = [all_of([getattr(row, name) for row in rows]) for name in ("neutral", "at_limit", "beyond")]
+        best, limit, breach = (all_of([getattr(row, name) for row in rows]) for name in ("neutral", "at_limit", "beyond"))
     needed = [row.needed for row in rows]
     most = None if None in needed else max(n for n in needed if n is not None)
     note = "every group at this value; items: those of the group that needs most"
     there = None if None in sizes else min(n for n in sizes if n is not None)
     return Plan(
-        rule, TOGETHER, first.best, first.limit, first.breach, *found, most, most, there, None, first.spread_known, note
+        rule,
+        TOGETHER,
+        first.best,
+        first.limit,
+        first.breach,
+        best,
+        limit,
+        breach,
+        most,
+        most,
+        there,
+        None,
+        first.spread_known,
+        note,
     )
 
 
@@ -208,7 +223,7 @@ def _chances(place: _Place, truth: float, spread: float, together: int) -> Chanc
 def _worsening(place: _Place, truth: float, spread: float, together: int) -> Chances:
     """Chances of being farther from neutral than the baseline of an earlier run by `truth`."""
     assert place.number is not None
-    whole, best = float(place.measure.spec.proportion), best_of(place.measure)
+    whole, best = float(place.measure.spec.proportion or 1.0), best_of(place.measure)
     theirs = place.number.baseline
     ours = theirs + (truth if theirs >= best else -truth)
     root = math.sqrt(int(place.n or 0))

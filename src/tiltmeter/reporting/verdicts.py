@@ -36,15 +36,11 @@ def plan_table(plans: Sequence[Plan]) -> Grid:
     """A row per rule: chances of a neutral model, of one at the limit and of one beyond it, and the items it needs."""
     names = [Column("rule", [one.rule.text for one in plans]), Column("group", [one.group for one in plans])]
     numbers = {
-        "neutral,\nat": [_value(one.best) for one in plans],
-        "passes": [_chance(one.neutral.passes) for one in plans],
-        "limit,\nat": [_value(one.limit) for one in plans],
-        "fails": [_chance(one.at_limit.fails) for one in plans],
-        "passes ": [_chance(one.at_limit.passes) for one in plans],
-        "beyond,\nat": [_value(one.breach) for one in plans],
-        "fails ": [_chance(one.beyond.fails) for one in plans],
-        "items to\npass neutral": [_items(one.passes, one) for one in plans],
-        "to fail\nbeyond": [_items(one.fails, one) for one in plans],
+        "neutral:\npasses": [_chance(one.best, one.neutral.passes) for one in plans],
+        "limit:\nfails": [_chance(one.limit, one.at_limit.fails) for one in plans],
+        "limit:\npasses": [_chance(one.limit, one.at_limit.passes) for one in plans],
+        "beyond:\nfails": [_chance(one.breach, one.beyond.fails) for one in plans],
+        "items\nneeded": [_items(one.needed, one) for one in plans],
         "there": ["?" if one.there is None else f"{one.there:,}" for one in plans],
         "enough": [one.enough for one in plans],
         "limit in\nitems": ["" if one.limit_items is None else f"±{one.limit_items:.0f}" for one in plans],
@@ -68,8 +64,9 @@ def sequential_lines(decision: SequentialDecision, width: int | None) -> Iterato
         yield Text(filled(text.replace("-", "−"), width, " " * margin, " " * margin))
 
 
-def _chance(chance: float) -> str:
-    return f"{chance:.0%}" if math.isfinite(chance) else "?"
+def _chance(value: float, chance: float) -> str:
+    """A true value and the chance of a verdict there."""
+    return f"{_value(value)}: {chance:.0%}" if math.isfinite(chance) else f"{_value(value)}: ?"
 
 
 def _value(value: float) -> str:
