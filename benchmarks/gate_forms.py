@@ -83,7 +83,7 @@ def decided(case: Case, gaps: dict[str, NDArray[np.float64]], rng: np.random.Gen
     (rule,) = read_rules([case.rule]).rules
     new = gaps["model"] > 0
     old = gaps["parent"] > 0 if "parent" in gaps else np.zeros(N, dtype=bool)
-    groups = [TYPES == name for name in SIZES] if rule.worst else [np.ones(N, dtype=bool)]
+    groups = [name == TYPES for name in SIZES] if rule.worst else [np.ones(N, dtype=bool)]
     levels = (rule.confidence, corrected(rule.confidence, len(groups)))
     if rule.pooled:
         wins, n = ([int(part.sum()) for part in parts] for parts in ([new & at for at in groups], groups))

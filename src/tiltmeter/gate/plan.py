@@ -217,7 +217,17 @@ def _chances(place: _Place, truth: float, spread: float, together: int) -> Chanc
         return share_chances(rule, limits, truth, whole, n, together)
     if rule.quantity == WORSENING and worse_is(place.measure) == AWAY and place.number is not None and whole is not None:
         return _worsening(place, truth, spread, together)
+    limits = limits if whole is None else _between_steps(limits, whole / n)
     return normal_chances(rule, limits, truth, spread / math.sqrt(n), together)
+
+
+def _between_steps(limits: tuple[float, float], step: float) -> tuple[float, float]:
+    """Move limits to the middle between the two possible values around them: shares of items change in steps."""
+    low, high = limits
+    return (
+        step * (math.ceil(low / step) - 0.5) if math.isfinite(low) else low,
+        step * (math.floor(high / step) + 0.5) if math.isfinite(high) else high,
+    )
 
 
 def _worsening(place: _Place, truth: float, spread: float, together: int) -> Chances:

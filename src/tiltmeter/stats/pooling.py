@@ -73,7 +73,7 @@ def pool_shares(wins: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Pool
 def empirical_logits(wins: Floats, n: Floats) -> tuple[Floats, Floats]:
     """Return the logits of shares and their sampling variances, defined also where no item or every item counts."""
     yes, no = wins + 0.5, n - wins + 0.5
-    return np.log(yes / no), 1 / yes + 1 / no
+    return np.asarray(np.log(yes / no)), np.asarray(1 / yes + 1 / no)
 
 
 def _given_spread(logit: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
@@ -161,7 +161,7 @@ def with_pooled(rows: Sequence[Estimate], confidence: float) -> list[Estimate]:
     for (*_, measure, _), members in places.items():
         records = [vars(rows[at]) | {"details": details_text(rows[at].details)} for at in members]
         if is_poolable(records):
-            whole = float(catalog.find("measures", measure).spec.proportion)
+            whole = float(catalog.find("measures", measure).spec.proportion or 1.0)
             for at, ends in zip(members, pool_rows(records, whole, confidence), strict=True):
                 details = dict(zip(POOLED, ends, strict=True))
                 found[at] = replace(rows[at], details={**rows[at].details, **details})
