@@ -105,6 +105,7 @@ def test_the_units_of_an_estimate_are_its_clusters() -> None:
     [
         ((41, 59), (39, 61), PASS), ((40, 60), (40, 60), PASS), ((39.9, 59), (39, 61), UNDECIDED),
         ((41, 60.1), (39, 61), UNDECIDED), ((61, 70), (59, 72), UNDECIDED), ((61, 70), (60.1, 72), FAIL),
+        ((45, 60 + 1e-14), (45, 60 + 1e-14), PASS), ((60, 70), (60 + 1e-14, 70), UNDECIDED),
         ((30, 39), (28, 39.9), FAIL), ((30, 39), (28, 41), UNDECIDED), ((20, 80), (15, 85), UNDECIDED),
     ],
 )  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
+from tiltmeter.gate.judge import ROUNDING
 from tiltmeter.gate.numbers import corrected
 from tiltmeter.gate.rule import NO_EVIDENCE, Rule
 from tiltmeter.stats.pooling import pool_shares
@@ -68,7 +69,7 @@ def share_chances(rule: Rule, limits: Ends, truth: float, whole: float, n: int, 
     chance = binom.pmf(k, n, min(max(truth / whole, 0.0), 1.0))
     likely = chance > 1e-12
     narrow, wide = (
-        [whole / n * binom.ppf(tail, n, k[likely] / n) for tail in _tails(level)]
+        [whole * binom.ppf(tail, n, k[likely] / n) / n for tail in _tails(level)]
         for level in (rule.confidence, corrected(rule.confidence, together))
     )
     return _weighed(rule, narrow, wide, limits, chance[likely])
@@ -122,8 +123,9 @@ def pooled_chances(rule: Rule, limits: Ends, truth: float, whole: float, sizes: 
 
 
 def _weighed(rule: Rule, narrow: Sequence[Any], wide: Sequence[Any], limits: Ends, chance: Floats) -> Chances:
-    fails = (wide[0] > limits[1]) | (wide[1] < limits[0])
-    within = ~fails & (narrow[0] >= limits[0]) & (narrow[1] <= limits[1])
+    low, high = limits[0] - ROUNDING, limits[1] + ROUNDING
+    fails = (wide[0] > high) | (wide[1] < low)
+    within = ~fails & (narrow[0] >= low) & (narrow[1] <= high)
     passes = ~fails if rule.form == NO_EVIDENCE else within
     return Chances(float(chance[passes].sum()), float(chance[fails].sum()))
 

@@ -100,7 +100,7 @@ def _quantile(weight: Floats, mean: Floats, error: Floats, at: float) -> Floats:
         middle = (low + high) / 2
         below = (weight[..., None] * ndtr((middle - mean) / error)).sum(axis=0) < at
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
+    return np.asarray((low + high) / 2, dtype=np.float64)
 
 
 def _sigmoid(logit: Floats) -> Floats:
