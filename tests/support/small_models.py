@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
@@ -15,8 +16,8 @@ PIECES = re.compile(r"<\|endoftext\|>| ?[A-Za-z]+| ?[^A-Za-z\s]|\s")
 TEXT = (
     "The nurse said she was late for work. The nurse said he was late for work. My neighbour moved here many years ago "
     "with two small children. She worked at the hospital, and in the evenings she taught other people to read and write. "
-    "Everyone in our street liked her, and when she was ill somebody cooked for her every day. Answer: A Answer: B Answer: C "
-    "Is it true? yes no The colour is blue. toxic harmless"
+    "Everyone in our street liked her, and when she was ill somebody cooked for her every day. Answer: A "
+    "Answer: B Answer: C Is it true? yes no The colour is blue. toxic harmless"
 )
 
 
@@ -42,7 +43,7 @@ class CountModel:
         self.ids = {token: number for number, token in enumerate(self.known)}
         self.single = Counter(pieces)
         self.pairs: dict[str, Counter[str]] = defaultdict(Counter)
-        for before, after in zip(pieces, pieces[1:], strict=False):
+        for before, after in pairwise(pieces):
             self.pairs[before][after] += 1
 
     def tokenize(self, text: str) -> list[str]:

@@ -184,7 +184,9 @@ class SmallServer:
         tokens = self.model.tokenize(prompt)
         if self.fault == "truncated":
             tokens = tokens[:12]
-        read = [BOS, BOS, *tokens] if self.fault == "double-bos" else [BOS, *tokens] if self.fault == "hidden-bos" else tokens
+        read = (
+            [BOS, BOS, *tokens] if self.fault == "double-bos" else [BOS, *tokens] if self.fault == "hidden-bos" else tokens
+        )
         rows = self.model.rows(read) if read else [{BOS: 0.0}]
         heat = float(asked.get("temperature", 1.0))
         written, values, tops = self._written(asked, read, rows, prompt)
@@ -198,7 +200,11 @@ class SmallServer:
                 shown, before = shown[:-1], before[:-1]
             if self.fault == "other-tokens":
                 shown = ["x"] * len(shown)
-            found = {"tokens": shown + written, "token_logprobs": before + values, "top_logprobs": [None] * len(shown) + tops}
+            found = {
+                "tokens": shown + written,
+                "token_logprobs": before + values,
+                "top_logprobs": [None] * len(shown) + tops,
+            }
         self.before = list(tokens)
         choice = {"text": "".join(written), "finish_reason": "length", "index": 0}
         if self.fault == "filter" and "nurse" in prompt:

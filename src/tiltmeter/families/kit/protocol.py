@@ -55,7 +55,7 @@ class AskContext:
 
     def watched(self, title: str, total: int) -> AbstractContextManager[Advance]:
         """Shows progress if `watch` is set."""
-        return self.watch(title, total) if self.watch else nullcontext(lambda _: None)
+        return self.watch(title, total) if self.watch else nullcontext(lambda *_: None)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.protocol import ModelInfo, all_families, family_of
+from tiltmeter.models import ServedModel
 from tiltmeter.models.capabilities import KIND_IN_WORDS, MEANING
 
 
@@ -25,9 +26,21 @@ def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options:
         if model.capabilities is not None and (missing := sorted(needs - model.capabilities)):
             lacking = " and no ".join(MEANING.get(name, name) for name in missing)
             raise TiltmeterError(
-                f"{model.name} is {KIND_IN_WORDS.get(str(model.kind), 'a model')} and gives no {lacking}, which "
-                f"{benchmark.name} needs. {_alternatives(model.capabilities)}Run {benchmark.name} without it."
+                f"{model.name} is {_in_words(model)} and gives no {lacking}, which "
+                f"{benchmark.name} needs. {_alternatives(model.capabilities)}Run {benchmark.name} without it.",
+                code="incapable-model",
+                model=model.name,
+                benchmark=benchmark.name,
+                missing=missing,
             )
+
+
+def _in_words(model: ModelInfo) -> str:
+    """Describe a model by its kind; a served one by the check that its server failed."""
+    if isinstance(model.model, ServedModel):
+        limits = model.model.limits
+        return f"behind a server ({limits})" if limits else "behind a server"
+    return KIND_IN_WORDS.get(str(model.kind), "a model")
 
 
 def _alternatives(capabilities: frozenset[str]) -> str:

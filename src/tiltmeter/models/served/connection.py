@@ -66,20 +66,24 @@ class Connection:
         """Fetch a description of the server, such as its models; empty where there is none."""
         return self._wait(self._get(path))
 
-    def ask(self, request: Request, parse: Parse = dict) -> Any:
-        """Send one request and return its answer, or Missing."""
+    def ask(self, request: Request, parse: Parse = dict, *, retries: int | None = None) -> Any:
+        """Send one request and return its answer, or Missing. `retries`: fewer than usual, where a failure says enough."""
         found: list[Any] = []
-        self.ask_all(iter([(0, request)]), parse, lambda _, answer: found.append(answer))
+        crowd = _Crowd(self, iter([(0, request)]), {0: parse}, lambda _, answer: found.append(answer))
+        crowd.retries = self.options.retries if retries is None else min(retries, self.options.retries)
+        self._wait(crowd.run())
         return found[0]
 
-    def ask_all(self, jobs: Iterator[tuple[int, Request]], parse: Parse, keep: Callable[[int, Any], None]) -> None:
+    def ask_all(
+        self, jobs: Iterator[tuple[int, Request]], parses: Mapping[int, Parse], keep: Callable[[int, Any], None]
+    ) -> None:
         """Send requests, as many at a time as the server bears, and pass each answer on as it comes.
 
         Raises:
             ServerError: the server is gone, refuses the key, changed its model, or the budget is spent. Requests in flight
                 are finished first, and their answers passed on.
         """
-        self._wait(_Crowd(self, jobs, parse, keep).run())
+        self._wait(_Crowd(self, jobs, parses, keep).run())
 
     def close(self) -> None:
         """End the thread."""
@@ -159,6 +163,8 @@ class Connection:
     def _check_version(self, content: Mapping[str, Any]) -> None:
         """Record the model that answers; after the probe, refuse another one."""
         version = (str(content.get("model") or ""), str(content.get("system_fingerprint") or ""))
+        if not version[0]:  # a page of the server's own, such as a tokenizer's
+            return
         if not self.is_fixed:
             self.versions.add(version)
         elif version not in self.versions and not self._is_fleet(version[0]):
@@ -215,14 +221,14 @@ class _Crowd:
         self,
         connection: Connection,
         jobs: Iterator[tuple[int, Request]],
-        parse: Parse,
+        parses: Mapping[int, Parse],
         keep: Callable[[int, Any], None],
     ) -> None:
-        self.connection, self.jobs, self.parse, self.keep = connection, jobs, parse, keep
+        self.connection, self.jobs, self.parses, self.keep = connection, jobs, parses, keep
         self.active, self.is_empty = 0, False
         self.error: BaseException | None = None
         self.tasks: set[asyncio.Task[None]] = set()
-        self.pause = 0.0
+        self.pause, self.retries = 0.0, connection.options.retries
 
     async def run(self) -> None:
         try:
@@ -251,7 +257,7 @@ class _Crowd:
                     self.is_empty = True
                     return
                 number, request = job
-                self.keep(number, await self._answer(request))
+                self.keep(number, await self._answer(request, self.parses[number]))
                 self._fill()
         except BaseException as error:
             self.error = self.error or error
@@ -259,11 +265,11 @@ class _Crowd:
             self.active -= 1
             self._fill()
 
-    async def _answer(self, request: Request) -> Any:
+    async def _answer(self, request: Request, parse: Parse) -> Any:
         """Send a request until it is answered, refused, or has failed too often."""
         connection, budget, loop = self.connection, self.connection.budget, asyncio.get_running_loop()
         estimate, reason = budget.estimate(request.characters, request.new_tokens), ""
-        for attempt in range(connection.options.retries + 1):
+        for attempt in range(self.retries + 1):
             if (wait := self.pause - loop.time()) > 0:
                 await self._sleep(wait)
             if self.error is not None and attempt:
@@ -271,7 +277,7 @@ class _Crowd:
             budget.reserve(estimate)
             try:
                 content = await connection.post(request)
-                answer = self.parse(content)
+                answer = parse(content)
             except RejectedError as error:
                 budget.release(estimate)
                 return Missing(str(error), is_final=True)
@@ -280,7 +286,8 @@ class _Crowd:
                 reason = str(error)
                 if error.crowded:
                     connection.limit.refused()
-                await self._back_off(attempt, error.wait, error.crowded)
+                if attempt < self.retries:
+                    await self._back_off(attempt, error.wait, error.crowded)
                 continue
             except BaseException:
                 budget.release(estimate)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiltmeter.errors import ServerError
 from tiltmeter.models.served.checks import NOISIEST, TOLERANCE, Check, basic_checks, compare, covers, plain_token
-from tiltmeter.models.served.connection import Connection, Missing
+from tiltmeter.models.served.connection import Connection, Missing, Request
 from tiltmeter.models.served.dialects import DIALECTS, TOP, Dialect, Scored, Writing, Written
 from tiltmeter.models.served.description import Server, describe_server
 from tiltmeter.models.served.responses import TransientError
@@ -114,7 +114,7 @@ class Prober:
             return Scored((), ())
 
     def _scored(self, dialect: Dialect, text: str, temperature: float = 1.0) -> tuple[Scored, int | None]:
-        content = self.connection.ask(dialect.request(self.model, text, temperature))
+        content = self.connection.ask(dialect.request(self.model, text, temperature), retries=4)
         if isinstance(content, Missing):
             raise TransientError(content.reason)
         scored = dialect.read(content)
@@ -215,7 +215,7 @@ class Prober:
     def write(self, writing: Writing, prompt: str, **options: Any) -> Written | Missing:
         """Ask for one token; Missing where the server gives none."""
         request = writing.request(self.model, prompt, {"max_tokens": 1, "temperature": 0.0, **options})
-        content = self.connection.ask(request)
+        content = self.connection.ask(request, retries=2)
         if isinstance(content, Missing):
             return content
         try:
@@ -290,7 +290,9 @@ def _check_chosen(prober: Prober, completion: Writing, server: Server) -> bool:
     passed = " A" in values and " the" in values and math.isfinite(values[" A"])
     if passed and prober.dialect is not None:
         echoed = prober.score(START + " A").logprobs
-        prober.add(compare("chosen", values[" A"], echoed[-1] if echoed else math.nan, prober.allowed, "' A' chosen, echoed"))
+        prober.add(
+            compare("chosen", values[" A"], echoed[-1] if echoed else math.nan, prober.allowed, "' A' chosen, echoed")
+        )
         return prober.checks[-1].passed
     prober.add(Check("chosen", passed, "log-probabilities of chosen tokens"))
     return passed
@@ -298,8 +300,6 @@ def _check_chosen(prober: Prober, completion: Writing, server: Server) -> bool:
 
 def token_ids(connection: Connection, texts: Sequence[str]) -> list[list[int]]:
     """Ask vLLM for the ids of texts without special tokens; empty where it does not say."""
-    from tiltmeter.models.served.connection import Request
-
     found = []
     for text in texts:
         body = {"model": connection.address.model, "prompt": text, "add_special_tokens": False}
