@@ -67,14 +67,23 @@ class CountModel:
         pairs, size = self.pairs.get(before, Counter()), len(self.known)
         n_pairs, n_single = sum(pairs.values()), sum(self.single.values())
         weight = 0.6 if n_pairs else 0.0
-        return {
-            token: math.log(
-                weight * (pairs[token] / n_pairs if n_pairs else 0.0)
-                + (0.9 - weight) * self.single[token] / n_single
-                + 0.1 / size
-            )
-            for token in self.known
-        }
+        return _Counts(
+            {
+                token: math.log(
+                    weight * (pairs[token] / n_pairs if n_pairs else 0.0)
+                    + (0.9 - weight) * self.single[token] / n_single
+                    + 0.1 / size
+                )
+                for token in self.known
+            }
+        )
+
+
+class _Counts(dict[str, float]):
+    """A row in which signs that were never counted are possible, too."""
+
+    def __missing__(self, token: str) -> float:
+        return -12.0
 
 
 class CausalModel:

@@ -110,13 +110,13 @@ class SmallServer:
     async def _reply(
         self, writer: asyncio.StreamWriter, method: str, path: str, headers: dict[str, str], body: bytes
     ) -> bool:
-        self.headers.append(headers) if len(self.headers) < 100 else None
+        self.headers = [*self.headers[-20:], headers]
         status, content, more = 200, b"", {}
         kind = "application/json"
         fault = self._passing(path, body) if method == "POST" else ""
         if self.delay:
             await asyncio.sleep(self.delay)
-        if self.key and headers.get("authorization") != f"Bearer {self.key}" or self.fault == "wrong-key":
+        if (self.key and headers.get("authorization") != f"Bearer {self.key}") or self.fault == "wrong-key":
             status, content = 401, _error("Incorrect API key provided")
         elif fault == "slow":
             await asyncio.sleep(30)
@@ -159,17 +159,17 @@ class SmallServer:
         if method == "GET":
             return self._page(path)
         asked = json.loads(body)
-        if path == "/tokenize":
-            return 200, {"tokens": [self.model.id_of(token) for token in self.model.tokenize(asked["prompt"])]}
         if asked.get("model") != self.name or self.fault == "unknown-model":
             return 404, {"error": {"message": f"The model `{asked.get('model')}` does not exist."}}
         if self.fault == "rejects-long" and len(asked.get("prompt", "")) > 300:
             return 400, {"error": {"message": "This model's maximum context length is exceeded."}}
-        if path == "/v1/completions" and self.fault != "chat-only":
-            return 200, self._completion(asked)
-        if path == "/v1/chat/completions":
-            return 200, self._chat(asked)
-        return 404, {"error": {"message": "Not Found"}}
+        pages = {"/v1/completions": self._completion, "/v1/chat/completions": self._chat, "/tokenize": self._tokens}
+        if path not in pages or (path == "/v1/completions" and self.fault == "chat-only"):
+            return 404, {"error": {"message": "Not Found"}}
+        return 200, pages[path](asked)
+
+    def _tokens(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return {"tokens": [self.model.id_of(token) for token in self.model.tokenize(asked["prompt"])]}
 
     def _page(self, path: str) -> tuple[int, dict[str, Any]]:
         if path == "/v1/models":
@@ -257,7 +257,8 @@ class SmallServer:
 
     def _chat(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         prompt = asked["messages"][-1]["content"]
-        tokens = self.model.tokenize(f"{BOS}{prompt} Answer:")
+        tail = " Is it true?" if "yes or no" in prompt else " Answer:"
+        tokens = self.model.tokenize(f"{BOS}{prompt}{tail}")
         top = int(asked.get("top_logprobs") or 0)
         written, values, tops = self._written({**asked, "logprobs": top}, tokens, self.model.rows(tokens), prompt)
         content = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def _encoded(roles: dict[str, tuple[str, ...]]) -> dict[str, Encoded]:
     for role, tokens in roles.items():
         ids = tuple(numbers.setdefault(token, len(numbers)) for token in tokens)
         ends = np.cumsum([0, *(len(plain_token(token)) for token in tokens)])
-        offsets = tuple((int(start), int(end)) for start, end in zip(ends, ends[1:], strict=False))
+        offsets = tuple((start, end) for start, end in pairwise(ends.tolist()))
         found[role] = Encoded(ids, tuple(range(len(ids))), offsets)
     return found
 

@@ -10,8 +10,8 @@ from typing import Any
 from tiltmeter.errors import ServerError
 from tiltmeter.models.served.checks import NOISIEST, TOLERANCE, Check, basic_checks, compare, covers, plain_token
 from tiltmeter.models.served.connection import Connection, Missing, Request
-from tiltmeter.models.served.dialects import DIALECTS, TOP, Dialect, Scored, Writing, Written
 from tiltmeter.models.served.description import Server, describe_server
+from tiltmeter.models.served.dialects import DIALECTS, TOP, Dialect, Scored, Writing, Written
 from tiltmeter.models.served.responses import TransientError
 
 SENTENCES = ("The nurse said she was late for work.", "The nurse said he was late for work.")
