@@ -78,18 +78,30 @@ class SmallServer:
             started.set()
             self._loop.run_forever()
 
-        threading.Thread(target=serve, daemon=True).start()
+        self._thread = threading.Thread(target=serve, daemon=True)
+        self._thread.start()
         started.wait(10)
         return self
 
     def __exit__(self, *_: object) -> None:
         assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _stop(self) -> None:
+        self._server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)  # closed connections end in the next round
 
     async def start(self, port: int) -> None:
         """Listen."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", port)
-        self.port = server.sockets[0].getsockname()[1]
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        self.port = self._server.sockets[0].getsockname()[1]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -102,7 +114,7 @@ class SmallServer:
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 if not await self._reply(writer, method, path, headers, body):
                     break
-        except (ConnectionError, asyncio.IncompleteReadError, ValueError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, ValueError):
             pass
         finally:
             writer.close()

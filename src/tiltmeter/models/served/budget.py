@@ -10,7 +10,7 @@ from tiltmeter.errors import ServerError
 from tiltmeter.models.served.options import ServerOptions
 
 CHARACTERS = 4
-"""About so many characters make a token, where a server does not count them."""
+"""About so many characters make a token, until a server has counted them."""
 MILLION = 1e6
 
 
@@ -23,6 +23,8 @@ class Budget:
     tokens_in: int = 0
     tokens_out: int = 0
     reserved: float = 0.0
+    density: float = 1 / CHARACTERS
+    """The most tokens that a character of a prompt had so far."""
 
     @property
     def cost(self) -> float:
@@ -31,7 +33,7 @@ class Budget:
 
     def estimate(self, characters: int, new_tokens: int) -> float:
         """Estimate the cost of requests by the length of their prompts and the most that may be written."""
-        return price_of(self.options, characters / CHARACTERS, new_tokens)
+        return price_of(self.options, characters * self.density, new_tokens)
 
     def reserve(self, estimate: float) -> None:
         """Count a request that is about to be sent, or refuse to send it.
@@ -51,7 +53,9 @@ class Budget:
         """Replace the estimate of a request by what the server counted, or by lengths where it counts nothing."""
         self.release(estimate)
         usage = usage or {}
-        self.tokens_in += int(usage.get("prompt_tokens") or -(-characters // CHARACTERS))
+        read = int(usage.get("prompt_tokens") or -(-characters // CHARACTERS))
+        self.density = max(self.density, read / characters if characters else 0.0)
+        self.tokens_in += read
         self.tokens_out += int(usage.get("completion_tokens") or new_tokens)
 
     def release(self, estimate: float) -> None:

@@ -10,7 +10,7 @@ from tiltmeter.models.served.dialects import Scored
 
 TOLERANCE = 0.05
 """Nats by which two sums may differ beyond the noise that repeats show: batches of half precision differ by less."""
-NOISIEST = 0.5
+NOISIEST = 0.2
 """Nats; a server whose repeats differ more is not believed."""
 MARKS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
 """How tokenizers write spaces and new lines."""

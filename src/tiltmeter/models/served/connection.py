@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from tiltmeter.errors import ServerError
@@ -47,8 +49,20 @@ Parse = Callable[[Mapping[str, Any]], Any]
 """Reads an answer from JSON; raises TransientError for one that is malformed."""
 
 
+@cache
+def running_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of a thread of its own that all connections share, so that notebooks can use them, too."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="served models", daemon=True).start()
+    return loop
+
+
+def _close(client: Any) -> None:
+    asyncio.run_coroutine_threadsafe(client.aclose(), running_loop())
+
+
 class Connection:
-    """One server. Everything is sent from a thread with a loop of its own, so that notebooks can use it, too."""
+    """One server: its client, how many requests may be in flight, what they cost, and which model answers."""
 
     def __init__(self, address: Address, options: ServerOptions, budget: Budget | None = None) -> None:
         options.check()
@@ -57,7 +71,6 @@ class Connection:
         self.limit = Limit(options.concurrency)
         self.versions: set[tuple[str, str]] = set()
         self.is_fixed = False
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._client: Any = None
         self._has_answered = False
         self._lost = 0
@@ -85,19 +98,8 @@ class Connection:
         """
         self._wait(_Crowd(self, jobs, parses, keep).run())
 
-    def close(self) -> None:
-        """End the thread."""
-        if self._loop is not None:
-            if self._client is not None:
-                self._wait(self._client.aclose())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = self._client = None
-
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="served model", daemon=True).start()
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(work, running_loop())
         try:
             return future.result()
         except KeyboardInterrupt:
@@ -113,6 +115,7 @@ class Connection:
                 headers["Authorization"] = f"Bearer {key}"
             limits = httpx2.Limits(max_connections=self.options.concurrency, max_keepalive_connections=None)
             self._client = httpx2.AsyncClient(headers=headers, timeout=self.options.timeout, limits=limits)
+            weakref.finalize(self, _close, self._client).atexit = False
         return self._client
 
     def _url(self, path: str) -> str:

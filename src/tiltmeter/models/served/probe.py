@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,7 +114,7 @@ class Prober:
             return Scored((), ())
 
     def _scored(self, dialect: Dialect, text: str, temperature: float = 1.0) -> tuple[Scored, int | None]:
-        content = self.connection.ask(dialect.request(self.model, text, temperature), retries=4)
+        content = self.connection.ask(dialect.request(self.model, text, temperature), _whole, retries=4)
         if isinstance(content, Missing):
             raise TransientError(content.reason)
         scored = dialect.read(content)
@@ -128,9 +128,9 @@ class Prober:
             return math.nan
         one, n_tokens = found
         self.add(*basic_checks(one, SENTENCES[0], n_tokens))
-        others = [self.score(SENTENCES[at]) for at in (1, 1, 0, 0)]
-        self._check_repeats(others)
-        self._check_order(one, others)
+        again, *others = (self.score(SENTENCES[at]) for at in (0, 1, 1, 0))
+        self._check_repeats(one, again)
+        self._check_order(again, others)
         self._check_additivity()
         self._check_shuffled(one)
         warm = self.score(SENTENCES[0], 0.5)
@@ -148,20 +148,23 @@ class Prober:
             except TransientError as error:
                 reasons.append(str(error))
                 continue
+            if len(scored.tokens) < 2:
+                reasons.append(f"{dialect.name} is ignored: the answer has no log-probabilities of the prompt")
+                continue
             self.dialect = dialect
             self.add(Check("echo", True, f"log-probabilities of the prompt by {dialect.name}"))
             return scored, n_tokens
         self.add(Check("echo", False, reasons[0] if reasons else "the answer has no log-probabilities of the prompt"))
         return None
 
-    def _check_repeats(self, others: Sequence[Scored]) -> None:
-        self.noise = abs(total(others[2]) - total(others[3]))
+    def _check_repeats(self, one: Scored, again: Scored) -> None:
+        self.noise = abs(total(one) - total(again))
         passed = self.noise <= NOISIEST
         self.add(Check("repeats", passed, f"two repeats differ by {self.noise:.2g}"))
         self.noise = self.noise if math.isfinite(self.noise) else math.inf
 
     def _check_order(self, one: Scored, others: Sequence[Scored]) -> None:
-        differences = [abs(total(one) - total(others[2])), abs(total(others[0]) - total(others[1]))]
+        differences = [abs(total(one) - total(others[2])), abs(total(others[0]) - total(others[1]))]  # of each sentence
         worst = max(differences) if all(map(math.isfinite, differences)) else math.nan
         passed = worst <= self.allowed
         self.add(Check("order", passed, f"two prompts in both orders differ by {worst:.2g}"))
@@ -215,7 +218,7 @@ class Prober:
     def write(self, writing: Writing, prompt: str, **options: Any) -> Written | Missing:
         """Ask for one token; Missing where the server gives none."""
         request = writing.request(self.model, prompt, {"max_tokens": 1, "temperature": 0.0, **options})
-        content = self.connection.ask(request, retries=2)
+        content = self.connection.ask(request, _whole, retries=2)
         if isinstance(content, Missing):
             return content
         try:
@@ -307,6 +310,13 @@ def token_ids(connection: Connection, texts: Sequence[str]) -> list[list[int]]:
         ids = [] if isinstance(content, Missing) else content.get("tokens")
         found.append([int(token) for token in ids] if isinstance(ids, list) else [])
     return found
+
+
+def _whole(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Refuse an answer without any choice: that is a failure, and says nothing of what a server can do."""
+    if not content.get("choices") and "meta_info" not in content:
+        raise TransientError("the answer has no choices")
+    return content
 
 
 def total(scored: Scored) -> float:
