@@ -28,6 +28,8 @@ SILENT = (
 """Faults of answers that look right."""
 PASSING = ("error-200", "slow", "429", "500", "503", "cut", "half-json", "html", "no-choices")
 """Faults that a retry overcomes: of every request, the first `times` attempts."""
+MARK = b"times that"
+"""What the prompts hold that /stats counts: those of a benchmark, without those of the probe."""
 STATES = ("wrong-key", "unknown-model", "always-html", "chat-only", "no-logprobs", "model-changed", "filter", "rejects-long")
 
 
@@ -50,6 +52,7 @@ class SmallServer:
         self.times, self.rate, self.key, self.delay = times, rate, key, delay
         self.seen: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
+        self.marked: set[str] = set()
         self.requests = 0
         self.before: list[str] = []
         self.headers: list[dict[str, str]] = []
@@ -145,6 +148,8 @@ class SmallServer:
             content = json.dumps(answer).encode()
             if method == "POST" and status == 200:
                 self.answered[_digest(path, body)] += 1
+                if MARK in body:
+                    self.marked.add(_digest(path, body))
         if fault == "half-json":
             content = content[: len(content) // 2]
         extra = "".join(f"{name}: {value}\r\n" for name, value in more.items())
@@ -187,8 +192,8 @@ class SmallServer:
         if path == "/v1/models":
             return 200, {"data": [{"id": self.name, "owned_by": "small"}]}
         if path == "/stats":
-            again = sum(count - 1 for count in self.answered.values())
-            return 200, {"requests": self.requests, "answered": len(self.answered), "answered_again": again}
+            marked = [count for name, count in self.answered.items() if name in self.marked]
+            return 200, {"requests": self.requests, "answered": len(marked), "answered_again": sum(marked) - len(marked)}
         return 404, {"error": {"message": "Not Found"}}
 
     def _completion(self, asked: Mapping[str, Any]) -> dict[str, Any]:
