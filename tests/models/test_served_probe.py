@@ -137,7 +137,7 @@ def test_the_key_is_sent_to_its_own_server_only(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_served_log_probabilities_are_those_of_the_model() -> None:
-    """plumb-clm behind the small server gives what plumb-clm gives here; "The nurse …" has −43.2924 after its first token."""
+    """plumb-clm behind the small server gives what it gives here: −43.2924 for "The nurse …" after its first token."""
     with SmallServer(CausalModel(EMBEDDED["plumb-clm"]), name="plumb-clm") as server:
         model = load_served(server.address)
         assert model.probe.capability == "prompt" and math.isclose(model.probe.reference, -43.2924, abs_tol=2e-4)

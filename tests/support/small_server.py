@@ -224,7 +224,7 @@ class SmallServer:
             }
         self.before = list(tokens)
         choice = {"text": "".join(written), "finish_reason": "length", "index": 0}
-        if self.fault == "filter" and "nurse" in prompt:
+        if self.fault == "filter" and "?" in prompt and len(prompt) % 3 == 0:
             choice |= {"text": "", "finish_reason": "content_filter"}
         if asked.get("logprobs") is not None and self.fault not in ("no-logprobs",):
             choice["logprobs"] = None if self.fault == "null-logprobs" else found

@@ -27,6 +27,7 @@ class Choices(Family):
     READS = READS
     VERSION = 1
     NEEDS = frozenset({"text"})
+    SERVED = True
     Options = ChoicesOptions
     READS_TEXTS = False
     FIGURES = {"choices": choices}  # noqa: RUF012
