@@ -18,7 +18,7 @@ from support.small_server import SmallServer
 from tiltmeter import ChoicesOptions, GenerationsOptions, TiltmeterError
 from tiltmeter.cli import main
 from tiltmeter.families.choices.parse import FILTERED
-from tiltmeter.models.served import connection
+from tiltmeter.models.served import crowd
 from tiltmeter.runs import load_answers
 
 KEY = "sk-this-is-secret-4711"
@@ -26,7 +26,7 @@ KEY = "sk-this-is-secret-4711"
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    monkeypatch.setattr(connection, "BACKOFF", 0.01)
+    monkeypatch.setattr(crowd, "BACKOFF", 0.01)
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("TILTMETER_DATA", raising=False)
     yield
@@ -175,7 +175,7 @@ def test_probe_prints_its_result_as_json(monkeypatch: pytest.MonkeyPatch, capsys
         ("wrong-key", "", "wrong-key"),
         ("unknown-model", "", "unknown-model"),
         ("always-html", "", "not-json"),
-        ("chat-only", "", "error"),
+        ("chat-only", "", "missing-capability"),
         ("model-changed", "", "model-changed"),
     ],
 )

@@ -11,8 +11,9 @@ from support.small_models import CausalModel
 from support.small_server import PASSING, SILENT, SmallServer
 from tiltmeter.errors import ServerError, UsageError
 from tiltmeter.models import EMBEDDED, ServedModel, ServerOptions, load_model, load_served
-from tiltmeter.models.served import Missing, Scored, connection, parse_address
-from tiltmeter.models.served.probe import OF_PROMPT, SENTENCES
+from tiltmeter.models.served import Missing, Scored, crowd, parse_address
+from tiltmeter.models.served.probe import OF_PROMPT
+from tiltmeter.models.served.prober import SENTENCES
 
 FOUND_BY = {
     "one-row-late": "generated",
@@ -33,7 +34,7 @@ FOUND_BY = {
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(connection, "BACKOFF", 0.01)
+    monkeypatch.setattr(crowd, "BACKOFF", 0.01)
     yield
 
 
@@ -93,11 +94,11 @@ def test_a_chat_only_server_gives_its_likeliest_tokens() -> None:
     ("address", "code"),
     [
         ("http://127.0.0.1:1/v1#m", "no-server"),
-        ("http://127.0.0.1:1/v1", "missing-model-name"),
+        ("http://127.0.0.1:1/v1", "missing-value"),
         ("http://me:secret@127.0.0.1:1/v1#m", "credentials-in-url"),
         ("http://127.0.0.1:1/v1?api_key=secret#m", "credentials-in-url"),
-        ("https://#m", "not-an-address"),
-        ("http://127.0.0.1:port/v1#m", "not-an-address"),
+        ("https://#m", "wrong-format"),
+        ("http://127.0.0.1:port/v1#m", "wrong-format"),
     ],
 )
 def test_bad_addresses(address: str, code: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from support.small_server import SmallServer
 from tiltmeter.errors import ServerError, UsageError
 from tiltmeter.models import ServerOptions, load_served
-from tiltmeter.models.served import Missing, Scored, connection
+from tiltmeter.models.served import Missing, Scored, crowd
 from tiltmeter.models.served.budget import Budget
 from tiltmeter.models.served.concurrency import Limit
 from tiltmeter.models.served.journal import Journal, request_key
@@ -23,7 +23,7 @@ from tiltmeter.models.served.journal import Journal, request_key
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(connection, "BACKOFF", 0.01)
+    monkeypatch.setattr(crowd, "BACKOFF", 0.01)
     yield
 
 
@@ -91,12 +91,12 @@ def test_cost_is_counted_by_the_servers_own_count() -> None:
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (ServerOptions(max_cost=1.0), "missing-price"),
-        (ServerOptions(price="cheap"), "not-a-price"),
+        (ServerOptions(max_cost=1.0), "missing-value"),
+        (ServerOptions(price="cheap"), "wrong-format"),
         (ServerOptions(max_requests=0), "out-of-range"),
-        (ServerOptions(headers=("X-Key",)), "not-a-header"),
-        (ServerOptions(headers=("Authorization=PATH",)), "not-a-header"),
-        (ServerOptions(headers=("X-Key=NO_SUCH_VARIABLE_HERE",)), "missing-variable"),
+        (ServerOptions(headers=("X-Key",)), "wrong-format"),
+        (ServerOptions(headers=("Authorization=PATH",)), "wrong-format"),
+        (ServerOptions(headers=("X-Key=NO_SUCH_VARIABLE_HERE",)), "missing-value"),
     ],
 )
 def test_bad_options(options: ServerOptions, code: str) -> None:

@@ -66,14 +66,14 @@ def _check_served(model: ServedModel, options: ChoicesOptions) -> None:
     if options.chat_prompt and "chat" not in model.capabilities:
         raise TiltmeterError(
             f"--chat-prompt needs a chat, and {model.name}'s server answers none. Run it without.",
-            code="no-chat",
+            code="missing-capability",
             model=model.name,
         )
     if not served_protocols(model, options):
         named = ", ".join(options.protocols)
         raise TiltmeterError(
             f"{named}: {model.name} reads from left to right, so it is asked by letters, answers or generated.",
-            code="unserved-protocol",
+            code="missing-capability",
             protocols=list(options.protocols),
         )
 

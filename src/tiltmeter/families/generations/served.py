@@ -29,11 +29,13 @@ def check_served(model: ServedModel, options: Options) -> None:
         if getattr(options, name) != default:
             flag = f"--{name.replace('_', '-')}"
             raise TiltmeterError(
-                f"{flag} is not an option of servers; run {model.name} without it.", code="unserved-option", option=flag
+                f"{flag} is not an option of servers; run {model.name} without it.", code="inapplicable-option", option=flag
             )
     if options.chat and "chat" not in model.capabilities:
         raise TiltmeterError(
-            f"--chat needs a chat, and {model.name}'s server answers none. Run it without.", code="no-chat", model=model.name
+            f"--chat needs a chat, and {model.name}'s server answers none. Run it without.",
+            code="missing-capability",
+            model=model.name,
         )
 
 

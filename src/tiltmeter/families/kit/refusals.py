@@ -28,7 +28,7 @@ def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options:
             raise TiltmeterError(
                 f"{model.name} is behind a server, and {family.name} asks only models on this machine. "
                 f"{_alternatives(model)}Run {benchmark.name} without it.",
-                code="unserved-family",
+                code="missing-capability",
                 model=model.name,
                 benchmark=benchmark.name,
             )
@@ -37,7 +37,7 @@ def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options:
             raise TiltmeterError(
                 f"{model.name} is {_in_words(model)} and gives no {lacking}, which "
                 f"{benchmark.name} needs. {_alternatives(model)}Run {benchmark.name} without it.",
-                code="incapable-model",
+                code="missing-capability",
                 model=model.name,
                 benchmark=benchmark.name,
                 missing=missing,

@@ -102,7 +102,7 @@ def _refuse_unserved(model: ServedModel, entry: Entry) -> None:
     if entry.scorer.view not in SERVED_VIEWS:
         raise TiltmeterError(
             f"{entry.name} reads a text without its first token, which {model.name}'s server does not allow. Use causal.",
-            code="unserved-scorer",
+            code="missing-capability",
             scorer=entry.name,
             model=model.name,
         )

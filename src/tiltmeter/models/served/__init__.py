@@ -4,8 +4,9 @@
 """
 
 from tiltmeter.models.served.address import Address, is_served, parse_address, parse_url
-from tiltmeter.models.served.connection import Connection, Missing
+from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.dialects import Scored, Writing, Written
+from tiltmeter.models.served.messages import Missing
 from tiltmeter.models.served.model import ServedModel, load_served
 from tiltmeter.models.served.options import ServerOptions
 from tiltmeter.models.served.probe import Probe, probe_server

@@ -79,7 +79,7 @@ def _checked(url: str, model: str, key_variable: str) -> Address:
         host = port = None
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"A served model is an address such as {EXAMPLE}.", code="not-an-address")
+        raise UsageError(f"A served model is an address such as {EXAMPLE}.", code="wrong-format")
     if parts.username or parts.password or parts.query:
         raise UsageError(
             f"The address of {host} has credentials in it, which would end up in files and logs. Put the key into the "
@@ -90,5 +90,5 @@ def _checked(url: str, model: str, key_variable: str) -> Address:
     shown = f"[{host}]" if ":" in host else host
     place = f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
     if not model.strip():
-        raise UsageError(f"Which model of {place}? Add its name: {place}#NAME.", code="missing-model-name", url=place)
+        raise UsageError(f"Which model of {place}? Add its name: {place}#NAME.", code="missing-value", url=place)
     return Address(place, model.strip(), key_variable)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -15,38 +13,14 @@ from tiltmeter.errors import ServerError
 from tiltmeter.models.served.address import OPENAI_KEY, Address
 from tiltmeter.models.served.budget import Budget
 from tiltmeter.models.served.concurrency import Limit
+from tiltmeter.models.served.crowd import Crowd
+from tiltmeter.models.served.messages import Missing, Parse, Request
 from tiltmeter.models.served.options import ServerOptions
 from tiltmeter.models.served.responses import RejectedError, TransientError, is_page, not_json, read_response
 
-BACKOFF, LONGEST_BACKOFF = 0.5, 30.0
-"""Seconds before a request is sent again; doubled each time."""
 MOST_LOST = 8
 """Requests that fail for good one after another until the server counts as gone."""
-WAITING = 5
-"""Requests for each one in flight that may wait to be sent again."""
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request without its credentials. `path` is below the server's URL, or below its root if it begins with `/`."""
-
-    path: str
-    body: Mapping[str, Any]
-    characters: int = 0
-    new_tokens: int = 1
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Why a request has no answer. `is_final`: the server would refuse it again."""
-
-    reason: str
-    is_final: bool = False
-
-
-Parse = Callable[[Mapping[str, Any]], Any]
-"""Reads an answer from JSON; raises TransientError for one that is malformed."""
 
 
 @cache
@@ -82,7 +56,7 @@ class Connection:
     def ask(self, request: Request, parse: Parse = dict, *, retries: int | None = None) -> Any:
         """Send one request and return its answer, or Missing. `retries`: fewer than usual, where a failure says enough."""
         found: list[Any] = []
-        crowd = _Crowd(self, iter([(0, request)]), {0: parse}, lambda _, answer: found.append(answer))
+        crowd = Crowd(self, iter([(0, request)]), {0: parse}, lambda _, answer: found.append(answer))
         crowd.retries = self.options.retries if retries is None else min(retries, self.options.retries)
         self._wait(crowd.run())
         return found[0]
@@ -96,7 +70,7 @@ class Connection:
             ServerError: the server is gone, refuses the key, changed its model, or the budget is spent. Requests in flight
                 are finished first, and their answers passed on.
         """
-        self._wait(_Crowd(self, jobs, parses, keep).run())
+        self._wait(Crowd(self, jobs, parses, keep).run())
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, running_loop())
@@ -215,103 +189,3 @@ class Connection:
     def has_answered(self) -> None:
         """Count an answer."""
         self._lost = 0
-
-
-class _Crowd:
-    """The requests of one call: workers that take the next job, as many as the limit allows."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        jobs: Iterator[tuple[int, Request]],
-        parses: Mapping[int, Parse],
-        keep: Callable[[int, Any], None],
-    ) -> None:
-        self.connection, self.jobs, self.parses, self.keep = connection, jobs, parses, keep
-        self.active, self.is_empty = 0, False
-        self.error: BaseException | None = None
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.pause, self.retries = 0.0, connection.options.retries
-
-    async def run(self) -> None:
-        try:
-            self._fill()
-            while self.tasks:
-                await asyncio.wait(self.tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in self.tasks:
-                task.cancel()
-        if self.error is not None:
-            raise self.error
-
-    def _fill(self) -> None:
-        limit, is_paused = self.connection.limit.now, asyncio.get_running_loop().time() < self.pause
-        while not (self.is_empty or is_paused or self.error) and self.active < limit and len(self.tasks) < WAITING * limit:
-            self.active += 1
-            task = asyncio.get_running_loop().create_task(self._work())
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
-
-    async def _work(self) -> None:
-        try:
-            while self.error is None and self.active <= self.connection.limit.now:
-                job = next(self.jobs, None)
-                if job is None:
-                    self.is_empty = True
-                    return
-                number, request = job
-                self.keep(number, await self._answer(request, self.parses[number]))
-                self._fill()
-        except BaseException as error:
-            self.error = self.error or error
-        finally:
-            self.active -= 1
-            self._fill()
-
-    async def _answer(self, request: Request, parse: Parse) -> Any:
-        """Send a request until it is answered, refused, or has failed too often."""
-        connection, budget, loop = self.connection, self.connection.budget, asyncio.get_running_loop()
-        estimate, reason = budget.estimate(request.characters, request.new_tokens), ""
-        for attempt in range(self.retries + 1):
-            if (wait := self.pause - loop.time()) > 0:
-                await self._sleep(wait)
-            if self.error is not None and attempt:
-                raise self.error
-            budget.reserve(estimate)
-            try:
-                content = await connection.post(request)
-                answer = parse(content)
-            except RejectedError as error:
-                budget.release(estimate)
-                return Missing(str(error), is_final=True)
-            except TransientError as error:
-                budget.release(estimate)
-                reason = str(error)
-                if error.crowded:
-                    connection.limit.refused()
-                if attempt < self.retries:
-                    await self._back_off(attempt, error.wait, error.crowded)
-                continue
-            except BaseException:
-                budget.release(estimate)
-                raise
-            budget.settle(estimate, content.get("usage"), request.characters, request.new_tokens)
-            connection.limit.answered(loop.time())
-            connection.has_answered()
-            return answer
-        return connection.lost(reason)
-
-    async def _back_off(self, attempt: int, wait: float | None, crowded: bool) -> None:
-        delay = wait if wait is not None else min(LONGEST_BACKOFF, BACKOFF * 2**attempt) * random.uniform(0.5, 1.0)
-        if crowded:  # the server is asked nothing at all meanwhile
-            self.pause = max(self.pause, asyncio.get_running_loop().time() + delay)
-        await self._sleep(delay)
-
-    async def _sleep(self, delay: float) -> None:
-        """Wait without taking the place of a request in flight."""
-        self.active -= 1
-        self._fill()
-        try:
-            await asyncio.sleep(delay)
-        finally:
-            self.active += 1

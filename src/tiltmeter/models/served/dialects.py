@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tiltmeter.models.served.connection import Request
+from tiltmeter.models.served.messages import Request
 from tiltmeter.models.served.responses import TransientError
 
 TOP = (20, 10, 5, 1)
@@ -74,8 +74,14 @@ class Dialect:
         return found
 
 
+def first_choice(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the first of an answer's alternatives; empty where it has none."""
+    found = content.get("choices")
+    return found[0] if isinstance(found, list) and found and isinstance(found[0], dict) else {}
+
+
 def _echo(content: Mapping[str, Any]) -> Scored:
-    choice = content["choices"][0]
+    choice = first_choice(content)
     found = choice["logprobs"]
     tokens, values = [str(token) for token in found["tokens"]], [_number(value) for value in found["token_logprobs"]]
     usage = content.get("usage") or {}
@@ -86,7 +92,7 @@ def _echo(content: Mapping[str, Any]) -> Scored:
 
 
 def _prompt_logprobs(content: Mapping[str, Any]) -> Scored:
-    choice = content["choices"][0]
+    choice = first_choice(content)
     rows = choice.get("prompt_logprobs") or content["prompt_logprobs"]
     entries = [next(iter(row.values())) if row else {} for row in rows]
     tokens = [str(entry.get("decoded_token", "")) for entry in entries]
@@ -128,9 +134,9 @@ class Writing:
     def read(self, content: Mapping[str, Any]) -> Written:
         """Read the text, and its log-probabilities where there are any."""
         try:
-            choice = content["choices"][0]
+            choice = first_choice(content)
             message = choice.get("message") or {}
-            text = message.get("content") if self.chat else choice["text"]
+            text = message.get("content") if self.chat else choice.get("text")
             is_filtered = choice.get("finish_reason") == CONTENT_FILTER
             refusal = message.get("refusal")
             values, top = _of_tokens(choice.get("logprobs"))

@@ -13,7 +13,8 @@ from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.dialects import Writing
 from tiltmeter.models.served.journal import FOLDER, Journal
 from tiltmeter.models.served.options import ServerOptions
-from tiltmeter.models.served.probe import SENTENCES, Probe, Prober, probe_server, total
+from tiltmeter.models.served.probe import Probe, probe_server
+from tiltmeter.models.served.prober import SENTENCES, Prober, total
 from tiltmeter.models.served.requests import Asker
 from tiltmeter.storage.places import cache_folder
 

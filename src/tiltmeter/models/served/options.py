@@ -42,7 +42,7 @@ class ServerOptions:
                 flag = f"--{name.replace('_', '-')}"
                 raise UsageError(f"{flag} must be at least {least}, not {value}.", code="out-of-range", option=flag)
         if self.max_cost is not None and self.price is None:
-            raise UsageError("--max-cost needs --price, per million tokens: --price 2.5,10.", code="missing-price")
+            raise UsageError("--max-cost needs --price, per million tokens: --price 2.5,10.", code="missing-value")
         _ = self.prices, self.header_values()
 
     @property
@@ -58,7 +58,7 @@ class ServerOptions:
         except ValueError:
             values = []
         if len(values) not in (1, 2) or min(values) < 0 or not all(value < float("inf") for value in values):
-            raise UsageError(f"--price is one or two numbers such as 2.5,10, not '{self.price}'.", code="not-a-price")
+            raise UsageError(f"--price is one or two numbers such as 2.5,10, not '{self.price}'.", code="wrong-format")
         return values[0], values[-1]
 
     def header_values(self) -> dict[str, str]:
@@ -68,13 +68,13 @@ class ServerOptions:
             name, sign, variable = text.partition("=")
             if not sign or not name.strip() or name.strip().lower() in RESERVED:
                 raise UsageError(
-                    "--header is NAME=VARIABLE, a header and the environment variable with its value.", code="not-a-header"
+                    "--header is NAME=VARIABLE, a header and the environment variable with its value.", code="wrong-format"
                 )
             if variable.strip() not in os.environ:
                 raise UsageError(
                     f"--header {name.strip()}: there is no such environment variable. Set it to the header's value, so that "
                     "the value is in no file.",
-                    code="missing-variable",
+                    code="missing-value",
                     header=name.strip(),
                 )
             found[name.strip()] = os.environ[variable.strip()]

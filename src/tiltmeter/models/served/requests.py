@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tiltmeter.models.served.checks import plain_token, problem_of
-from tiltmeter.models.served.connection import Connection, Missing, Request
+from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.dialects import Scored, Writing, Written
 from tiltmeter.models.served.journal import Journal, request_key
+from tiltmeter.models.served.messages import Missing, Request
 from tiltmeter.models.served.probe import Probe, token_ids
 from tiltmeter.models.served.responses import TransientError
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.models.served.checks import plain_token
-from tiltmeter.models.served.connection import Missing
 from tiltmeter.models.served.dialects import Written
+from tiltmeter.models.served.messages import Missing
 from tiltmeter.models.served.model import ServedModel
 from tiltmeter.models.served.requests import Asker
 
