@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tiltmeter.models.served.checks import plain_token
 from tiltmeter.probes.likelihood import Block, blocks
 from tiltmeter.probes.readability import Readable
 from tiltmeter.probes.sentences import modified_positions
-from tiltmeter.probes.work import WHOLE, Advance, Share, Work
+from tiltmeter.probes.work import WHOLE, Share, Work
 from tiltmeter.storage.observations import OBSERVATIONS, ObservationCache
 
 VIEW = "causal"
@@ -37,7 +37,7 @@ class ServedProbe:
         share: Share = WHOLE,
     ) -> None:
         self.model, self.store, self.cache, self.alignment, self.share = model, store, cache, alignment, share
-        self.advance: Advance = lambda *_: None
+        self.advance: Callable[..., None] = lambda *_: None
         self.work = Work()
         self.readable = Readable()
 
