@@ -19,7 +19,7 @@ PARTS = {
     "Ask": ("run", "run_experiment", "ask", "score", "load_run"),
     "Judge": ("estimate", "compare", "study", "check", "read_rules", "leaderboard"),
     "Show": ("report", "show", "figure", "table", "typeset", "as_html"),
-    "Settings": ("Options", "Settings", "Engine"),
+    "Settings": ("Options", "Settings", "ServerOptions", "Engine"),
     "What comes back": (
         "Answers",
         "Run",
@@ -56,6 +56,8 @@ Each [family](families.md) has options of its own. In Python they are an object,
 """
 ELSEWHERE = {
     "settings": "How intervals are made.",
+    "server": "How models behind a server are asked.",
+    "headers": "NAME=VARIABLE: headers, and the environment variables with their values.",
     "command": "The command line that made the run, for the manifest. Leave it out in Python.",
 }
 """Options of a run that are no options of the command line."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tiltmeter.families.slots.options import SlotsOptions
     from tiltmeter.gate import Decision, check, read_rules
     from tiltmeter.models import LanguageModel, load_model, wrap_model
+    from tiltmeter.models.served.options import ServerOptions
     from tiltmeter.reporting import report
     from tiltmeter.reporting.by_name import figure, table
     from tiltmeter.reporting.notebook import as_html, show
@@ -54,7 +55,8 @@ _HOME = {
     "Board": "boards", "ChoicesOptions": "families.choices.options", "Decision": "gate", "Engine": "execution",
     "Finding": "studies", "GenerationsOptions": "families.generations.options", "Item": "benchmarks",
     "LabelsOptions": "families.labels.options", "LanguageModel": "models", "Options": "runs",
-    "PairsOptions": "families.pairs.options", "Run": "runs", "Settings": "stats.settings",
+    "PairsOptions": "families.pairs.options", "Run": "runs", "ServerOptions": "models.served.options",
+    "Settings": "stats.settings",
     "SlotsOptions": "families.slots.options", "TiltmeterError": "errors", "as_html": "reporting.notebook",
     "ask": "runs.ask", "check": "gate", "compare": "runs.compare", "estimate": "runs.estimate",
     "figure": "reporting.by_name", "import_scores": "runs.published", "leaderboard": "boards",
@@ -66,8 +68,8 @@ _HOME = {
 
 __all__ = [
     "Answers", "AssociationsOptions", "Benchmark", "Board", "ChoicesOptions", "Decision", "Engine", "Finding",
-    "GenerationsOptions", "Item", "LabelsOptions", "LanguageModel", "Options", "PairsOptions", "Run", "Settings",
-    "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask", "check", "compare", "estimate", "figure",
+    "GenerationsOptions", "Item", "LabelsOptions", "LanguageModel", "Options", "PairsOptions", "Run",
+    "ServerOptions", "Settings", "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask", "check", "compare", "estimate", "figure",
     "import_scores", "leaderboard", "load_benchmark", "load_model", "load_run", "read_rules", "report", "run",
     "run_experiment", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip

@@ -104,7 +104,8 @@ def questions(rng: Rng, n: int) -> Table:
         "asked_dis": asked[1], "right_dis": right_dis, "stereo_dis": stereo_dis, "anti_dis": asked[1] - stereo_dis,
         "asked_pro": asked[2], "right_pro": part(asked[2], 0.7), "asked_con": asked[3], "right_con": part(asked[3], 0.5),
         "answered": answered, "said_unknown": part(answered, 0.3),
-        "questions": answered + 1, "unparsed": part(answered, 0.2), "reordered": answered, "changed": part(answered, 0.2),
+        "questions": answered + 1, "unparsed": part(answered, 0.2), "refused": part(answered, 0.1),
+        "reordered": answered, "changed": part(answered, 0.2),
     }  # fmt: skip
 
 

@@ -36,6 +36,7 @@ from tiltmeter.cli.options import (
     Seed,
     mapping,
 )
+from tiltmeter.cli.probe import probe
 from tiltmeter.cli.report import open_, report
 from tiltmeter.cli.show import print_grids, print_run, print_table
 from tiltmeter.cli.study import StudyGroup
@@ -77,6 +78,7 @@ for _name, _group, _what in (
     app.add_typer(App(cls=_group, no_args_is_help=True, help=_what), name=_name)
 app.command()(report)
 app.command("open")(open_)
+app.command()(probe)
 app.command()(check)
 app.command()(leaderboard)
 app.command()(export)

@@ -12,7 +12,9 @@ from tiltmeter.cli.folders import run_folders
 from tiltmeter.errors import TiltmeterError
 
 Names = list[str] | None
-Models = Annotated[Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file or embedded name; repeatable.")]
+Models = Annotated[
+    Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file, embedded name or URL#NAME; repeatable.")
+]
 Benchmarks = Annotated[Names, typer.Option("-b", "--benchmark", help="Benchmark name or your own file; repeatable.")]
 Scorers = Annotated[Names, typer.Option("-s", "--scorer", help="Scorer; repeatable. Default: all that apply.")]
 Measures = Annotated[Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.")]

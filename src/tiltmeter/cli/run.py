@@ -58,17 +58,29 @@ COMMON: dict[str, tuple[Any, Any]] = {
         Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")],
         False,
     ),
+    "max_requests": (Annotated[int | None, typer.Option(help="Stop after N requests; answers are kept.")], None),
+    "max_cost": (Annotated[float | None, typer.Option(help="Stop before this is spent; needs --price.")], None),
+    "price": (Annotated[str | None, typer.Option(help="Per million tokens: of prompts, of answers, e.g. 2.5,10.")], None),
+    "timeout": (Annotated[float, typer.Option(help="Seconds until a request has failed.")], 120.0),
+    "retries": (Annotated[int, typer.Option(help="How often a failed request is sent again.")], 6),
+    "concurrency": (Annotated[int, typer.Option(help="The most requests at a time; fewer if the server is slow.")], 64),
+    "header": (
+        Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")],
+        None,
+    ),
     "report": (Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")], True),
     "timings": (Annotated[bool, typer.Option("--timings", help="Say where the time went.")], False),
     "as_json": (Json, False),
     "whole": (All, False),
 }
 
+SERVER = ("max_requests", "max_cost", "price", "timeout", "retries", "concurrency", "header")
 PANEL = {
     name: panel
     for panel, names in (
         ("Estimates", ("measure", "by", "seed", "resamples", "confidence", "clusters")),
         ("Files of yours", ("data_dir", "columns", "encoding")),
+        ("Models behind a server", SERVER),
         ("Computing", ("device", "precision", "batch_tokens", "kind", "cache", "trust_remote_code")),
     )
     for name in names
@@ -96,6 +108,7 @@ def run(
     """
     from tiltmeter import Options, Settings
     from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions
+    from tiltmeter.models.served.options import ServerOptions
     from tiltmeter.runs.run import DEFAULT_MODELS, run_with
     from tiltmeter.storage.places import at_home
     from tiltmeter.storage.seals import MANIFEST, amend
@@ -105,6 +118,7 @@ def run(
     by, whole = common.pop("by") or (), common.pop("whole")
     settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed", "clusters")))
     kind, precision = common.pop("kind"), common.pop("precision")
+    server = {name: common.pop(name) for name in SERVER}
     options = Options(
         by=by or DEFAULT_BY,
         groups=common.pop("groups") or (),
@@ -112,6 +126,7 @@ def run(
         kind=kind.value if kind else None,
         precision=precision.value,
         columns=mapping(common.pop("columns")),
+        server=ServerOptions(headers=tuple(server.pop("header") or ()), **server),
         command=sys.argv,
         **common,
     )

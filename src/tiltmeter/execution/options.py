@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.families import all_families
 from tiltmeter.families.kit.options import changed, chosen, options_from, refuse_unknown
+from tiltmeter.models.served.options import ServerOptions
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.typed_values import OptionsObject
 
@@ -25,7 +26,8 @@ class Options:
     `kind`: masked or causal, where a configuration does not say. `device` and `precision`: where and how models compute
     (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
     instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
-    user's. `trust_remote_code`: run model code that is not part of transformers. `command` is recorded in the manifest,
+    user's. `trust_remote_code`: run model code that is not part of transformers. `server`: how models behind a server are
+    asked. `command` is recorded in the manifest,
     where a command line made the run.
     """
 
@@ -42,12 +44,13 @@ class Options:
     columns: Mapping[str, str] | None = None
     encoding: str | None = None
     trust_remote_code: bool = False
+    server: ServerOptions = field(default_factory=ServerOptions)
     command: Sequence[str] | None = None
 
     @property
     def loading(self) -> dict[str, Any]:
         """Arguments to load a model."""
-        names = ("kind", "precision", "device", "trust_remote_code")
+        names = ("kind", "precision", "device", "trust_remote_code", "server")
         return {name: getattr(self, name) for name in names}
 
 

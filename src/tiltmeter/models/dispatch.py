@@ -1,4 +1,4 @@
-"""Whatever can be asked something: a language model, a classifier, a sentence-transformers folder, or static vectors."""
+"""Whatever can be asked something: a language model, local or served, a classifier, an encoder, or static vectors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.loading import check_model, load_model
 from tiltmeter.models.places import display_name
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
+from tiltmeter.models.served import ServedModel, is_served, load_served, parse_address
 from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.storage.places import at_home
 
-AnyModel = LanguageModel | Encoder | StaticVectors | Classifier
+AnyModel = LanguageModel | Encoder | StaticVectors | Classifier | ServedModel
 ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
 
 
@@ -33,7 +34,10 @@ def usable(model: Any) -> AnyModel:
 
 
 def load_any(name: str | Path, **options: Any) -> AnyModel:
-    """By what the name stands for; the options are those of `load_model`."""
+    """By what the name stands for; the options are those of `load_model`, and `server` for models behind a server."""
+    server = options.pop("server", None)
+    if is_served(name):
+        return load_served(name, server)
     if is_static(name):
         return StaticVectors(name)
     if is_sentence_transformer(name):
@@ -45,14 +49,20 @@ def load_any(name: str | Path, **options: Any) -> AnyModel:
 
 def shown_name(name: str | Path) -> str:
     """The name that a model goes by when it is loaded."""
+    if is_served(name):
+        return parse_address(name).model
     return at_home(name).name if is_static(name) else display_name(str(name))
 
 
 def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
-    """masked, causal, classifier, encoder or static, where that can be known before loading; None for a model of the hub.
+    """masked, causal, classifier, encoder or static, where that can be known before loading; None for a model of the hub
+    or behind a server.
 
     A folder whose configuration is Python code of its own is refused without `trust_remote_code`.
     """
+    if is_served(name):
+        parse_address(name)
+        return None
     if is_static(name):
         return "static"
     if is_sentence_transformer(name):

@@ -23,6 +23,7 @@ from tiltmeter.execution.run_plan import plan_run
 from tiltmeter.families import family_of
 from tiltmeter.families.kit.options import changed, flag_of
 from tiltmeter.families.kit.protocol import Watch
+from tiltmeter.models.served.options import ServerOptions
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.runs.folder import output_folder, read_estimates, reserved
 from tiltmeter.runs.keywords import translate_run
@@ -69,6 +70,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     trust_remote_code: bool = False,
+    server: ServerOptions | None = None,
     watch: Watch | None = None,
 ) -> Run:
     """Ask every model every benchmark and write the run folder.
@@ -76,7 +78,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     Interrupted or killed, the same call goes on where it stopped: finished cells and batches are in the cache.
 
     Args:
-        models: Hub ids, folders, or embedded names.
+        models: Hub ids, folders, embedded names, or addresses of served models such as `http://host:8000/v1#name`.
         benchmarks: Names, or your own files. Default: the embedded ones, as far as the scorers and measures that are
             named concern them.
         scorers: Scorers of pairs. Default: all that apply.
@@ -100,6 +102,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         columns: Your column names for ours, in files of yours.
         encoding: Encoding of your files.
         trust_remote_code: Run model code that is not part of transformers.
+        server: How models behind a server are asked: budget, time-out, retries, headers.
         watch: Shows progress: a function of a title and a total that gives a context manager.
     """
     shared = Options(
@@ -116,6 +119,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         columns=columns,
         encoding=encoding,
         trust_remote_code=trust_remote_code,
+        server=server or ServerOptions(),
     )
     told = FamilyOptions.of_objects(options, _listed(scorers))
     return run_with(models, benchmarks, measures, output, shared, told, watch)
@@ -150,6 +154,7 @@ def _run(
 ) -> Run:
     started = time.time()
     options.settings.check()
+    options.server.check()
     check_batch_tokens(options.batch_tokens)
     folder = output_folder(output)
     by_default = not benchmarks

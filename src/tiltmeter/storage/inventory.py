@@ -25,6 +25,7 @@ FOLDERS = {
     "choice_logprobs": "choice_logprobs",
     "attached": "attached",
     "judgements": "judgements",
+    "served": "served",
     "classifiers": "classifiers",
     "corpora": "corpora",
     "digests": "digests",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tiltmeter.families.choices.ask import ask, stream
 from tiltmeter.families.choices.cards import cards
-from tiltmeter.families.choices.check import check
+from tiltmeter.families.choices.check import check, needs
 from tiltmeter.families.choices.compare import compare
 from tiltmeter.families.choices.estimate import estimate
 from tiltmeter.families.choices.figures import choices
@@ -24,7 +26,8 @@ class Choices(Family):
     KEY = ("model", "benchmark", "scorer", "item")
     READS = READS
     VERSION = 1
-    NEEDS = frozenset({"choice_logprobs"})
+    NEEDS = frozenset({"text"})
+    SERVED = True
     Options = ChoicesOptions
     READS_TEXTS = False
     FIGURES = {"choices": choices}  # noqa: RUF012
@@ -39,6 +42,10 @@ class Choices(Family):
     cards = staticmethod(cards)
     published = staticmethod(published)
     cache_key_extra = staticmethod(cache_key_extra)
+
+    def needs(self, options: Any, benchmark: Any) -> frozenset[str]:
+        """Returns what the protocols need."""
+        return needs(options)
 
 
 FAMILY = Choices()

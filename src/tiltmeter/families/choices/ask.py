@@ -12,16 +12,18 @@ import numpy as np
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
-from tiltmeter.families.choices.check import check, protocols_of
+from tiltmeter.families.choices.check import check, protocols_of, served_protocols
 from tiltmeter.families.choices.generated_protocol import AnswerWriter, sampling_of
 from tiltmeter.families.choices.logprob_protocols import Reader, Reading
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.prompts import Prompt, find_prompt, orders_of
+from tiltmeter.families.choices.served import ServedReader
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.pieces import AnswerStream, together
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
-from tiltmeter.models import LanguageModel
+from tiltmeter.models import LanguageModel, ServedModel
 from tiltmeter.probes.templates import TemplateProbe
+from tiltmeter.probes.work import Work
 from tiltmeter.storage.observations import ObservationCache
 from tiltmeter.storage.places import cache_folder, observations_folder
 from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts
@@ -29,6 +31,7 @@ from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts
 if TYPE_CHECKING:
     import pandas as pd
 
+Asked = LanguageModel | ServedModel
 FACTS = ("right", "unknown", "stereotyped", "condition", "polarity", "template", "label_type")
 CHOICE_COLUMNS = (
     "model", "benchmark", "scorer", "item", "prompt", "chosen", "text", "reason", "n_orders", "changed", *FACTS,
@@ -45,30 +48,31 @@ PIECE = 128
 """Questions that are asked before their rows are handed on."""
 
 
-def ask(model: LanguageModel, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> Answers:
+def ask(model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> Answers:
     """Ask every question by every protocol that the model can answer."""
     return together(stream(model, benchmark, options, context), benchmark)
 
 
-def stream(model: LanguageModel, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> AnswerStream:
+def stream(model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> AnswerStream:
     """Ask a few questions at a time."""
     check(benchmark, [ModelInfo(model.name, model.kind, model, context.kinds)], options)
-    return _Asking(model, benchmark, options, context)
+    kind = _AskingServed if isinstance(model, ServedModel) else _Asking
+    return kind(model, benchmark, options, context)
 
 
 class _Asking:
     """One model that is asked one benchmark."""
 
-    def __init__(
-        self, model: LanguageModel, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext
-    ) -> None:
+    def __init__(self, model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> None:
         self.model, self.benchmark, self.options, self.context = model, benchmark, options, context
         self.prompt = find_prompt(options.prompt, benchmark.language, question_only=options.question_only)
-        self.protocols = protocols_of(model.kind, options)
-        root = cache_folder(context.cache)
-        version = family_of(benchmark).VERSION
-        self.probe = TemplateProbe(model, root and root / CACHE, batch_tokens=context.batch_tokens, version=version)
-        self.reader = Reader(model, self.probe, self.prompt, chat=options.chat_prompt)
+        self.protocols, self.work = protocols_of(model.kind, options), Work()
+        self.reader: Reader | ServedReader
+        if isinstance(model, LanguageModel):
+            root = cache_folder(context.cache)
+            version = family_of(benchmark).VERSION
+            probe = TemplateProbe(model, root and root / CACHE, batch_tokens=context.batch_tokens, version=version)
+            self.reader, self.work = Reader(model, probe, self.prompt, chat=options.chat_prompt), probe.work
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
         """Yield the answers to some questions, and how likely each answer was."""
@@ -85,16 +89,20 @@ class _Asking:
 
     def _asked(self, protocol: str, number: int, items: Sequence[Item]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         if protocol == "generated":
-            replies = self.writer.replies(number, items)
+            replies = self._replies(number, items)
             return [self._row(protocol, item, **reply) for item, reply in zip(items, replies, strict=True)], []
         readings = self._read(protocol, items)
         by_item = {name: list(some) for name, some in groupby(readings, key=lambda reading: reading.item)}
         rows = [self._row(protocol, item, **_decision(protocol, by_item[item.id])) for item in items]
         return rows, [row for reading in readings for row in self._options(protocol, reading)]
 
+    def _replies(self, number: int, items: Sequence[Item]) -> list[dict[str, Any]]:
+        return self.writer.replies(number, items)
+
     @cached_property
     def writer(self) -> AnswerWriter:
         """What writes answers, for `generated`."""
+        assert isinstance(self.model, LanguageModel)
         key = identity(
             self.model, data=self.benchmark.data_hash, probe="choices", prompt=f"{self.prompt.sha256} {self.prompt.title}",
             sampling=repr(sampling_of(self.options)), chat=str(self.options.chat_prompt), piece=str(PIECE),
@@ -109,7 +117,9 @@ class _Asking:
 
         if protocol == "letters":
             return self.reader.letters(items, lambda item: orders_of(len(item.texts) - 1, self.options.orders), ignore)
-        return (self.reader.cloze if protocol.startswith("masked") else self.reader.texts)(items, ignore)
+        if protocol.startswith("masked") and isinstance(self.reader, Reader):
+            return self.reader.cloze(items, ignore)
+        return self.reader.texts(items, ignore)
 
     def _row(self, protocol: str, item: Item, **answer: Any) -> dict[str, Any]:
         return {
@@ -135,9 +145,26 @@ class _Asking:
             "protocols": list(self.protocols),
             "prompt": {"name": self.prompt.title, "sha256": self.prompt.sha256, "chat": self.options.chat_prompt},
             "orders": self.options.orders,
-            **self.probe.work.counts(),
+            **self.work.counts(),
         }
         return manifest, {}
+
+
+class _AskingServed(_Asking):
+    """One served model that is asked one benchmark. Its journal is open while it is asked."""
+
+    def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
+        """Yield the answers to some questions, and how likely each answer was."""
+        assert isinstance(self.model, ServedModel)
+        self.protocols = served_protocols(self.model, self.options)
+        with self.model.asking(self.context.cache) as asker:
+            self.reader = ServedReader(self.model, asker, self.prompt, self.options)
+            yield from super().tables()
+            self.work.sequences = asker.sent
+
+    def _replies(self, number: int, items: Sequence[Item]) -> list[dict[str, Any]]:
+        assert isinstance(self.reader, ServedReader)
+        return self.reader.replies(items)
 
 
 def scorer_name(protocol: str, prompt: Prompt) -> str:

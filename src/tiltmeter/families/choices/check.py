@@ -11,13 +11,15 @@ from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.prompts import find_prompt
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
-from tiltmeter.models import LanguageModel, require
+from tiltmeter.models import LanguageModel, ServedModel, require
 
 PROTOCOLS = {
     "letters": "causal", "answers": "causal", "answers_mean": "causal", "generated": "causal",
     "masked": "masked", "masked_mean": "masked",
 }  # fmt: skip
 """Each way to read an answer, and the kind of model that it is for."""
+NEEDED = {"letters": "top_logprobs", "answers": "prompt_logprobs", "answers_mean": "prompt_logprobs", "generated": "text"}
+"""The capability that a protocol for causal models needs."""
 DEFAULTS = {"causal": ("letters",), "masked": ("masked",)}
 ORDERS = ("all", "given")
 
@@ -42,6 +44,9 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: ChoicesOpt
 
 def _check_model(model: ModelInfo, options: ChoicesOptions, kinds: set[str | None]) -> None:
     """Raise an error for protocols that are for no model of the run, and for a model that none of them is for."""
+    if isinstance(model.model, ServedModel):
+        _check_served(model.model, options)
+        return
     fitting = protocols_of(str(model.kind), options)
     foreign = [name for name in options.protocols if PROTOCOLS[name] not in kinds]
     if foreign or not fitting:
@@ -55,6 +60,34 @@ def _check_model(model: ModelInfo, options: ChoicesOptions, kinds: set[str | Non
         require(model.model, model.model.kind, fitting[0])  # a masked model needs a mask, a causal one a beginning
         if options.chat_prompt and "chat" not in model.model.capabilities:
             raise TiltmeterError(f"--chat-prompt needs a chat template, and {model.name} has none. Run it without.")
+
+
+def _check_served(model: ServedModel, options: ChoicesOptions) -> None:
+    if options.chat_prompt and "chat" not in model.capabilities:
+        raise TiltmeterError(
+            f"--chat-prompt needs a chat, and {model.name}'s server answers none. Run it without.",
+            code="missing-capability",
+            model=model.name,
+        )
+    if not served_protocols(model, options):
+        named = ", ".join(options.protocols)
+        raise TiltmeterError(
+            f"{named}: {model.name} reads from left to right, so it is asked by letters, answers or generated.",
+            code="missing-capability",
+            protocols=list(options.protocols),
+        )
+
+
+def served_protocols(model: ServedModel, options: ChoicesOptions) -> tuple[str, ...]:
+    """Choose the protocols that a served model is asked with; what it writes, if it gives no log-probabilities."""
+    default = "letters" if "top_logprobs" in model.capabilities else "generated"
+    return protocols_of("causal", options) if options.protocols else (default,)
+
+
+def needs(options: ChoicesOptions) -> frozenset[str]:
+    """Return the capabilities that the protocols need; without a name, text alone will do."""
+    found = {NEEDED[name] for name in options.protocols if name in NEEDED}
+    return frozenset(found or {"text"})
 
 
 def protocols_of(kind: str, options: ChoicesOptions) -> tuple[str, ...]:

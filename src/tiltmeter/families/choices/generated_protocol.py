@@ -35,7 +35,7 @@ class AnswerWriter:
         texts = known["text"].to_pylist() if known is not None and known.num_rows == len(items) else self._write(items)
         if known is None or known.num_rows != len(items):
             self.store.save_block(VIEW, number, pa.table({"text": pa.array(texts, pa.string())}), [])
-        return [self._parsed(item, text) for item, text in zip(items, texts, strict=True)]
+        return [parsed_reply(self.prompt, item, text) for item, text in zip(items, texts, strict=True)]
 
     def _write(self, items: Sequence[Item]) -> list[str | None]:
         orders = [tuple(range(len(item.texts) - 1)) for item in items]
@@ -52,13 +52,15 @@ class AnswerWriter:
                 texts[n] = text
         return texts
 
-    def _parsed(self, item: Item, text: str | None) -> dict[str, Any]:
-        if text is None:
-            return {"chosen": None, "reason": TOO_LONG, "text": None}
-        answers = self.prompt.answers(item)
-        found = parse_reply(text, answers, tuple(range(len(answers))))
-        chosen, reason = (found, None) if isinstance(found, int) else (None, found)
-        return {"chosen": chosen, "reason": reason, "text": text.strip()}
+
+def parsed_reply(prompt: Prompt, item: Item, text: str | None) -> dict[str, Any]:
+    """Parse what was written after the options in the order of the benchmark; None: the prompt was too long."""
+    if text is None:
+        return {"chosen": None, "reason": TOO_LONG, "text": None}
+    answers = prompt.answers(item)
+    found = parse_reply(text, answers, tuple(range(len(answers))))
+    chosen, reason = (found, None) if isinstance(found, int) else (None, found)
+    return {"chosen": chosen, "reason": reason, "text": text.strip()}
 
 
 def sampling_of(options: ChoicesOptions) -> Sampling:

@@ -51,7 +51,7 @@ class Reader:
         ]
         read = self._read(queries, advance)
         return [
-            _reading(item.id, order, None if row is None else _by_answer(row, order))
+            _reading(item.id, order, None if row is None else sorted_by_answer(row, order))
             for (item, order), row in zip(asked, read, strict=True)
         ]
 
@@ -147,10 +147,10 @@ class Reader:
         return self._letters
 
 
-def _by_answer(row: Sequence[float] | NDArray[np.float64], order: Sequence[int]) -> list[float]:
+def sorted_by_answer(row: Sequence[float] | NDArray[np.float64], order: Sequence[int]) -> list[float]:
     """Sort the letters' values by number of the answer.
 
-    >>> _by_answer([0.1, 0.2, 0.3], (2, 0, 1))
+    >>> sorted_by_answer([0.1, 0.2, 0.3], (2, 0, 1))
     [0.2, 0.3, 0.1]
     """
     return [float(row[list(order).index(number)]) for number in range(len(order))]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.choices import AMBIGUOUS
 from tiltmeter.benchmarks.kit.items import group_column, has_column
+from tiltmeter.families.choices.parse import FILTERED, REFUSED
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design
 
@@ -21,10 +22,12 @@ READS = frozenset(
     {
         "asked_amb", "right_amb", "stereo_amb", "anti_amb", "asked_dis", "right_dis", "stereo_dis", "anti_dis",
         "asked_pro", "right_pro", "asked_con", "right_con", "answered", "said_unknown", "questions", "unparsed",
-        "reordered", "changed",
+        "reordered", "changed", "refused",
     }
 )  # fmt: skip
 """What measures of choices read, with one entry a question or a template."""
+REFUSALS = (REFUSED, FILTERED)
+"""Reasons for which the model, or its server's filter, gave no answer on purpose."""
 EXCHANGED = (("stereo_amb", "anti_amb"), ("stereo_dis", "anti_dis"), ("asked_pro", "asked_con"), ("right_pro", "right_con"))
 """The columns that change places when the stereotyped group and the other one do."""
 OWN_GROUPS = ("bias_type", "target", "direction", "condition", "polarity", "label_type", "template")
@@ -49,6 +52,7 @@ def counts_of(rows: pd.DataFrame) -> dict[str, Floats]:
         "asked_con": dis & opposed, "right_con": dis & opposed & is_right,
         "answered": there, "said_unknown": there & (chosen == unknown),
         "questions": np.ones(len(rows), dtype=bool), "unparsed": ~there,
+        "refused": rows["reason"].isin(REFUSALS).to_numpy(),
         "reordered": ~np.isnan(changed), "changed": np.nan_to_num(changed) > 0,
     }  # fmt: skip
     return {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}

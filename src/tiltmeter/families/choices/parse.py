@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from tiltmeter.families.choices.prompts import LETTERS
 
 EMPTY, UNPARSED, REFUSED, TRUNCATED = "empty answer", "unparsed", "refusal", "truncated before an answer"
+FILTERED = "filtered by the server"
+"""The server's content filter left no answer."""
 THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 LETTER = re.compile(r"^\W*(?:(?:the )?(?:best |correct |right )?answer(?: is)?\W+)?\(?([A-F])(?:[).:,]|\s|$)", re.IGNORECASE)

@@ -30,6 +30,7 @@ class Generations(Family):
     VERSION = 1
     EXTRINSIC = True
     NEEDS = frozenset({"text"})
+    SERVED = True
     Options = GenerationsOptions
     POSTPROCESS_OPTIONS = ("judges", "polarity")
     READS_TEXTS = False

@@ -15,9 +15,10 @@ from tiltmeter.families.generations.generate import BLOCK, Speaker
 from tiltmeter.families.generations.judging import judge_all, judges_of
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.polarity import without_polar_prompts
+from tiltmeter.families.generations.served import ServedSpeaker
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
-from tiltmeter.models import LanguageModel
+from tiltmeter.models import LanguageModel, ServedModel
 from tiltmeter.models.text_generator import Writer
 from tiltmeter.storage.observations import ObservationCache
 from tiltmeter.storage.places import cache_folder, observations_folder
@@ -43,9 +44,11 @@ TEXT_COLUMNS = (
 temperature. `reason`: why it is not judged (empty, looping, a refusal, or never written since the prompt was too long)."""
 
 
-def ask(model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
+def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
     """Writes the texts, and has them judged. Finished blocks and judgements are kept in the cache."""
     check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
+    if isinstance(model, ServedModel):
+        return _ask_served(model, benchmark, options, context)
     judges = judges_of(options)
     writer = Writer(model, options.sampling, options.instruction if options.chat else None)
     store = ObservationCache(observations_folder(context.cache), _key(writer, benchmark, options, context))
@@ -74,8 +77,30 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, context: A
         return judged_answers(texts, benchmark, options, told, cache=context.cache, advance=advance)
 
 
-def blocks(model: LanguageModel, benchmark: Benchmark, options: Options) -> int:
+def _ask_served(model: ServedModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
+    """Asks a served model; every text is journaled as it comes."""
+    speaker = ServedSpeaker(model, options, context.seed)
+    steps = benchmark.size * options.samples * (1 + len(options.asked_judges))
+    with context.watched(f"{model.name} × {benchmark.name}", steps) as advance:
+        with model.asking(context.cache) as asker:
+            written = speaker.write(benchmark.asked_items, asker, advance)
+        heat = 0.0 if options.greedy else options.temperature
+        texts = texts_table(written, model.name, benchmark, heat)
+        facts = {
+            "model": model_facts(model),
+            "samples": options.samples,
+            "sampling": vars(options.sampling),
+            "chat": speaker.chat,
+            "seed": context.seed,
+            "requests_computed": speaker.sent,
+        }
+        return judged_answers(texts, benchmark, options, facts, cache=context.cache, advance=advance)
+
+
+def blocks(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Options) -> int:
     """In how many blocks texts are written."""
+    if isinstance(model, ServedModel):
+        return 1
     return -(-benchmark.size * options.samples // BLOCK["cpu" if model.device == "cpu" else "gpu"])
 
 

@@ -10,9 +10,10 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.generations.judging import judges_of
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.polarity import FILTERING
+from tiltmeter.families.generations.served import check_served
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
-from tiltmeter.models import LanguageModel
+from tiltmeter.models import LanguageModel, ServedModel
 from tiltmeter.models.text_generator import check_writer
 
 MOST_SAMPLES = 10_000
@@ -33,6 +34,8 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
     judges = judges_of(options)
     if options.polarity is not None and not any(judge.notion in FILTERING for judge in judges):
         raise TiltmeterError(f"--polarity needs a judge of {', '.join(FILTERING[:-1])} or {FILTERING[-1]}.")
+    for served in (known.model for known in models if isinstance(known.model, ServedModel)):
+        check_served(served, options)
     for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
         check_writer(model, options.instruction if options.chat else None)
         refuse_no_room(model, options)

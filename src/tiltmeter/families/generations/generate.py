@@ -87,7 +87,7 @@ class Speaker:
         wanted.sort(key=lambda one: len(one.prompt))
         reason = f"prompt too long: with {self.writer.sampling.new_tokens} new tokens it exceeds {limit}"
         self.advance(len(long))
-        return wanted, [_table([(one.item, one.sample, None, float("nan"), 0, reason) for one in long])]
+        return wanted, [texts_of_rows([(one.item, one.sample, None, float("nan"), 0, reason) for one in long])]
 
     def _block(self, number: int, wanted: Sequence[Wanted]) -> pa.Table:
         known = self.store.load_block(VIEW, number)
@@ -95,7 +95,7 @@ class Speaker:
             self.work.reused.add(f"{number}")
             self.advance(len(wanted))
             return known.cast(TEXTS)
-        table = _table([row for some, said in self._batches(wanted) for row in self._rows(some, said)])
+        table = texts_of_rows([row for some, said in self._batches(wanted) for row in self._rows(some, said)])
         self.store.save_block(VIEW, number, table, [])
         self.work.computed.add(f"{number}")
         return table
@@ -132,6 +132,7 @@ class Speaker:
             yield one.item, one.sample, text, own.logprob, len(own.ids), reason
 
 
-def _table(rows: Sequence[tuple[object, ...]]) -> pa.Table:
+def texts_of_rows(rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    """Return rows of item, sample, text, logprob, n_tokens and reason as a table."""
     columns = zip(*rows, strict=True) if rows else [[] for _ in TEXTS]
     return pa.table([pa.array(list(column), field.type) for column, field in zip(columns, TEXTS, strict=True)], schema=TEXTS)

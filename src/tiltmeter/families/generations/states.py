@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 EMPTY, LOOPING, REFUSAL, BROKEN = "empty text", "looping text", "refusal", "the model's output is not finite"
+FILTERED = "filtered by the server"
+"""The server's content filter left no text."""
 SUPPOSED = "refusal, if this was said in a chat"
 """The reason where nobody says whether it was."""
 TIMES, LONGEST = 5, 40

@@ -55,7 +55,7 @@ class AskContext:
 
     def watched(self, title: str, total: int) -> AbstractContextManager[Advance]:
         """Shows progress if `watch` is set."""
-        return self.watch(title, total) if self.watch else nullcontext(lambda _: None)
+        return self.watch(title, total) if self.watch else nullcontext(lambda *_: None)
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,8 @@ class Family(ABC):
     """Raised by hand whenever answers to the same question change."""
     NEEDS: ClassVar[frozenset[str]] = frozenset()
     """The capabilities (`models/capabilities.py`) that a model must have."""
+    SERVED: ClassVar[bool] = False
+    """Whether it also asks models behind a server, by the capabilities that these have."""
     Options: ClassVar[type] = NoOptions
     """A dataclass, its fields made by `option`; the command line reads its flags off it."""
     DEFAULT_KINDS: ClassVar[frozenset[str]] = frozenset({"masked", "causal"})

@@ -8,6 +8,7 @@ from typing import Any
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.protocol import ModelInfo, all_families, family_of
+from tiltmeter.models import ServedModel
 from tiltmeter.models.capabilities import KIND_IN_WORDS, MEANING
 
 
@@ -20,17 +21,40 @@ def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options:
 
     A model whose capabilities are unknown before loading passes; it is checked again when it is loaded.
     """
-    needs = family_of(benchmark).needs(options, benchmark)
+    family = family_of(benchmark)
+    needs = family.needs(options, benchmark)
     for model in models:
+        if isinstance(model.model, ServedModel) and not family.SERVED:
+            raise TiltmeterError(
+                f"{model.name} is behind a server, and {family.name} asks only models on this machine. "
+                f"{_alternatives(model)}Run {benchmark.name} without it.",
+                code="missing-capability",
+                model=model.name,
+                benchmark=benchmark.name,
+            )
         if model.capabilities is not None and (missing := sorted(needs - model.capabilities)):
             lacking = " and no ".join(MEANING.get(name, name) for name in missing)
             raise TiltmeterError(
-                f"{model.name} is {KIND_IN_WORDS.get(str(model.kind), 'a model')} and gives no {lacking}, which "
-                f"{benchmark.name} needs. {_alternatives(model.capabilities)}Run {benchmark.name} without it."
+                f"{model.name} is {_in_words(model)} and gives no {lacking}, which "
+                f"{benchmark.name} needs. {_alternatives(model)}Run {benchmark.name} without it.",
+                code="missing-capability",
+                model=model.name,
+                benchmark=benchmark.name,
+                missing=missing,
             )
 
 
-def _alternatives(capabilities: frozenset[str]) -> str:
+def _in_words(model: ModelInfo) -> str:
+    """Describe a model by its kind; a served one by the check that its server failed."""
+    if isinstance(model.model, ServedModel):
+        limits = model.model.limits
+        return f"behind a server ({limits})" if limits else "behind a server"
+    return KIND_IN_WORDS.get(str(model.kind), "a model")
+
+
+def _alternatives(model: ModelInfo) -> str:
     """Names the families that a model with these capabilities can be asked."""
-    names = [name for name, family in all_families(lambda _: None).items() if capabilities >= family.NEEDS]
+    able, is_served = model.capabilities or frozenset(), isinstance(model.model, ServedModel)
+    families = all_families(lambda _: None)
+    names = [name for name, family in families.items() if able >= family.NEEDS and (family.SERVED or not is_served)]
     return f"It can be asked benchmarks of {' or '.join(names)}. " if names else ""

@@ -26,6 +26,7 @@ class Labels(Family):
     VERSION = 1
     EXTRINSIC = True
     NEEDS = frozenset({"classes"})
+    SERVED = True
     Options = LabelsOptions
     READS_TEXTS = False
     FIGURES = {"group-rates": group_rates, "threshold": threshold}  # noqa: RUF012

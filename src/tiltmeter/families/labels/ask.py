@@ -18,9 +18,10 @@ from tiltmeter.families.labels.check import check
 from tiltmeter.families.labels.counterfactuals import Swapped, swapped, swaps_of
 from tiltmeter.families.labels.label_mapping import toxic_columns, toxicity
 from tiltmeter.families.labels.options import Options
+from tiltmeter.families.labels.served import PromptedClassifier
 from tiltmeter.families.labels.training import classifiers_of
 from tiltmeter.families.labels.word_attribution import Asked, explained
-from tiltmeter.models import Classifier, LanguageModel
+from tiltmeter.models import Classifier, LanguageModel, ServedModel
 from tiltmeter.storage.concatenation import concatenated
 from tiltmeter.storage.provenance import benchmark_facts, model_facts
 
@@ -34,10 +35,11 @@ SWAP_COLUMNS = ("model", "benchmark", "item", "seed", "domain", "group", "other"
 AS_IT_IS = 0
 """The seed of a classifier that is not trained here."""
 NO_TOKENS = "the tokenizer makes no tokens of it"
-Each = Iterator[tuple[int, Classifier, dict[str, Any]]]
+Model = LanguageModel | Classifier | ServedModel
+Each = Iterator[tuple[int, Classifier | PromptedClassifier, dict[str, Any]]]
 
 
-def ask(model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, context: AskContext) -> Answers:
+def ask(model: Model, benchmark: LabelledBenchmark, options: Options, context: AskContext) -> Answers:
     """The probability that each text is toxic, by each fine-tuned classifier, and of its counterfactuals.
 
     A classifier is kept when it is trained; an interrupted training goes on where it was.
@@ -72,16 +74,17 @@ def ask(model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options
     return Answers(benchmark.family, frames, items_table(benchmark), (manifest,))
 
 
-def _classifiers(
-    model: LanguageModel | Classifier, benchmark: LabelledBenchmark, options: Options, context: AskContext
-) -> Each:
+def _classifiers(model: Model, benchmark: LabelledBenchmark, options: Options, context: AskContext) -> Each:
     if isinstance(model, Classifier):
         return iter([(AS_IT_IS, model, {"recipe": "as it is", "labels": list(model.labels)})])
+    if isinstance(model, ServedModel):
+        prompted = PromptedClassifier(model, context.cache)
+        return iter([(AS_IT_IS, prompted, prompted.facts())])
     return classifiers_of(model, benchmark, options, context)
 
 
 def _one(
-    classifier: Classifier,
+    classifier: Classifier | PromptedClassifier,
     benchmark: LabelledBenchmark,
     counterfactual: list[Swapped],
     wanted: Sequence[str],
@@ -92,7 +95,7 @@ def _one(
     import pandas as pd
 
     items = benchmark.asked_items
-    columns = toxic_columns(classifier, wanted)
+    columns = (1,) if isinstance(classifier, PromptedClassifier) else toxic_columns(classifier, wanted)
     texts = [item.texts[TEXT] for item in items] + [one.text for one in counterfactual]
     with context.watched(f"{classifier.name} × {benchmark.name}", len(texts)) as advance:
         said = classifier.label(texts, max_length=options.max_length, batch_tokens=context.batch_tokens, advance=advance)
@@ -104,14 +107,19 @@ def _one(
             "probability": found[:n],
             "tokens": said.tokens[:n],
             "cut": said.cut[:n],
-            "reason": [None if np.isfinite(one) else NO_TOKENS for one in found[:n]],
+            "reason": _reasons(classifier, found[:n]),
         }
     )
     facts = {name: [getattr(one, name) for one in counterfactual] for name in ("item", "domain", "group", "other")}
-    asked = Asked(classifier, columns, options.max_length, context.batch_tokens)
-    shown = explained(items, found[:n], options.explained)
-    return {
-        "labels": labelled,
-        "swaps": pd.DataFrame(facts | {"probability": found[n:]}),
-        "drivers": words.drivers([items[at] for at in shown], found[shown], asked),
-    }
+    drivers = pd.DataFrame({name: [] for name in words.COLUMNS})
+    if isinstance(classifier, Classifier):  # of a served one, a request for every word would cost more than all texts
+        asked = Asked(classifier, columns, options.max_length, context.batch_tokens)
+        shown = explained(items, found[:n], options.explained)
+        drivers = words.drivers([items[at] for at in shown], found[shown], asked)
+    return {"labels": labelled, "swaps": pd.DataFrame(facts | {"probability": found[n:]}), "drivers": drivers}
+
+
+def _reasons(classifier: Classifier | PromptedClassifier, found: Any) -> list[str | None]:
+    if isinstance(classifier, PromptedClassifier):
+        return classifier.reasons[: len(found)]
+    return [None if np.isfinite(one) else NO_TOKENS for one in found]

@@ -13,7 +13,7 @@ from tiltmeter.families.labels.label_mapping import toxic_columns
 from tiltmeter.families.labels.options import Options
 from tiltmeter.families.labels.recipes import choose
 from tiltmeter.families.labels.training import check_training
-from tiltmeter.models import Classifier
+from tiltmeter.models import Classifier, ServedModel
 
 SHORTEST = 4
 
@@ -27,7 +27,8 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
     for known in models:
         if isinstance(known.model, Classifier):
             toxic_columns(known.model, options.toxic_labels)
-    if any(known.kind in ("masked", "causal") for known in models):
+    trained = [known for known in models if not isinstance(known.model, ServedModel)]
+    if any(known.kind in ("masked", "causal") for known in trained):
         check_training(benchmark.training, benchmark.name)
 
 

@@ -35,6 +35,7 @@ class Pairs(Family):
     READS = READS
     VERSION = 1
     NEEDS = frozenset({"prompt_logprobs"})
+    SERVED = True
     Options = PairsOptions
     READS_TEXTS = False
 

@@ -17,8 +17,8 @@ from tiltmeter.families.kit.pieces import AnswerStream, together
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
 from tiltmeter.families.pairs.check import check, check_alignment, choose_scorers, scorers_for
 from tiltmeter.families.pairs.options import Options
-from tiltmeter.models import LanguageModel
-from tiltmeter.probes import Block, LikelihoodProbe, likelihood
+from tiltmeter.models import LanguageModel, ServedModel
+from tiltmeter.probes import Block, LikelihoodProbe, ServedProbe, likelihood
 from tiltmeter.probes.work import Advance
 from tiltmeter.scorers import tokens_of
 from tiltmeter.storage.observations import ObservationCache
@@ -28,13 +28,14 @@ from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts,
 if TYPE_CHECKING:
     import pandas as pd
 
+Asked = LanguageModel | ServedModel
 SCORE_COLUMNS = ("model", "benchmark", "item", "role", "scorer", "score", "n_tokens", "reason", *GROUP_COLUMNS)
 """One row per sentence and scorer. Where `score` is NaN, `reason` says why."""
 STUDIED = {"masked": ("shuffled_all-0",), "causal": ()}
 """Views that no scorer reads. A run by all scorers stores them too, so that no study has to ask the models again."""
 
 
-def ask(model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
+def ask(model: Asked, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
     """Scores every sentence of a benchmark by the scorers named, or by all that apply.
 
     One shared model pass serves all of them. Observations are kept in the cache, so that a second call, another scorer of
@@ -43,7 +44,7 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Options, context: A
     return together(stream(model, benchmark, options, context), benchmark)
 
 
-def stream(model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext) -> AnswerStream:
+def stream(model: Asked, benchmark: Benchmark, options: Options, context: AskContext) -> AnswerStream:
     """The same, a block of items at a time."""
     names = scorers_for(model.kind, options.scorers, model.name, {*context.kinds, model.kind})
     check(benchmark, [ModelInfo(model.name, model.kind, model)], replace(options, scorers=names))
@@ -54,7 +55,7 @@ class _Asking:
     """One model that is asked about one benchmark."""
 
     def __init__(
-        self, model: LanguageModel, benchmark: Benchmark, options: Options, context: AskContext, chosen: Sequence[Entry]
+        self, model: Asked, benchmark: Benchmark, options: Options, context: AskContext, chosen: Sequence[Entry]
     ) -> None:
         self.model, self.benchmark, self.chosen, self.context = model, benchmark, chosen, context
         self.views = _views(chosen, model)
@@ -62,8 +63,14 @@ class _Asking:
         by_all = not options.scorers and not benchmark.scorers
         more = STUDIED[model.kind] if self.store.folder and by_all else ()  # without a cache nothing can keep them
         self.asked = sorted({*self.views.values(), *more})
-        self.probe = LikelihoodProbe(
-            model, self.store, batch_tokens=context.batch_tokens, alignment=options.alignment, share=context.share
+        self.probe = self._probe(options)
+
+    def _probe(self, options: Options) -> LikelihoodProbe | ServedProbe:
+        share, context = self.context.share, self.context
+        if isinstance(self.model, ServedModel):
+            return ServedProbe(self.model, self.store, context.cache, alignment=options.alignment, share=share)
+        return LikelihoodProbe(
+            self.model, self.store, batch_tokens=context.batch_tokens, alignment=options.alignment, share=share
         )
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
@@ -93,7 +100,7 @@ class _Asking:
         return manifest, attachments
 
 
-def blocks(model: LanguageModel, benchmark: Benchmark, options: Options) -> int:
+def blocks(model: Asked, benchmark: Benchmark, options: Options) -> int:
     """In how many blocks a model is asked."""
     return sum(1 for _ in likelihood.blocks(benchmark.asked_items))
 
@@ -124,18 +131,18 @@ def scores_table(columns: dict[str, Any], model: str, benchmark: str) -> pd.Data
     return frame[list(SCORE_COLUMNS)]
 
 
-def _views(chosen: Sequence[Entry], model: LanguageModel) -> dict[str, str]:
+def _views(chosen: Sequence[Entry], model: Asked) -> dict[str, str]:
     """Scorer to view. Where AULA is asked for, AUL reads the same pass.
 
     Not in half precision: the kernels that return attention round so differently there that preferences change.
     """
     views = {entry.name: entry.scorer.view for entry in chosen}
-    if "unmasked_attention" in views.values() and model.precision in ("fp32", "tf32"):
+    if "unmasked_attention" in views.values() and isinstance(model, LanguageModel) and model.precision in ("fp32", "tf32"):
         views = {name: "unmasked_attention" if view == "unmasked" else view for name, view in views.items()}
     return views
 
 
-def _store(model: LanguageModel, benchmark: Benchmark, cache: bool | str | Path, alignment: str) -> ObservationCache:
+def _store(model: Asked, benchmark: Benchmark, cache: bool | str | Path, alignment: str) -> ObservationCache:
     """The cache of this model's token observations on this benchmark, for all views."""
     cut = f"{likelihood.BLOCK_ITEMS} {likelihood.BLOCK_TOKENS}"
     key = identity(
@@ -144,9 +151,7 @@ def _store(model: LanguageModel, benchmark: Benchmark, cache: bool | str | Path,
     return ObservationCache(observations_folder(cache), key)
 
 
-def _attachments(
-    model: LanguageModel, benchmark: Benchmark, store: ObservationCache, views: Sequence[str]
-) -> dict[str, Path]:
+def _attachments(model: Asked, benchmark: Benchmark, store: ObservationCache, views: Sequence[str]) -> dict[str, Path]:
     """The files with every token that was read: path in a run folder → path in the cache."""
     if store.folder is None:
         return {}

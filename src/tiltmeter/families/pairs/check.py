@@ -11,9 +11,11 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.pairs.options import Options
-from tiltmeter.models import LanguageModel, require
+from tiltmeter.models import LanguageModel, ServedModel, require
 from tiltmeter.probes import ALIGNMENTS, VIEWS
 
+SERVED_VIEWS = ("causal",)
+"""Views that a server can answer: those of a text with its first token."""
 COUNTERPART = {
     "masked": "Of a masked model, pll asks for every token with all others seen (the view each). ",
     "causal": "Of a causal model, causal asks for every token from left to right. ",
@@ -30,7 +32,7 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
     for known in models:
         if known.kind:
             wanted = scorers_for(known.kind, options.scorers, known.name, kinds)
-            if isinstance(known.model, LanguageModel):
+            if isinstance(known.model, LanguageModel | ServedModel):
                 choose_scorers(known.model, benchmark, wanted)
 
 
@@ -60,24 +62,31 @@ def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | No
     return fitting
 
 
-def applicable_scorers(model: LanguageModel, benchmark: Benchmark) -> list[str]:
+def applicable_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark) -> list[str]:
     """The scorers that this kind of model and this benchmark allow."""
     views = {entry.name: view for entry in catalog.entries("scorers") if (view := VIEWS.get(entry.scorer.view))}
     return [
         name
         for name, view in views.items()
         if view.kind == model.kind
+        and (view.name in SERVED_VIEWS or not isinstance(model, ServedModel))
         and (benchmark.has_context or not view.needs_context)
         and ("attention" in model.capabilities or not view.attention)
     ]
 
 
-def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[str]) -> list[Entry]:
+def choose_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark, names: Sequence[str]) -> list[Entry]:
     """The requested scorers, or all that apply; raises an error for those that do not apply."""
-    wanted = names or benchmark.scorers.get(model.kind) or applicable_scorers(model, benchmark)
+    default = applicable_scorers(model, benchmark)
+    if not isinstance(model, ServedModel):
+        default = list(benchmark.scorers.get(model.kind) or default)
+    wanted = names or default
     chosen = [catalog.find("scorers", name) for name in dict.fromkeys(wanted)]
     for entry in chosen:
         view = VIEWS[entry.scorer.view]
+        if isinstance(model, ServedModel):
+            _refuse_unserved(model, entry)
+            continue
         require(model, view.kind, entry.name)
         if view.attention and "attention" not in model.capabilities:
             raise TiltmeterError(f"{entry.name} needs attention weights, and {model.name} has two streams of them. Use aul.")
@@ -87,3 +96,13 @@ def choose_scorers(model: LanguageModel, benchmark: Benchmark, names: Sequence[s
                 "or add a context column to your pairs."
             )
     return chosen
+
+
+def _refuse_unserved(model: ServedModel, entry: Entry) -> None:
+    if entry.scorer.view not in SERVED_VIEWS:
+        raise TiltmeterError(
+            f"{entry.name} reads a text without its first token, which {model.name}'s server does not allow. Use causal.",
+            code="missing-capability",
+            scorer=entry.name,
+            model=model.name,
+        )

@@ -1,4 +1,4 @@
-"""From NOTION=WHAT to a judge: a name of the catalog, a preset, a file with a list of words, or a model."""
+"""From NOTION=WHAT to a judge: a name of the catalog, a preset, a file with a list of words, or a model, local or served."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.judges.kit.judge import Judge, Spec
 from tiltmeter.judges.kit.presets import PRESETS
+from tiltmeter.models import is_served
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 
@@ -23,6 +24,8 @@ def find_judge(text: str) -> Judge:
             raise TiltmeterError(f"{spec.what} judges {preset.notion}, not {spec.notion}.")
         judge = _made("huggingface", replace(spec, what=preset.hub, labels=spec.labels or preset.labels))
         return replace(judge, name=spec.what.lower())
+    if is_served(spec.what):
+        return _made("served", spec)
     if spec.what.replace("-", "_") in catalog.names("judges"):
         return _made(spec.what, spec)
     return _made("lexicon" if is_file(at_home(spec.what)) else "huggingface", spec)

@@ -1,0 +1,44 @@
+"""`tiltmeter probe URL --model NAME`: what a server can be believed about."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.console import note, print_data, say
+from tiltmeter.cli.show import print_grids
+
+Url = Annotated[
+    str, typer.Argument(help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1; or openai:.")
+]
+Name = Annotated[str, typer.Option("-m", "--model", help="The model's name on the server.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Headers = Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")]
+Timeout = Annotated[float, typer.Option(help="Seconds until a request has failed.")]
+CAPABILITY = {
+    "prompt": "log-probabilities of whole texts: pairs, choices, generations and labels can be asked",
+    "chosen": "log-probabilities of chosen tokens: choices, generations and labels can be asked",
+    "top-k": "the likeliest tokens: choices (letters), generations and labels can be asked",
+    "text": "text alone: choices (generated), generations and labels can be asked",
+}
+
+
+def probe(url: Url, model: Name, as_json: Json = False, header: Headers = None, timeout: Timeout = 60.0) -> None:
+    """Check a server before it is believed: which log-probabilities it gives, and whether they are right."""
+    from tiltmeter.models.served import Connection, ServerOptions, parse_url, probe_server
+    from tiltmeter.reporting.terminal import listed
+
+    options = ServerOptions(timeout=timeout, headers=tuple(header or ()))
+    found = probe_server(Connection(parse_url(url, model), options))
+    if as_json:
+        print_data(json.dumps(found.describe(), ensure_ascii=False))
+        return
+    rows = [{"check": one.name, "passed": "yes" if one.passed else "no", "detail": one.detail} for one in found.checks]
+    print_grids([listed(rows)])
+    say(f"Capability: {found.capability} ({CAPABILITY[found.capability]}).")
+    if found.capability != "prompt":
+        say(f"Reason: {found.reason}.")
+    server = " ".join(filter(None, (found.server.name, found.server.version)))
+    note(f"{server}; {found.requests} requests; two repeats differ by {found.noise:.2g}.")
