@@ -21,13 +21,13 @@ from test_labels import answered
 from tiltmeter import Answers, catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.draws import drawn_group, interval, measured
 from tiltmeter.families.generations.estimate import parts_of
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.narratives import narratives
 from tiltmeter.families.generations.published import published
 from tiltmeter.families.generations.spread import spread_estimates
+from tiltmeter.families.generations.studentised import permuted
 from tiltmeter.families.generations.studies.temperature import _share
 from tiltmeter.families.labels.facts import facts_of
 from tiltmeter.stats.settings import Settings
@@ -111,7 +111,7 @@ def test_clusters_of_one_group_are_dealt_and_the_parts_of_shared_ones_exchanged(
         for parts, turn in zip(both, turned, strict=True):
             sides += np.stack(parts[::-1] if turn else parts)
         gaps.append(sides[0, 0] / sides[0, 1] - sides[1, 0] / sides[1, 1])
-    dealt = dealt_pieces(pieces_of(judged, groups), Settings(4000), "x")
+    dealt = permuted(judged, groups, Settings(4000), "x")
     found = np.round(dealt[:, 0, 1] / dealt[:, 0, 0] - dealt[:, 1, 1] / dealt[:, 1, 0], 9)
     values, times = np.unique(found, return_counts=True)
     expected, weights = np.unique(np.round(gaps, 9), return_counts=True)

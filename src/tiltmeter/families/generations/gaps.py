@@ -9,16 +9,25 @@ from itertools import combinations
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.clusters import PROMPTS, Units, by_cluster, units_of
-from tiltmeter.families.generations.dealing import dealt_groups, exchanged
 from tiltmeter.families.generations.described import described
-from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn, drawn_group, gap_of, interval, measured
+from tiltmeter.families.generations.draws import (
+    COLUMN,
+    Floats,
+    Ints,
+    by_cluster,
+    drawn,
+    drawn_group,
+    gap_of,
+    interval,
+    measured,
+)
 from tiltmeter.families.generations.judge_scores import Judged
-from tiltmeter.families.generations.studentised import group_test, left_out
+from tiltmeter.families.generations.studentised import exchanged, group_test, left_out, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.units import PROMPTS, Units, units_of
 
 GAP, MEAN, PAIRED = "gap", "gap to the domain's mean", "counterfactual gap"
 SIGN = " − "
@@ -70,7 +79,7 @@ def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Row
     if judged.clusters:
         p = group_test(judged, ours, _top(measure), settings, *pair).gap(*pair)
     else:
-        chance = dealt_groups(judged, ours, settings, *pair)
+        chance = permuted(judged, ours, settings, *pair)
         p = permutation_p(value, gap_of(measure, chance[:, 0], chance[:, 1]), 0.0)
     first, second = (judged.units(rows) for rows in ours.values())
     done = _finished(known, measure, value, gap_of(measure, *draws), p, first.least(second), settings)
@@ -92,7 +101,8 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     value = float(gap_of(measure, first.sum(0), second.sum(0)))
     together = drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED)
     width = first.shape[1]
-    p = permutation_p(value, gap_of(measure, *exchanged(first, second, settings, judged.benchmark, *pair)), 0.0)
+    *sides_exchanged, is_exact = exchanged(first, second, settings, judged.benchmark, *pair)
+    p = permutation_p(value, gap_of(measure, *sides_exchanged), 0.0, is_exact=is_exact)
     done = _finished(known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), p, units, settings)
     done = replace(done, details={**done.details, "n_sets": len(shared)})
     within = f" in {units.n} {units.called}" if codes is not None else ""
@@ -123,7 +133,7 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
     sums = np.stack([judged.sums[at].sum(0) for at in groups.values()])
     draws = np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1)
     test = group_test(judged, groups, _top(measure), settings, domain) if judged.clusters else None
-    chance = dealt_groups(judged, groups, settings, domain) if test is None else np.empty(0)
+    chance = permuted(judged, groups, settings, domain) if test is None else np.empty(0)
     found = []
     for n, (name, at) in enumerate(groups.items()):
         known = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)

@@ -9,8 +9,8 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.families.pairs.paired import Paired, pair_up
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of
 from tiltmeter.stats.moments import bootstrap_together

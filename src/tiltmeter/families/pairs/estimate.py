@@ -15,10 +15,10 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.domains import spread_over_groups
 from tiltmeter.families.pairs.contrasts import Found, contrast
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
 from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.intervals import bounded_interval
 from tiltmeter.stats.measured import (
     has_exact_test,
     interval_of,
@@ -28,9 +28,10 @@ from tiltmeter.stats.measured import (
     wins_and_losses,
 )
 from tiltmeter.stats.moments import bootstrap_together, values_of
-from tiltmeter.stats.resampling import Floats, bounded_interval, generator
+from tiltmeter.stats.resampling import Floats, generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.spread import spread_over_groups
 from tiltmeter.storage.progress import watched
 
 MOST_THREADS = min(4, os.cpu_count() or 1)

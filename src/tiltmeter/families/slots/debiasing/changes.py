@@ -12,7 +12,8 @@ from tiltmeter.families.slots.fills import Fills
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.mnt import mnt
 from tiltmeter.measures.mps import mps
-from tiltmeter.stats.resampling import generator, percentile_interval
+from tiltmeter.stats.intervals import percentile_interval
+from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import exact_proportion_interval
 
