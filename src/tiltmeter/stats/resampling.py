@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.stats.design import EXACT_FLIPS, Design, Floats, Ints, generator
+from tiltmeter.stats.units import Units, units_of
 
 __all__ = ["Floats", "Ints", "Sample", "bootstrap", "bootstrap_alike", "exchanged", "generator", "statistic"]
 
@@ -46,15 +47,25 @@ class Sample:
             return Design.independent(len(self), self.stratum)
         return Design.clustered(self.cluster, self.stratum)
 
+    @property
+    def units(self) -> Units:
+        """The independent items, or clusters of items."""
+        ones = np.ones(len(self))
+        return units_of(ones, None if self.cluster is None else self.design.cluster, "clusters")
+
     def draws(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
         """Item indices drawn with replacement inside each stratum, some draws at a time."""
-        assert self.cluster is None, "clusters are drawn as counts"
         yield from self.design.indices(resamples, rng)
 
     def counts(self, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
         """How often each item is in each of the same draws: draws × items."""
         for weights in self.design.bootstrap(resamples, rng):
             yield weights if self.cluster is None else weights[:, self.design.cluster]
+
+    def repeated(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
+        """Item indices of drawn clusters, one draw at a time, since draws differ in size."""
+        for weights in self.counts(rng, resamples):
+            yield from (np.repeat(np.arange(len(self)), row.astype(np.int64))[None] for row in weights)
 
     def flips(self, rng: np.random.Generator, repeats: int) -> Iterator[NDArray[np.bool_]]:
         """Which items change sides in each permutation: all ways where there are few items."""
@@ -73,6 +84,8 @@ class Sample:
 
     def drawn(self, names: Sequence[str], index: Ints) -> dict[str, Any]:
         """Some columns on drawn items. Codes stay: every draw takes as many items of each stratum."""
+        if self.cluster is not None:
+            return {name: self.columns[name][index] for name in names}
         columns = {name: self.columns[name] for name in names}
         return {name: values if values.dtype.kind == "i" else values[index] for name, values in columns.items()}
 
@@ -125,7 +138,7 @@ def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resample
 def bootstrap_alike(measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, resamples: int) -> list[Floats]:
     """The measure on resampled items, for samples of the same items by different models: all samples share each draw."""
     values: list[list[Floats]] = [[] for _ in samples]
-    for index in samples[0].draws(rng, resamples):
+    for index in samples[0].draws(rng, resamples) if samples[0].cluster is None else samples[0].repeated(rng, resamples):
         for of_sample, sample in zip(values, samples, strict=True):
             of_sample.append(statistic(measure, sample.drawn(measure.parameters, index), sample.parts))
     return [np.concatenate(of_sample) for of_sample in values]

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import described
 from tiltmeter.families.generations.draws import (
@@ -25,6 +26,7 @@ from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.studentised import exchanged, group_test, left_out, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.measured import share_difference_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import PROMPTS, Units, units_of
@@ -68,6 +70,23 @@ def _finished(
     return replace(known, value=value, low=low, high=high, p=p, details=details, note=note)
 
 
+def _of_shares(
+    done: Estimate,
+    measure: Entry,
+    sums: tuple[Floats, Floats],
+    draws: tuple[Floats, Floats],
+    units: tuple[Units, Units],
+    settings: Settings,
+) -> Estimate:
+    """Replace the interval of a difference of shares by Newcombe's, where there is one."""
+    if not measure.spec.difference_of or np.isnan(done.low):
+        return done
+    share = catalog.find("measures", measure.spec.difference_of)
+    values = float(measured(share, sums[0])), float(measured(share, sums[1]))
+    ends = share_difference_interval(values, (measured(share, draws[0]), measured(share, draws[1])), units, settings)
+    return replace(done, low=ends[0], high=ends[1])
+
+
 def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
     """One group minus another, whose prompts have nothing to do with each other, unless they share clusters."""
     sides = [judged.sums[groups[name]] for name in pair]
@@ -83,6 +102,7 @@ def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Row
         p = permutation_p(value, gap_of(measure, chance[:, 0], chance[:, 1]), 0.0)
     first, second = (judged.units(rows) for rows in ours.values())
     done = _finished(known, measure, value, gap_of(measure, *draws), p, first.least(second), settings)
+    done = _of_shares(done, measure, (sides[0].sum(0), sides[1].sum(0)), (draws[0], draws[1]), (first, second), settings)
     weaker = min(first, second, key=lambda side: side.effective)
     return _noted(done, f"{weaker.text} on the weaker side" if judged.clusters else "", judged)
 
@@ -103,7 +123,9 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     width = first.shape[1]
     *sides_exchanged, is_exact = exchanged(first, second, settings, judged.benchmark, *pair)
     p = permutation_p(value, gap_of(measure, *sides_exchanged), 0.0, is_exact=is_exact)
-    done = _finished(known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), p, units, settings)
+    draws = together[:, :width], together[:, width:]
+    done = _finished(known, measure, value, gap_of(measure, *draws), p, units, settings)
+    done = _of_shares(done, measure, (first.sum(0), second.sum(0)), draws, (units, units), settings)
     done = replace(done, details={**done.details, "n_sets": len(shared)})
     within = f" in {units.n} {units.called}" if codes is not None else ""
     return _noted(done, f"{len(shared)} sets{within}", judged)
