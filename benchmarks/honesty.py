@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -73,10 +74,10 @@ class Tally:
 def tallies(cell: Cell, simulations: range) -> dict[str, Tally]:
     """Simulate a cell: neutral data, and a tenth as many data sets with an effect."""
     found: dict[str, Tally] = {}
-    for run in simulations:
+    for run in simulations[:: cell.batch]:
         for result in _results(cell, run, has_effect=False):
             found.setdefault(result.measure, Tally()).add(result, has_effect=False)
-    for run in range(simulations.start, simulations.start + max(10, len(simulations) // 10)):
+    for run in simulations[: max(10, len(simulations) // 10)][:: cell.batch]:
         for result in _results(cell, run, has_effect=True):
             found.setdefault(result.measure, Tally()).add(result, has_effect=True)
     return found
@@ -100,7 +101,7 @@ def measured(cell: Cell, simulations: int, again: int) -> list[dict[str, object]
     if again > 1 and any(map(is_beyond, found.values())):
         fresh = tallies(cell, range(simulations, simulations * (1 + again)))
         found |= {name: fresh[name].facts() for name, facts in found.items() if is_beyond(facts)}
-    place = {name: value for name, value in asdict(cell).items() if name != "simulate"}
+    place = {name: value for name, value in asdict(cell).items() if name not in ("simulate", "batch")}
     print(f"{cell.family} {cell.kind} {cell.design} n={cell.n}: {time.process_time() - started:.1f} s", flush=True)
     rows = [{**place, "measure": name, **facts, "beyond": is_beyond(facts)} for name, facts in found.items()]
     for row in rows:
@@ -113,11 +114,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--again", type=int, default=AGAIN, help="times as many fresh ones where a cell is beyond limits")
-    parser.add_argument("--only", default="", help="cells whose family, kind or design has this text")
+    parser.add_argument("--only", default="", help="cells whose family, kind, design and size match this pattern")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     kept = json.loads(args.out.read_text(encoding="utf-8")) if args.out and args.out.exists() else []
-    chosen = [cell for cell in CELLS if args.only in f"{cell.family} {cell.kind} {cell.design} n={cell.n}"]
+    chosen = [cell for cell in CELLS if re.search(args.only, f"{cell.family} {cell.kind} {cell.design} n={cell.n};")]
     for cell in chosen:
         key = (cell.family, cell.kind, cell.design, cell.n)
         rows = measured(cell, args.simulations, args.again)

@@ -43,6 +43,7 @@ significance.SHUFFLES = 999  # as many as a simulation needs
 EFFECT = 0.5
 """Power is that of half a standard deviation, or of rates 20 points apart."""
 RATE = 0.05
+BATCH = 20
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Cell:
-    """One design of one family. `kind`: estimate or compare. `supported`: large enough that numbers are promised."""
+    """One design of one family. `kind`: estimate or compare. `supported`: large enough that numbers are promised.
+    `batch`: data sets that one call simulates.
+    """
 
     family: str
     kind: str
@@ -67,6 +70,7 @@ class Cell:
     n: int
     simulate: Callable[[np.random.Generator, Cell, bool, Settings], Iterator[Result]]
     supported: bool = True
+    batch: int = 1
 
 
 def entries(*names: str) -> list[Any]:
@@ -124,9 +128,9 @@ def pair_answers(cell: Cell, scores: dict[str, tuple[Floats, Floats]]) -> Answer
 
 
 def pairs(rng: np.random.Generator, cell: Cell, has_effect: bool, settings: Settings) -> Iterator[Result]:
-    """bias_score, kls and jss: fifty models at a time, which share their draws."""
+    """bias_score, kls and jss: several models at a time, which share their draws."""
     lean = EFFECT if has_effect else 0.0
-    answers = pair_answers(cell, {"m": pair_scores(rng, cell, lean)})
+    answers = pair_answers(cell, {f"m{k}": pair_scores(rng, cell, lean) for k in range(cell.batch)})
     tie = 0.2 if "ties" in cell.design else 0.0
     truths = {"bias_score": 50.0 * (1 - tie), "kls": 50.0, "jss": 100.0}
     for row in pairs_estimate(answers, entries(*truths), (), settings):
@@ -314,7 +318,7 @@ SIZES = (5, 10, 30, 300)
 def _cells() -> Iterator[Cell]:
     for n in SIZES:
         big = n >= 30
-        yield Cell("pairs", "estimate", "normal", n, pairs, big)
+        yield Cell("pairs", "estimate", "normal", n, pairs, big, BATCH)
         yield Cell("pairs", "compare", "normal", n, pairs_two, big)
         yield Cell("slots", "estimate", "normal", n, slots, big)
         yield Cell("slots", "compare", "normal", n, slots_two, big)
@@ -328,7 +332,7 @@ def _cells() -> Iterator[Cell]:
         yield Cell("labels", "compare", "rate 5 %, two groups", n, labels_two, n >= 30)
         yield Cell("generations", "estimate", "two groups", n, generations, n >= 30)
     for shape in ("heavy tails", "ties", "three types", "clusters of five"):
-        yield Cell("pairs", "estimate", shape, 30 if shape != "clusters of five" else 60, pairs)
+        yield Cell("pairs", "estimate", shape, 30 if shape != "clusters of five" else 60, pairs, batch=BATCH)
     yield Cell("pairs", "compare", "heavy tails", 30, pairs_two)
     yield Cell("pairs", "compare", "cauchy", 30, pairs_two)
     yield Cell("slots", "estimate", "heavy tails", 30, slots)

@@ -70,13 +70,17 @@ class Design:
 
     @classmethod
     def clustered(cls, cluster: Ints, stratum: Ints | None = None) -> Design:
-        """Make a design from codes of clusters. Where a cluster lies in several strata, there is one stratum."""
+        """Make a design from codes of clusters.
+
+        Where a cluster lies in several strata, or a stratum has one cluster, there is one stratum.
+        """
         codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
         nothing = np.zeros(len(codes), dtype=np.int64)
-        if stratum is None:
+        if stratum is None or not len(codes):
             return cls(codes, nothing)
-        pieces = np.unique(np.stack([codes, stratum]), axis=1).shape[1]
-        return cls(codes, stratum if pieces == codes.max(initial=-1) + 1 else nothing)
+        pieces = np.unique(np.stack([codes, stratum]), axis=1)
+        is_nested = pieces.shape[1] == codes.max() + 1 and np.unique(pieces[1], return_counts=True)[1].min() > 1
+        return cls(codes, stratum if is_nested else nothing)
 
     @cached_property
     def n_clusters(self) -> int:
