@@ -65,13 +65,13 @@ MUTANTS = (
     Mutant("stats/measured.py", "p < 1 - settings.confidence:", "p > 1 - settings.confidence:", STATS),
     Mutant("stats/measured.py", "is_exact = has_exact_test(measure) and", "is_exact = False and", STATS),
     Mutant("stats/differences.py", "if units.n < FEWEST:", "if units.n < 0:", STATS),
-    Mutant("stats/differences.py", "(moved - difference) * units.widening(settings.confidence)", "(moved - difference)", STATS),
+    Mutant("stats/differences.py", "* units.widening(settings.confidence)", "", STATS),
     Mutant("stats/significance.py", "highest = max(highest, min(1.0,", "highest = max(0.0, min(1.0,", STATS),
     Mutant("stats/significance.py", "p * (len(known) - rank)", "p * len(known)", STATS),
-    Mutant("stats/significance.py", "(quantile(0.5 + confidence / 2) + quantile(power))", "quantile(0.5 + confidence / 2)", STATS),
+    Mutant("stats/significance.py", " + quantile(power))", ")", STATS),
     Mutant("stats/significance.py", "(1 + far.sum()) / (1 + len(defined))", "far.sum() / len(defined)", STATS),
-    Mutant("stats/significance.py", "nearest = (margin - abs(value)) / error", "nearest = (margin - value) / error", STATS),
-    Mutant("measures/kit/preferences.py", "stereo > anti", "stereo >= anti", LAWS),
+    Mutant("stats/significance.py", "(margin - abs(value))", "(margin - value)", STATS),
+    Mutant("measures/kit/preferences.py", "first > second)", "first >= second)", LAWS),
     Mutant("measures/kit/rates.py", "~truth", "truth", LAWS),
 )  # fmt: skip
 
