@@ -37,8 +37,8 @@ def pairs(
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], Path(path))
     facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)} | facts
+    facts.setdefault("cluster", "cluster")
     own = {theirs for ours, theirs in (columns or {}).items() if ours in GROUP_COLUMNS}
-    facts = {"cluster": "cluster"} | facts
     return make_benchmark(name, table_items(rows, mapping, str(path), own), **facts)
 
 

@@ -37,7 +37,7 @@ class Pieces:
 
     def summed(self) -> Floats:
         """Groups × columns, as they are."""
-        return sums_of_groups(self.sums, self.group[None], self.n_groups)[0]
+        return np.asarray(sums_of_groups(self.sums, self.group[None], self.n_groups)[0], dtype=np.float64)
 
     def permuted(self, n: int, rng: np.random.Generator) -> Floats:
         """Permutations × groups × columns: sums of the groups when whole clusters are dealt at random."""

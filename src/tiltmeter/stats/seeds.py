@@ -25,7 +25,7 @@ class TwoLevels:
         """Draw texts and seeds: for each draw of texts, the mean of as many seeds drawn again."""
         n_seeds, n_draws = self.texts.shape
         if n_seeds == 1:
-            return self.texts[0]
+            return np.asarray(self.texts[0], dtype=np.float64)
         weights = Design.independent(n_seeds).weights(n_draws, rng).T
         chosen = np.where(weights > 0, weights * self.texts, 0.0)
         return np.asarray(chosen.sum(axis=0) / n_seeds, dtype=np.float64)

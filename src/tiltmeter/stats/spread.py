@@ -70,7 +70,7 @@ def sums_of_groups(rows: Floats, groups: NDArray[np.int64], n_groups: int) -> Fl
     count = len(groups)
     place = (groups + n_groups * np.arange(count)[:, None]).ravel()
     columns = [np.bincount(place, np.broadcast_to(values, groups.shape).ravel(), count * n_groups) for values in rows.T]
-    return np.stack(columns, axis=1).reshape(count, n_groups, -1)
+    return np.asarray(np.stack(columns, axis=1).reshape(count, n_groups, -1), dtype=np.float64)
 
 
 def weighted_means(values: Floats, draws: int, rng: np.random.Generator) -> Floats:
