@@ -33,6 +33,11 @@ def classifier(
         Path | None,
         typer.Option(help="The dataset's folder, a labelled benchmark by name, or a table with text and label."),
     ] = None,
+    add: Annotated[Path | None, typer.Option(help="A table with text and label whose rows are added to the dataset's.")] = None,
+    intersentence: Annotated[
+        str | None,
+        typer.Option(help="stereotype: StereoSet's intersentence items behind their context (default), none, or alone."),
+    ] = None,
     data_dir: DataDir = None,
     epochs: Annotated[float, typer.Option(help="Times that all texts are seen. Default: the paper's.")] = 0.0,
     rate: Annotated[
@@ -47,8 +52,8 @@ def classifier(
     from tiltmeter.judges.kit.error_rates import FILE, errors_text
     from tiltmeter.judges.kit.training import TrainingOptions, train_judge
 
-    options = TrainingOptions(epochs, rate, rows, seed, limit, device)
-    folder = train_judge(notion, model, output, data=data, data_dir=data_dir, options=options, watch=progress_bar)
+    options = TrainingOptions(epochs, rate, rows, seed, limit, device, intersentence)
+    folder = train_judge(notion, model, output, data=data, data_dir=data_dir, add=add, options=options, watch=progress_bar)
     measured = json.loads((folder / FILE).read_text("utf-8"))
     accuracy = measured["accuracy"]
     results().print(f"{errors_text(measured)[:1].upper()}{errors_text(measured)[1:]}.", markup=False, soft_wrap=True)

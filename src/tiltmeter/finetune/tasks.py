@@ -45,6 +45,9 @@ class Task(ABC):
         """What these rows weigh in the mean that `loss` gives: rows, unless it is a mean over something else."""
         return float(len(rows))
 
+    def prepare(self, pieces: Sequence[tuple[Ints, Drawn]]) -> None:
+        """See all pieces of a step before the loss of each: for a loss that is no mean over rows. Default: nothing."""
+
     @abstractmethod
     def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
         """The mean loss of these rows, with gradients."""

@@ -22,7 +22,7 @@ from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions, Options
 from tiltmeter.execution.run_plan import plan_run
 from tiltmeter.families import family_of
 from tiltmeter.families.kit.options import changed, flag_of
-from tiltmeter.families.kit.protocol import Watch
+from tiltmeter.families.kit.protocol import Watch, spread_bases
 from tiltmeter.probes.batching import check_batch_tokens
 from tiltmeter.runs.folder import output_folder, read_estimates, reserved
 from tiltmeter.runs.keywords import translate_run
@@ -251,6 +251,8 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
                 f"{flag_of(type(of_family), unused[0])} is an option of {name}, and no benchmark here is one of {name}."
             )
     for measure in (catalog.find("measures", name) for name in measures):
+        if any(spread_bases(family_of(benchmark), [measure.name]) for benchmark in loaded):
+            continue
         given = [_given(benchmark) for benchmark in loaded if _reads(benchmark, measure.name)]
         if not any(set(measure.parameters) <= there for there in given):
             missing = sorted(set(measure.parameters) - set().union(*given))
