@@ -26,7 +26,7 @@ class Options:
     (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
     instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
     user's. `trust_remote_code`: run model code that is not part of transformers. `command` is recorded in the manifest,
-    where a command line made the run.
+    where a command line made the run. `overwrite`: replace a finished run of another question.
     """
 
     by: Sequence[str] = DEFAULT_BY
@@ -43,6 +43,7 @@ class Options:
     encoding: str | None = None
     trust_remote_code: bool = False
     command: Sequence[str] | None = None
+    overwrite: bool = False
 
     @property
     def loading(self) -> dict[str, Any]:

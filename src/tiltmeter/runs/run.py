@@ -24,7 +24,7 @@ from tiltmeter.families import family_of
 from tiltmeter.families.kit.options import changed, flag_of
 from tiltmeter.families.kit.protocol import Watch, spread_bases
 from tiltmeter.probes.batching import check_batch_tokens
-from tiltmeter.runs.folder import output_folder, read_estimates, reserved
+from tiltmeter.runs.folder import output_folder, read_estimates, refuse_other_run, reserved
 from tiltmeter.runs.keywords import translate_run
 from tiltmeter.runs.merge import finished_manifest, write_run
 from tiltmeter.runs.reading import Run, RunOnDisk
@@ -69,6 +69,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
     trust_remote_code: bool = False,
+    overwrite: bool = False,
     watch: Watch | None = None,
 ) -> Run:
     """Ask every model every benchmark and write the run folder.
@@ -100,6 +101,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         columns: Your column names for ours, in files of yours.
         encoding: Encoding of your files.
         trust_remote_code: Run model code that is not part of transformers.
+        overwrite: Replace a finished run of another question in `output`. The same question is always asked again.
         watch: Shows progress: a function of a title and a total that gives a context manager.
     """
     shared = Options(
@@ -116,6 +118,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         columns=columns,
         encoding=encoding,
         trust_remote_code=trust_remote_code,
+        overwrite=overwrite,
     )
     told = FamilyOptions.of_objects(options, _listed(scorers))
     return run_with(models, benchmarks, measures, output, shared, told, watch)
@@ -157,8 +160,10 @@ def _run(
     with timed("benchmarks"):
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)
         _check(loaded, measures, options, told)
-    planned = plan_run(names, loaded, options, told, is_default=meant_only)
     manifest = _manifest(names, loaded, measures, options, told)
+    if not options.overwrite:
+        refuse_other_run(folder, manifest)
+    planned = plan_run(names, loaded, options, told, is_default=meant_only)
     with reserved(folder, manifest) as making, _store(options.cache, folder) as store, showing(watch):
         cells = Executor(planned, Ledger(None), store, Engine(INLINE), watch).execute()
         manifest = finished_manifest(manifest, cells, started)
