@@ -8,6 +8,7 @@ differ. A word in odd case ("sHe") is left alone.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,8 +34,8 @@ class Swap:
     def __post_init__(self) -> None:
         if len(widths := {len(one.groups) for one in self.lists}) != 1:
             raise TiltmeterError(f"Lists that are swapped together need as many groups each; found {sorted(widths)}.")
-        owners = [word.lower() for one in self.lists for row in one.rows for word in row]
-        if twice := [word for word in set(owners) if owners.count(word) > 1]:
+        owners = Counter(word for one in self.lists for word in {word.lower() for row in one.rows for word in row})
+        if twice := [word for word, n in owners.items() if n > 1]:
             names = " and ".join(one.name for one in self.lists)
             raise TiltmeterError(f"'{sorted(twice)[0]}' is in more than one of the lists {names}.")
 
@@ -45,11 +46,11 @@ class Swap:
 
     @cached_property
     def _places(self) -> dict[str, tuple[tuple[str, ...], int, bool]]:
-        """A term in lower case: its row, its column, and whether it is a name."""
+        """A term in lower case: its row (the first that it is in), its column, and whether it is a name."""
         return {
             word.lower(): (row, column, one.names)
             for one in self.lists
-            for row in one.rows
+            for row in reversed(one.rows)
             for column, word in enumerate(row)
         }
 

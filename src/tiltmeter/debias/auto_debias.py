@@ -63,7 +63,7 @@ def auto_debias(
         if given not in known:
             raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{given}'.")
     plan = PromptPlan(lengths, beam, candidates, screen, divergence, full_stop == "both")
-    (swap,), listed = make_swaps([terms]), stereotype_words(words)
+    (swap,), listed = make_swaps([terms], repeats=True), stereotype_words(words)
     parts = load_trainable(model, Recipe(lora_rank=lora), method="Auto-Debias", kinds=KINDS, device=device)
     peak = usual_rate(parts) if rate is None else rate
     recipe = Recipe(epochs=epochs, rows=rows, peak_rate=peak, seed=seed, lora_rank=lora)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from tiltmeter.builders.counterfactual import SIDES, counterfactuals, make_swaps, no_terms
+from tiltmeter.debias.kit.grouped_sentences import terms_facts
 from tiltmeter.debias.kit.options import (
     CheckpointEvery,
     Device,
@@ -64,11 +65,11 @@ def cda(
     settled = plan.settled(text)
     if sides not in SIDES:
         raise TiltmeterError(f"--sides is {' or '.join(SIDES)}, not '{sides}'.")
-    folder, swaps, read = check_output(output), make_swaps(terms, names), text_of(text, lines)
+    folder, swaps, read = check_output(output), make_swaps(terms, names, repeats=True), text_of(text, lines)
     if not any(swap.changes(line) for line in read.lines for swap in swaps):
         raise no_terms(read.source, swaps)
     parts = load_trainable(model, settled[0], method="cda", kinds=KINDS, device=device)
-    lists = [[one.name, one.sha256] for swap in swaps for one in swap.lists]
+    lists = [fact for swap in swaps for fact in terms_facts(swap)]
     options = {"terms": lists, "sides": sides, "neutral": neutral, "length": settled[1], "held_out": held_out}
     return continue_pretraining(
         parts,

@@ -71,7 +71,7 @@ def context_debias(
         steps=how["steps"], epochs=how["epochs"], rows=rows, peak_rate=how["rate"], seed=seed, lora_rank=lora,
         evaluate_every=LOOK_EVERY if patience else 0, patience=patience,
     )  # fmt: skip
-    (swap,), listed, read = make_swaps([terms]), stereotype_words(words), text_of(text, lines)
+    (swap,), listed, read = make_swaps([terms], repeats=True), stereotype_words(words), text_of(text, lines)
     parts = load_trainable(model, recipe, method="Context-Debias", kinds=KINDS, device=device)
     tokens = Tokenization(parts.tokenizer)
     found = occurrences(tokens, read.lines, swap.lists[0], listed, length)

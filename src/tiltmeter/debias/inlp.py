@@ -56,7 +56,7 @@ def inlp(
         raise TiltmeterError(f"INLP needs at least one iteration, not {iterations}.")
     parts = load_base(model, "INLP", KINDS, device)
     read = text_of(text, lines)
-    (swap,) = make_swaps([terms])
+    (swap,) = make_swaps([terms], repeats=True)
     groups = swap.lists[0]
     classes = by_group(read.lines, groups, sentences, seed)[: None if neutral else -1]
     names = [*groups.groups, "no group"][: len(classes)]

@@ -42,7 +42,7 @@ def sentence_debias(
     check_output(Path(output))
     parts = load_base(model, "SentenceDebias", KINDS, device)
     read = text_of(text, lines)
-    (swap,) = make_swaps([terms])
+    (swap,) = make_swaps([terms], repeats=True)
     pairs = variants(read.lines, swap, sentences, seed)
     check_count(len(pairs), components + 1, f"sentences with a term of {' or '.join(swap.lists[0].groups)}", read.source)
     every = sentence_vectors(parts, [one for some in pairs for one in some])

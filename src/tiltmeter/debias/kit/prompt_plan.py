@@ -61,7 +61,7 @@ class Material:
 def material_for(tokens: Tokenization, terms: Aligned, words: Sequence[str], *, stop: bool) -> Material:
     """Every two groups of a list are compared, meaning by meaning."""
     columns = list(combinations(range(len(terms.groups)), 2))
-    pairs = [(row[first], row[second]) for row in terms.rows for first, second in columns]
+    pairs = [(row[first], row[second]) for row in terms.pairs for first, second in columns]
     return Material(*make_frame(tokens, pairs, words, stop=stop))
 
 
