@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tiltmeter.builders.counterfactual import SIDES, counterfactuals, make_swaps, no_terms
 from tiltmeter.debias.kit.grouped_sentences import terms_facts
@@ -14,6 +14,7 @@ from tiltmeter.debias.kit.options import (
     Length,
     Lines,
     Lora,
+    Packed,
     Patience,
     Rate,
     Rows,
@@ -32,6 +33,12 @@ CITATION = (
 )
 NEEDS_TEXT = True
 KINDS = ("masked", "causal")
+CODE = "github.com/McGill-NLP/bias-bench"
+REFERENCE: dict[str, Any] = {"steps": 2000, "rows": 512, "length": 512, "packed": True, "rate": 5e-5, "warmup": 0.0}
+UNMATCHED = (
+    ("text", "yours, or a small one of ours", "a tenth of English Wikipedia"),
+    ("terms", "our list; the published one is yours to give (`--terms words.json#gender`)", "lists of gender, race, religion"),
+)
 
 
 def cda(
@@ -47,6 +54,7 @@ def cda(
     steps: Steps = None,
     rows: Rows = None,
     length: Length = None,
+    packed: Packed = False,
     rate: Rate = 5e-5,
     warmup: Warmup = 0.0,
     held_out: HeldOut = 0.05,
@@ -59,9 +67,9 @@ def cda(
 ) -> Path:
     """Counterfactual data augmentation: lines with a group's word, each with its counterfactual, and training goes on.
 
-    Published: 2,000 steps of 512 rows of 512 tokens, rate 5e-5 (Meade et al., 2022); so it is on a GPU with --text.
+    Published: 2,000 steps of 512 packed rows of 512 tokens, rate 5e-5 (Meade et al., 2022): --reference-settings.
     """
-    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every)
+    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
     settled = plan.settled(text)
     if sides not in SIDES:
         raise TiltmeterError(f"--sides is {' or '.join(SIDES)}, not '{sides}'.")
@@ -70,7 +78,7 @@ def cda(
         raise no_terms(read.source, swaps)
     parts = load_trainable(model, settled[0], method="cda", kinds=KINDS, device=device)
     lists = [fact for swap in swaps for fact in terms_facts(swap)]
-    options = {"terms": lists, "sides": sides, "neutral": neutral, "length": settled[1], "held_out": held_out}
+    options = {"terms": lists, "sides": sides, "neutral": neutral, "length": settled[1], "packed": packed, "held_out": held_out}
     return continue_pretraining(
         parts,
         read,

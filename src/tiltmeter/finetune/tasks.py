@@ -31,6 +31,9 @@ class Task(ABC):
     lengths: Ints
     """How many tokens each row has: rows of like length go together, and decide how many fit."""
 
+    kinds: Ints | None = None
+    """A number for each row, if a step is to have rows of one kind alone, and an epoch as many steps of each kind."""
+
     def piece_tokens(self, device: str) -> int:
         """How many tokens to try at once; where they do not fit, fewer will be."""
         return CPU_TOKENS if device == "cpu" else GPU_TOKENS // 4

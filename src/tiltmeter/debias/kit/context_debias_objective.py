@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.debias.kit.layers import LAYERS, Layers, group_means, word_means
+from tiltmeter.debias.kit.layers import LAYERS, Layers, group_means, occurrence_means, word_means
 from tiltmeter.debias.kit.word_positions import Found, Occurrence
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune.row_order import Ints
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LEVELS = ("token", "sentence")
 LOSSES = ("mean-of-squares", "square-of-mean")
 SCALES = ("raw", "unit")
+AVERAGES, BATCHES = ("words", "occurrences"), ("natural", "equal")
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,12 @@ class Objective:
     scale: str = "raw"
     alpha: float = 0.2
     beta: float = 0.8
+    average: str = "words"
+    batches: str = "natural"
 
     def __post_init__(self) -> None:
-        for name, known in (("level", LEVELS), ("layer", LAYERS), ("loss", LOSSES), ("scale", SCALES)):
+        known_values = {"level": LEVELS, "layer": LAYERS, "loss": LOSSES, "scale": SCALES}
+        for name, known in (known_values | {"average": AVERAGES, "batches": BATCHES}).items():
             if getattr(self, name) not in known:
                 raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{getattr(self, name)}'.")
         if not all(0 <= one < math.inf for one in (self.alpha, self.beta)):
@@ -47,17 +51,28 @@ class Objective:
     def tasks(self, module: Any, pad: int, learned: Found, held: Found) -> tuple[Orthogonal, Orthogonal | None]:
         """To learn from, and to look at; the model as it is now is what attribute words are kept close to."""
         here, before = (Layers(one, pad, self.layer) for one in (module, copy.deepcopy(module).eval()))
-        along = directions(before, learned.attributes, self.loss, self.scale)
+        along = directions(before, learned.attributes, self.loss, self.scale, self.average)
         task, looked = (Orthogonal(self, here, before, along, some) for some in (learned, held))
+        if self.batches == "equal":
+            task.kinds = np.array([one.group for one in task.rows], dtype=np.int64)
         return task, looked if len(looked.lengths) else None
 
 
-def directions(layers: Layers, attributes: Sequence[Occurrence], loss: str, scale: str) -> torch.Tensor:
-    """Directions × layers × width: one for each attribute word (the paper), or one for each group (the published code)."""
+def directions(
+    layers: Layers, attributes: Sequence[Occurrence], loss: str, scale: str, average: str = "words"
+) -> torch.Tensor:
+    """Directions × layers × width: one for each attribute word (the paper), or one for each group (the published code).
+
+    `average`: a group's is the mean of its words' means, or of all occurrences (the published code).
+    """
     import torch
 
-    means = word_means(layers, attributes)
-    found = torch.stack(list(means.values())) if loss == "mean-of-squares" else group_means(means)
+    if loss == "mean-of-squares":
+        found = torch.stack(list(word_means(layers, attributes).values()))
+    elif average == "occurrences":
+        found = occurrence_means(layers, attributes)
+    else:
+        found = group_means(word_means(layers, attributes))
     return torch.nn.functional.normalize(found, dim=-1) if scale == "unit" else found
 
 
