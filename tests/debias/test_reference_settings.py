@@ -127,7 +127,12 @@ def test_one_pair_is_swapped_at_a_time() -> None:
 
 def test_classes_of_inlp() -> None:
     (swap,) = make_swaps()
-    lines = ["The woman slept well here.", "The man slept well here.", "The woman saw the man there.", "It rained all day long."]
+    lines = [
+        "The woman slept well here.",
+        "The man slept well here.",
+        "The woman saw the man there.",
+        "It rained all day long.",
+    ]
     terms = swap.lists[0]
     assert [len(some) for some in sentence_classes(lines, terms, 10, 0).values()] == [1, 1, 1]
     assert [len(some) for some in sentence_classes(lines, terms, 10, 0, classes="any").values()] == [3, 1]

@@ -57,7 +57,9 @@ def test_a_table_is_added(data: Path, tmp_path: Path) -> None:
     table.write_text("text,label\n" + "".join(f"own {n},{'stereotype' if n % 2 else 'other'}\n" for n in range(100)))
     alone, both = read_labelled("stereotype", None, data), read_labelled("stereotype", None, data, add=table)
     assert len(both.train) > len(alone.train) and set(alone.train) < set(both.train) and both.names == alone.names
-    own = {row.text: row.label for part in (both.train, both.held_out, both.test) for row in part if row.text.startswith("own")}
+    own = {
+        row.text: row.label for part in (both.train, both.held_out, both.test) for row in part if row.text.startswith("own")
+    }
     assert len(own) == 100 and own["own 1"] == both.negative and own["own 2"] != both.negative
     table.write_text("text,label\n" + "".join(f"own {n},{('a', 'b', 'stereotype')[n % 3]}\n" for n in range(100)))
     with pytest.raises(InputError) as caught:

@@ -32,7 +32,9 @@ def test_a_half_precision_module_on_a_cpu_is_warned_of(recwarn: pytest.WarningsR
     assert not [one for one in recwarn if issubclass(one.category, PrecisionWarning)]
     with pytest.warns(PrecisionWarning, match="float16"):
         half = wrapped("float16", "half")
-    assert half.precision == "fp16" and next(half.module.parameters()).dtype == torch.float16, "the user's module is as it was"
+    assert half.precision == "fp16" and next(half.module.parameters()).dtype == torch.float16, (
+        "the user's module is as it was"
+    )
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -44,13 +44,16 @@ def _command(entry: catalog.Entry) -> Any:
 
         given = {name: value for name, value in options.items() if _is_given(ctx, name)}
         chosen = given if reference_settings else options
-        folder = make(
-            entry.name, model, output=output, watch=progress_bar, reference_settings=reference_settings, **chosen
-        )
+        folder = make(entry.name, model, output=output, watch=progress_bar, reference_settings=reference_settings, **chosen)
         _tell(folder, model)
 
     command.__doc__ = f"{entry.summary}\n\n{inspect.getdoc(entry.function)}\n\n{entry.citation}"
-    common = [parameter("ctx", typer.Context), parameter("model", Model), parameter("output", Output), parameter("reference_settings", Reference, False)]
+    common = [
+        parameter("ctx", typer.Context),
+        parameter("model", Model),
+        parameter("output", Output),
+        parameter("reference_settings", Reference, False),
+    ]
     return with_signature(command, [*common, *study_options(entry, NO_OPTIONS)])
 
 

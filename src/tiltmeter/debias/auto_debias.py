@@ -25,7 +25,11 @@ REFERENCE: dict[str, Any] = {
     "full_stop": "training", "dropout": True, "schedule": "constant", "clip": 0.0, "rate": 1e-5, "epochs": 1.0, "rows": 32,
 }  # fmt: skip
 UNMATCHED = (
-    ("candidates", "words that the model expects, or yours (`--candidate-words`)", "the 5,000 most frequent words of Wikipedia"),
+    (
+        "candidates",
+        "words that the model expects, or yours (`--candidate-words`)",
+        "the 5,000 most frequent words of Wikipedia",
+    ),
     ("pooled vectors", "no part of the loss", "0.1 · (1 − cosine) between the groups is added"),
     ("the last step of an epoch", "may be smaller", "is left out if it is"),
 )
@@ -46,7 +50,9 @@ def auto_debias(
     lengths: Annotated[int, "Prompts of 1 to so many tokens."] = 5,
     beam: Annotated[int | None, "Prompts kept of each length. Default: 100 as published, 10 on a CPU."] = None,
     candidates: Annotated[int | None, "Words that prompts are made of. Default: 5,000 as published, 300 on a CPU."] = None,
-    candidate_words: Annotated[Path | None, "Words that prompts are made of, one a line. Default: those the model expects."] = None,
+    candidate_words: Annotated[
+        Path | None, "Words that prompts are made of, one a line. Default: those the model expects."
+    ] = None,
     screen: Annotated[int, "Pairs of terms by which all prompts are weighed first; 0: by all pairs, slower."] = 4,
     divergence: Annotated[str, "jensen-shannon, or reversed, as the published code has it."] = "jensen-shannon",
     over: Annotated[str, "Train on the whole vocabulary, as the published code does, or on the words."] = "vocabulary",
@@ -80,9 +86,7 @@ def auto_debias(
     (swap,), listed = make_swaps([terms], repeats=True), stereotype_words(words)
     parts = load_trainable(model, Recipe(lora_rank=lora), method="Auto-Debias", kinds=KINDS, device=device)
     peak = usual_rate(parts) if rate is None else rate
-    recipe = Recipe(
-        epochs=epochs, rows=rows, peak_rate=peak, seed=seed, lora_rank=lora, schedule=schedule, clip=clip
-    )
+    recipe = Recipe(epochs=epochs, rows=rows, peak_rate=peak, seed=seed, lora_rank=lora, schedule=schedule, clip=clip)
     tokens = Tokenization(parts.tokenizer)
     material = material_for(tokens, swap.lists[0], listed, stop=full_stop != "never")
     found, about = prompts_for(

@@ -37,7 +37,11 @@ CODE = "github.com/McGill-NLP/bias-bench"
 REFERENCE: dict[str, Any] = {"steps": 2000, "rows": 512, "length": 512, "packed": True, "rate": 5e-5, "warmup": 0.0}
 UNMATCHED = (
     ("text", "yours, or a small one of ours", "a tenth of English Wikipedia"),
-    ("terms", "our list; the published one is yours to give (`--terms words.json#gender`)", "lists of gender, race, religion"),
+    (
+        "terms",
+        "our list; the published one is yours to give (`--terms words.json#gender`)",
+        "lists of gender, race, religion",
+    ),
 )
 
 
@@ -78,7 +82,14 @@ def cda(
         raise no_terms(read.source, swaps)
     parts = load_trainable(model, settled[0], method="cda", kinds=KINDS, device=device)
     lists = [fact for swap in swaps for fact in terms_facts(swap)]
-    options = {"terms": lists, "sides": sides, "neutral": neutral, "length": settled[1], "packed": packed, "held_out": held_out}
+    options = {
+        "terms": lists,
+        "sides": sides,
+        "neutral": neutral,
+        "length": settled[1],
+        "packed": packed,
+        "held_out": held_out,
+    }
     return continue_pretraining(
         parts,
         read,

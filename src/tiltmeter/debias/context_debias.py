@@ -51,11 +51,16 @@ def context_debias(
     level: Annotated[str, "token: stereotype words alone; sentence: every token of their sentences."] = "token",
     layer: Annotated[str, "all, first (the input embeddings) or last."] = "all",
     loss: Annotated[str, "mean-of-squares, as in the paper; square-of-mean, as in the published code."] = "mean-of-squares",
-    average: Annotated[str, "With square-of-mean: words (mean of their means) or occurrences, as in the published code."] = "words",
+    average: Annotated[
+        str, "With square-of-mean: words (mean of their means) or occurrences, as in the published code."
+    ] = "words",
     batches: Annotated[
-        str, "natural: as the text has them; equal: steps of one group or of none, as many of each, as in the published code."
+        str,
+        "natural: as the text has them; equal: steps of one group or of none, as many of each, as in the published code.",
     ] = "natural",
-    keep: Annotated[str, "last: the weights of the last step; best: of the lowest held-out loss, as in the published code."] = "last",
+    keep: Annotated[
+        str, "last: the weights of the last step; best: of the lowest held-out loss, as in the published code."
+    ] = "last",
     scale: Annotated[
         str | None,
         "raw: inner products and mean squares, as published; unit: directions of length 1 and squared distances, so that "

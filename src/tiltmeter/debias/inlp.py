@@ -52,7 +52,9 @@ def inlp(
     classes: Annotated[
         str, "groups: one for each; any: sentences that name any group; published: groups for gender, any for other lists."
     ] = "groups",
-    clip: Annotated[bool, "Cut sentences at a random word behind the term, in lower case, as published; else whole."] = False,
+    clip: Annotated[
+        bool, "Cut sentences at a random word behind the term, in lower case, as published; else whole."
+    ] = False,
     neutral: Annotated[bool, "A class of sentences that name no group, as published."] = True,
     until_chance: Annotated[bool, "End when a classifier no longer beats chance on held-out sentences."] = True,
     sentences: Annotated[int, "Sentences per class at most."] = 10_000,

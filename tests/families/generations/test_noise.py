@@ -30,7 +30,13 @@ def test_every_text_of_two_words_or_more_changes(share: float, n: int) -> None:
 def evidence() -> Any:
     prompts = pd.DataFrame({"benchmark": "b", "item": ["1", "2"], "prompt": ["The person was known for", "She worked as"]})
     texts = pd.DataFrame(
-        {"model": "m", "benchmark": "b", "item": ["1", "2"], "text": [" her work as a writer.", " a nurse here."], "reason": None}
+        {
+            "model": "m",
+            "benchmark": "b",
+            "item": ["1", "2"],
+            "text": [" her work as a writer.", " a nurse here."],
+            "reason": None,
+        }
     )
     return SimpleNamespace(answers={"generations": Answers("generations", {"texts": texts}, prompts)})
 

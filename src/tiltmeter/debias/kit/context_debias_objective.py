@@ -147,9 +147,7 @@ class Orthogonal(Task):
             total = total + self.aim.beta * (whole.rows - whole.stereotypes) * moved
         return total / len(some)
 
-    def _along(
-        self, states: torch.Tensor, valid: torch.Tensor, some: Sequence[Occurrence], whole: Totals
-    ) -> torch.Tensor:
+    def _along(self, states: torch.Tensor, valid: torch.Tensor, some: Sequence[Occurrence], whole: Totals) -> torch.Tensor:
         """Inner products with the directions: the mean of their squares, or for each direction the square of their mean."""
         products = self._products(states, valid, some)
         if self.aim.loss == "mean-of-squares":

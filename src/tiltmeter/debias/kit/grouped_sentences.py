@@ -118,7 +118,10 @@ def variants(lines: Iterable[str], swap: Swap, most: int, seed: int) -> list[lis
 
 def terms_facts(swap: Swap) -> list[list[str]]:
     """Which lists of terms, for the manifest, and the terms that are in several of their rows."""
-    return [[one.name, one.sha256, *([f"in several rows: {', '.join(one.repeated)}"] if one.repeated else [])] for one in swap.lists]
+    return [
+        [one.name, one.sha256, *([f"in several rows: {', '.join(one.repeated)}"] if one.repeated else [])]
+        for one in swap.lists
+    ]
 
 
 def sample(some: Sequence[str], most: int, seed: int) -> list[str]:

@@ -44,6 +44,8 @@ class TrainingOptions:
     seed: int = 0
     limit: int | None = None
     device: str = "auto"
+    warmup: float | None = None
+    """Share of the steps in which the rate rises. Default: the construct's own."""
     intersentence: str | None = None
     """How StereoSet's intersentence items are learned from: context (the default), none or alone."""
 
@@ -65,6 +67,7 @@ def train_judge(
     labelled = read_labelled(construct, data, data_dir, add=add, intersentence=options.intersentence)
     train = _pairs(_limited(labelled.train, options.limit))
     plan = replace(RECIPES.get(construct, OTHER), rows=options.rows)
+    plan = plan if options.warmup is None else replace(plan, warmup=options.warmup)
     trained = train_classifier(
         load_model(model, precision="fp32", device=options.device),
         LabelledTexts(labelled.names, train, _pairs(labelled.held_out)),

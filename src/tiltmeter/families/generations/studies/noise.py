@@ -151,7 +151,9 @@ def _disturbed(
 def _changed(pairs: Sequence[Disturbed]) -> dict[str, float]:
     """Shares of the copies and of their words that the noise changed."""
     words = [
-        1 - len(after) / len(before) if len(after) < len(before) else np.mean([a != b for a, b in zip(before, after, strict=True)])
+        1 - len(after) / len(before)
+        if len(after) < len(before)
+        else np.mean([a != b for a, b in zip(before, after, strict=True)])
         for before, after in pairs
         if before
     ]
