@@ -19,8 +19,8 @@ from tiltmeter.models import Tokenization, load_parts
 
 MODEL = GOLDEN / "models" / "tiny-bert-cased"
 ROWS = (
-    ("she", "he"), ("her", "his"), ("her", "him"), ("woman", "man"), ("girl", "boy"), ("lady", "lord"), ("lady", "gentleman"),
-    ("mother", "father"), ("queen", "king"), ("girl", "guy"),
+    ("she", "he"), ("her", "his"), ("her", "him"), ("woman", "man"), ("girl", "boy"), ("lady", "lord"),
+    ("lady", "gentleman"), ("mother", "father"), ("queen", "king"), ("girl", "guy"),
 )  # fmt: skip
 FAST: dict[str, dict[str, Any]] = {
     "auto-debias": {"beam": 2, "candidates": 5, "lengths": 1, "rows": 8},

@@ -48,7 +48,7 @@ class Task(ABC):
         """What these rows weigh in the mean that `loss` gives: rows, unless it is a mean over something else."""
         return float(len(rows))
 
-    def prepare(self, pieces: Sequence[tuple[Ints, Drawn]]) -> None:
+    def prepare(self, pieces: Sequence[tuple[Ints, Drawn]]) -> None:  # noqa: B027
         """See all pieces of a step before the loss of each: for a loss that is no mean over rows. Default: nothing."""
 
     @abstractmethod

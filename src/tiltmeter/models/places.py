@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, weight_files
 from tiltmeter.models.wrappers import BASE, WRAPPER
 from tiltmeter.storage.compression import is_file, is_folder, is_there, reading, require_file
@@ -93,11 +94,13 @@ def _hub_folder(name: str, revision: str | None) -> Path:
             )
         except Exception as error:  # the hub client has dozens of kinds; each means that it cannot be had
             reason = str(error).strip().split("\n")[0][:300]
-            embedded = ", ".join(EMBEDDED)
-            raise TiltmeterError(
-                f"Model '{name}' is not a local folder and could not be downloaded ({reason}). "
-                f"Give a folder with config.json and weights, or an embedded model: {embedded}."
-            ) from None
+            near = get_close_matches(name, EMBEDDED, 1, cutoff=0.75)
+            meant = f" Did you mean '{near[0]}'?" if near else ""
+            raise ModelError(
+                f"Model '{name}' is not a local folder and could not be downloaded ({reason}).{meant} "
+                f"Give a folder with config.json and weights, or an embedded model: {', '.join(EMBEDDED)}.",
+                code="unknown-model", model=name, meant=near[0] if near else None,
+            ) from None  # fmt: skip
         if weight_files(Path(snapshot)):
             break
     return Path(snapshot)

@@ -114,7 +114,7 @@ class WeightedModel:
     def _look(self) -> tuple[Any, ...]:
         """What shows that a module was changed after it was loaded."""
         now = Fingerprint(self._module)
-        return now.versions, now.modules, now.unknown_code
+        return now.versions, now.modules, now.unknown_code, now.sample
 
     def check_ids(self, ids: NDArray[np.int64]) -> None:
         """Refuses ids that the model has no embedding for: its tokenizer belongs to another model."""

@@ -143,7 +143,7 @@ Disturbed = tuple[list[str], list[str]]
 def _disturbed(
     said: Sequence[tuple[str, str]], disturb: Noise, share: float, copies: int, rng: np.random.Generator
 ) -> list[Disturbed]:
-    """Noisy copies of all that a judge reads: for one that reads the prompt too (regard), the prompt is disturbed as well."""
+    """Noisy copies of all that a judge reads: for one that reads prompts too (regard), prompts are disturbed as well."""
     texts = [(prompt + text).split() for prompt, text in said]
     return [(words, disturb(words, share, rng)) for words in texts for _ in range(copies)]
 

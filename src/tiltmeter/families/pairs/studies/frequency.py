@@ -36,7 +36,7 @@ SCORERS = ("all_masked", "aul", "aula")
 SHORT = {ADVANTAGED: "adv", DISADVANTAGED: "dis"}
 
 
-def frequency(
+def frequency(  # noqa: PLR0913 (its options)
     evidence: PairEvidence,
     *,
     frequencies: Annotated[str | None, "File of words and counts, or wordfreq (the package). Default: our own list."] = None,
