@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import all_families
 from tiltmeter.families.kit.options import changed, chosen, options_from, refuse_unknown
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.typed_values import OptionsObject
 
+SCORERS = "scorers"
 DEFAULT_BY = ("bias_type", "direction")
 
 
@@ -66,7 +68,7 @@ class FamilyOptions:
         kinds = {name: family.Options for name, family in all_families(broken.append).items()}
         if not broken:
             refuse_unknown(given, kinds)
-        told = {name: _plain(value) for name, value in given.items() if value is not None}
+        told = {name: _named(name, _plain(value)) for name, value in given.items() if value is not None}
         return cls(told, {name: options_from(kind, told) for name, kind in kinds.items()})
 
     @classmethod
@@ -89,8 +91,9 @@ class FamilyOptions:
                 raise TiltmeterError(f"Options are objects of families ({known}), not {type(options).__name__}.")
             if family in by_family:
                 raise TiltmeterError(f"There are two {type(options).__name__}; give one.")
-            by_family[family] = {name: getattr(options, name) for name in changed(options)}
+            by_family[family] = {name: _named(name, getattr(options, name)) for name in changed(options)}
         given = {name: _plain(value) for values in by_family.values() for name, value in values.items()}
+        scorers = _named(SCORERS, tuple(scorers))
         if scorers and "scorers" in given:
             raise TiltmeterError("Scorers are given twice: as scorers and in the options.")
         if scorers:
@@ -113,6 +116,13 @@ class FamilyOptions:
     def choosing(self) -> list[str]:
         """The families of which something was asked by name, so that others are not meant."""
         return [name for name, options in self.of.items() if chosen(options)]
+
+
+def _named(option: str, value: Any) -> Any:
+    """Scorers by name; those in files of the user's are loaded."""
+    if option != SCORERS:
+        return value
+    return tuple(catalog.name_of(SCORERS, str(name)) for name in ([value] if isinstance(value, str) else value))
 
 
 def _plain(value: Any) -> Any:

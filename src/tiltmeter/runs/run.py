@@ -228,6 +228,7 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
     """The benchmarks, each under a name of its own: two files may be called the same."""
     loaded: list[Benchmark] = []
     for name in names:
+        name = catalog.name_of("benchmarks", name)
         built_in = name.replace("-", "_") in catalog.names("benchmarks")  # a mapping is about files of the user's
         benchmark = load_benchmark(
             name,
