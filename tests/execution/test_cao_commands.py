@@ -50,7 +50,8 @@ def test_every_documented_command_runs(tmp_path: Path, realdata: Path, monkeypat
         text = text.replace(f"={old}", "=./words.txt")
     text = text.replace("draws = 10000", "draws = 5").replace("samples = 100", "samples = 3")
     text = text.replace("judges = [", "new_tokens = 4, judges = [").replace("polarity = 0.5", "polarity = 0.9")
-    text = text.replace("[[ask]]\n", "[[ask]]\nper_group = 2\n")
+    for name in ("bold", "bold-temperature", "stereoset-contexts"):
+        text = text.replace(f'benchmarks = ["{name}"]\n', f'benchmarks = ["{name}"]\nper_group = 2\n')
     folder = tmp_path / "cao-2022"
     file = write_to(folder, text)
     (folder / "words.txt").write_text(WORDS)

@@ -87,7 +87,7 @@ def adding(path: Path) -> Iterator[None]:
 
 def is_added(folder: Path, manifest: Mapping[str, Any], path: Path) -> bool:
     """Whether a file in a run's folder is as it was when it was added."""
-    return manifest.get(ADDED, {}).get(path.relative_to(folder).as_posix()) == file_sha256(path)
+    return bool(manifest.get(ADDED, {}).get(path.relative_to(folder).as_posix()) == file_sha256(path))
 
 
 def _run_of(path: Path) -> tuple[Path | None, str]:
