@@ -57,8 +57,8 @@ def used(run: Run) -> Iterator[tuple[str, str]]:
         benchmark = evaluation.get("benchmark", {})
         name = str(benchmark.get("name", ""))
         known = name.replace("-", "_") in catalog.names("benchmarks")
-        entry = str(getattr(catalog.find("benchmarks", name).module, "BIBTEX", "")).strip() if known else ""
-        yield name, entry or str(benchmark.get("citation") or "")
+        own = str(getattr(catalog.find("benchmarks", name).module, "BIBTEX", "")).strip() if known else ""
+        yield name, own or str(benchmark.get("citation") or "")
 
 
 def cite(run: Run) -> str:

@@ -227,8 +227,7 @@ def _files(told: FamilyOptions, family: str) -> bool:
 def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions) -> list[Benchmark]:
     """The benchmarks, each under a name of its own: two files may be called the same."""
     loaded: list[Benchmark] = []
-    for name in names:
-        name = catalog.name_of("benchmarks", name)
+    for name in (catalog.name_of("benchmarks", named) for named in names):
         built_in = name.replace("-", "_") in catalog.names("benchmarks")  # a mapping is about files of the user's
         benchmark = load_benchmark(
             name,

@@ -54,6 +54,11 @@ class Labelled:
         rows = [(row.text, row.label) for part in (self.train, self.held_out, self.test) for row in part]
         return hashlib.sha256(json.dumps(rows).encode("utf-8", "surrogatepass")).hexdigest()
 
+    @property
+    def parts(self) -> tuple[tuple[Row, ...], tuple[Row, ...], tuple[Row, ...]]:
+        """The rows to learn from, to look at, and to measure with."""
+        return self.train, self.held_out, self.test
+
     def facts(self) -> dict[str, Any]:
         """For the manifest."""
         sizes = {name: len(getattr(self, name)) for name in ("train", "held_out", "test")}
@@ -98,14 +103,12 @@ def with_table(known: Labelled, notion: str, path: Path) -> Labelled:
             f"{path}: the label {lacking[0]} is none of {known.source}, which has {', '.join(known.names)}.",
             code="unknown-label", label=lacking[0], labels=list(known.names), file=str(path),
         )  # fmt: skip
-    parts = {
-        part: (
-            *getattr(known, part),
-            *(replace(row, label=called[more.names[row.label]] or 0) for row in getattr(more, part)),
-        )
-        for part in ("train", "held_out", "test")
-    }
-    return replace(known, **parts, source=f"{known.source}, {more.source}", citation=f"{known.citation} And your own file.")
+    train, held_out, test = (
+        (*ours, *(replace(row, label=called[more.names[row.label]] or 0) for row in theirs))
+        for ours, theirs in zip(known.parts, more.parts, strict=True)
+    )
+    source, citation = f"{known.source}, {more.source}", f"{known.citation} And your own file."
+    return replace(known, train=train, held_out=held_out, test=test, source=source, citation=citation)
 
 
 def _label_like(known: Labelled, more: Labelled, name: str) -> int | None:

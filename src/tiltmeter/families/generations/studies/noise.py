@@ -153,7 +153,7 @@ def _changed(pairs: Sequence[Disturbed]) -> dict[str, float]:
     words = [
         1 - len(after) / len(before)
         if len(after) < len(before)
-        else np.mean([a != b for a, b in zip(before, after, strict=True)])
+        else sum(a != b for a, b in zip(before, after, strict=True)) / len(before)
         for before, after in pairs
         if before
     ]
