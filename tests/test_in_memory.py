@@ -48,4 +48,4 @@ def test_an_edit_through_data_changes_the_identity() -> None:
 def test_a_misspelt_model_is_answered_with_the_embedded_one(tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         tiltmeter.load_model("plumb-mlmm")
-    assert caught.value.code == "unknown-model" and caught.value.fields["meant"] == "plumb-mlm"
+    assert caught.value.code == "missing-model" and caught.value.fields["meant"] == "plumb-mlm"
