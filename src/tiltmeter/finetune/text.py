@@ -85,8 +85,9 @@ def encode(
             name="length",
             value=length,
             low=len(front) + len(back) + 1,
-        ) `packed`:
-    all lines one after another, cut into rows of `length` tokens, wherever lines begin and end; the remainder is left out.
+        )
+    if packed:
+        return _pack(lines, tokenizer, limit, ([], []) if causal else (front, back))
     rows = []
     waiting = iter(lines)
     while some := list(islice(waiting, BATCH)):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import RunError
+from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.storage.files import file_sha256, read_json, write_json, write_text
 from tiltmeter.storage.provenance import SCHEMA
 
