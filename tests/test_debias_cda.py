@@ -144,7 +144,7 @@ def test_pronoun_rows_of_a_users_list_are_left_to_the_rules(tmp_path: Path) -> N
     [
         ([{"a": "x", "b": ""}], r"is not aligned: row 1 \('x'\) has no term for b"),
         ([{"a": "x", "b": "y"}, {"a": "z"}], r"is not aligned: row 2 \('z'\) has no term for b"),
-        ([{"a": "x", "b": "y"}, {"a": "y", "b": "z"}], "'y' is in rows 1 and 2, so a swap could not be undone"),
+        ([{"a": "x", "b": "y"}, {"a": "y", "b": "z"}], "'y' is in rows 1 and 2, for two groups"),
         ([{"a": "x", "b": "X"}], "row 1 has 'x' for two groups"),
         ([{"a": "x"}], "one column per group is needed, two at least; found a"),
     ],

@@ -24,7 +24,7 @@ QUICK = {"resamples": 100, "limit": 12}
 
 
 def run(folder: Path, models: Any = BERT, benchmarks: Any = "starter-pairs", **more: Any) -> Any:
-    return tiltmeter.run(models, benchmarks, "aul", output=folder, **QUICK | more)
+    return tiltmeter.run(models, benchmarks, "aul", output=folder, overwrite=True, **QUICK | more)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

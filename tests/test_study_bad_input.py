@@ -153,9 +153,10 @@ def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "is not a frequency list" in refusal("frequency", small_run(), frequencies=str(tmp_path / "prose.txt"))
     (tmp_path / "empty.txt").write_text("\n")
     assert "None of the benchmark's words" in refusal("frequency", small_run(), corpus=str(tmp_path / "empty.txt"))
-    few = refusal("frequency", small_run(), frequencies=str(frequency_list()), least=2)
+    by_rule = {"frequencies": str(frequency_list()), "group_words": "rule"}
+    few = refusal("frequency", small_run(), **by_rule, least=2)
     assert "no word for the" in few and "Lower --least, or leave" in few and "--without" in few
-    assert "no word is in at least 50 pairs" in refusal("frequency", small_run(), least=50)
+    assert "no word is in at least 50 pairs" in refusal("frequency", small_run(), group_words="rule", least=50)
     assert "must be at least 1" in refusal("frequency", small_run(), top=0)
 
 

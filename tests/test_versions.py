@@ -29,7 +29,7 @@ def aul(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         patch.setattr(module, "SCORER", module.SCORER)
         patch.setattr(module, "aul", module.aul)
         yield module
-    catalog.find.cache_clear()
+    catalog._find.cache_clear()
 
 
 def change_formula(module: ModuleType) -> Case:
@@ -41,7 +41,7 @@ def change_formula(module: ModuleType) -> Case:
 
 
 def as_it_is_now() -> Case:
-    catalog.find.cache_clear()
+    catalog._find.cache_clear()
     return scorer_case("aul")
 
 

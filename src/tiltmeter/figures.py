@@ -19,6 +19,8 @@ WIDTHS = {"one": WIDTH, "two": 7.0}
 NARROWEST, WIDEST = 2.5, 20.0
 LEAST_HEIGHT = 1.8
 """Inches: below it, labels and legend leave no room to draw in."""
+LEGEND_LINES, LEGEND_LINE = 4, 0.14
+"""Lines of a legend that every figure has room for, and the inches of each further one."""
 FORMATS = ("png", "svg", "pdf")
 # Okabe and Ito (2008): distinguishable with any colour vision. Line style and marker change too, for print in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
@@ -224,7 +226,11 @@ def legend_below(figure: Any, axis: Any, columns: int = 3) -> None:
     handles, labels = list(handle_of.values()), list(handle_of)
     room = figure.get_size_inches()[0] / WIDTH
     fitting = int(60 * room) // (6 + max(len(label) for label in labels))  # characters of a line; six for the sample
-    figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(round(columns * room), fitting)))
+    across = max(1, min(round(columns * room), fitting))
+    more = max(0, -(-len(labels) // across) - LEGEND_LINES)
+    wide, high = figure.get_size_inches()
+    figure.set_size_inches(wide, high + more * LEGEND_LINE)  # else a long legend leaves no room to draw in
+    figure.legend(handles, labels, loc="outside lower center", ncols=across)
 
 
 def save(figure: Any, stem: Path) -> list[Path]:

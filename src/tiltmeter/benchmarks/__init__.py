@@ -80,7 +80,7 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
         arguments: Arguments of a benchmark of another package.
         offered: Further arguments, used by the benchmarks that take them.
     """
-    name = str(name_or_path)
+    name = catalog.name_of("benchmarks", str(name_or_path))
     given: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}
     given["category"] = category
     given |= {"toxic_labels": tuple(toxic_labels), "group_rule": group_rule, "evaluate": evaluate, **(arguments or {})}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from tiltmeter.boards.columns import Column, Filter, columns_of
 from tiltmeter.boards.ranks import Compared, Rank, ranks_of
 from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
+from tiltmeter.families.kit.reading import precisions_of
 from tiltmeter.runs import Run, load_run
 from tiltmeter.runs.comparability import column_facts, refuse_incomparable
 from tiltmeter.runs.estimate import by_family, estimate_all
@@ -101,8 +102,15 @@ def _estimates(
     return estimate_all(kept, list(dict.fromkeys(first["measure"])), list(by) or "all", settings)
 
 
-def _notices(runs: Sequence[Run]) -> list[str]:
+def _notices(runs: Sequence[Run]) -> Iterator[str]:
     versions = dict.fromkeys(str(run.manifest.get("tiltmeter", "unknown")) for run in runs)
-    if len(versions) < 2:
-        return []
-    return [f"These runs were made by different versions of tiltmeter ({', '.join(versions)}), with the same definitions."]
+    if len(versions) > 1:
+        yield f"These runs were made by different versions of tiltmeter ({', '.join(versions)}), with the same definitions."
+    used: dict[str, list[str]] = {}
+    for run in runs:
+        for part in run.answers.values():
+            for (model, _), precision in precisions_of(part.manifests).items():
+                used.setdefault(precision, []).append(model)
+    if len(used) > 1:
+        each = "; ".join(f"{precision}: {', '.join(dict.fromkeys(models))}" for precision, models in used.items())
+        yield f"The models ran in different precisions, which shifts scores a little ({each})."

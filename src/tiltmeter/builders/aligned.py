@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
+from tiltmeter.storage.files import read_json
+from tiltmeter.storage.lines import read_lines
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import NO_GROUP, read_table
 
@@ -30,6 +33,20 @@ class Aligned:
     names: bool = False
     pronouns: bool = False
     """Whether her, hers, him and his belong to these groups; first the group of "her", then that of "his"."""
+    pronoun_rows: tuple[tuple[str, ...], ...] = ()
+    """Rows of such pronouns alone (his and her): a swap follows the words around instead, other methods read them."""
+
+    @property
+    def pairs(self) -> tuple[tuple[str, ...], ...]:
+        """All rows of the list, once each, with those of pronouns."""
+        return tuple(dict.fromkeys((*self.rows, *self.pronoun_rows)))
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """Words in several rows. A swap takes the first."""
+        rows = dict.fromkeys(tuple(word.lower() for word in row) for row in self.rows)
+        counts = Counter(word for row in rows for word in row)
+        return tuple(sorted(word for word, n in counts.items() if n > 1))
 
     @property
     def sha256(self) -> str:
@@ -56,47 +73,90 @@ def first_names() -> Aligned:
     return make_aligned(NAMES, rows, "our list of first names", names=True)
 
 
-def read_aligned(path: str | Path, *, names: bool = False) -> Aligned:
-    """From a file (CSV, TSV, JSON, JSONL) with one column per group and one row per meaning."""
+def read_aligned(path: str | Path, *, names: bool = False, repeats: bool = False) -> Aligned:
+    """From a table (CSV, TSV, JSON, JSONL) with one column per group and one row per meaning.
+
+    Lists of papers are read as they are: text files with a term a line, one file per group, with commas between
+    (`female.txt,male.txt`), and JSON with lists of rows under a name (`words.json#gender`).
+
+    Args:
+        path: The file or files.
+        names: The terms are first names.
+        repeats: A term may be in several rows, as in most published lists.
+    """
+    text = str(path)
+    if "," in text and not at_home(text).is_file():
+        return _from_columns([at_home(part.strip()) for part in text.split(",")], names=names, repeats=repeats)
+    if "#" in text and not at_home(text).is_file():
+        return _from_key(*text.rsplit("#", 1), names=names, repeats=repeats)
     place = at_home(path)
     if not place.is_file():
         raise TiltmeterError(f"There is no file {place} of aligned terms.")
-    return make_aligned(place.stem, read_table(place, None), str(place), names=names)
+    return make_aligned(place.stem, read_table(place, None), str(place), names=names, repeats=repeats)
 
 
-def make_aligned(name: str, rows: Sequence[Mapping[str, Any]], where: str, *, names: bool = False) -> Aligned:
-    """Checks that every term has its counterparts, and only one row: else a swap could not be undone."""
+def _from_columns(places: Sequence[Path], *, names: bool, repeats: bool) -> Aligned:
+    if absent := [place for place in places if not place.is_file()]:
+        raise InputError(f"There is no file {absent[0]} of terms.", code="missing-file", file=str(absent[0]))
+    columns = [[line.strip() for line in read_lines(place) if line.strip()] for place in places]
+    where = ", ".join(map(str, places))
+    if len({len(column) for column in columns}) != 1:
+        counts = [len(column) for column in columns]
+        raise InputError(f"{where}: as many terms are needed in each; found {counts}.", code="not-aligned", counts=counts)
+    rows = [dict(zip([place.stem for place in places], row, strict=True)) for row in zip(*columns, strict=True)]
+    return make_aligned("-".join(place.stem for place in places), rows, where, names=names, repeats=repeats)
+
+
+def _from_key(file: str, key: str, *, names: bool, repeats: bool) -> Aligned:
+    said = read_json(at_home(file))
+    rows = said.get(key) if isinstance(said, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
+        raise InputError(f"{file} has no rows of terms under '{key}'.", code="missing-key", file=file, key=key)
+    found = [{f"{key} {n}": word for n, word in enumerate(row, 1)} for row in rows]
+    return make_aligned(key, found, f"{file}#{key}", names=names, repeats=repeats)
+
+
+def make_aligned(
+    name: str, rows: Sequence[Mapping[str, Any]], where: str, *, names: bool = False, repeats: bool = False
+) -> Aligned:
+    """Check that every term has its counterparts, and, unless `repeats`, only one row: else a swap could not be undone."""
     groups = tuple(dict.fromkeys(key for row in rows for key in row if key not in NO_GROUP))
     if len(groups) < 2:
         raise TiltmeterError(f"{where}: one column per group is needed, two at least; found {', '.join(groups) or 'none'}.")
     found = [tuple(str(row.get(group) or "").strip() for group in groups) for row in rows]
     pronouns = not names and any({word.lower() for word in row} >= {"she", "he"} for row in found)
-    kept = [row for row in found if not (pronouns and {word.lower() for word in row} <= PRONOUNS)]
-    _check(kept, groups, where)
+    apart = [row for row in found if pronouns and {word.lower() for word in row} <= PRONOUNS]
+    kept = [row for row in found if row not in apart]
+    _check(kept, groups, where, repeats=repeats)
     if pronouns:
-        groups, kept = _her_group_first(groups, kept)
-    return Aligned(name, groups, tuple(kept), names, pronouns)
+        order = _her_group_first(kept)
+        groups = tuple(groups[n] for n in order)
+        kept, apart = ([tuple(row[n] for n in order) for row in some] for some in (kept, apart))
+    return Aligned(name, groups, tuple(kept), names, pronouns, tuple(apart))
 
 
-def _check(rows: Iterable[tuple[str, ...]], groups: Sequence[str], where: str) -> None:
-    seen: dict[str, int] = {}
+def _check(rows: Iterable[tuple[str, ...]], groups: Sequence[str], where: str, *, repeats: bool) -> None:
+    seen: dict[str, tuple[int, int]] = {}
     for number, row in enumerate(rows, 1):
         if empty := [group for group, word in zip(groups, row, strict=True) if not word]:
             given = next((word for word in row if word), "")
             raise TiltmeterError(f"{where} is not aligned: row {number} ('{given}') has no term for {empty[0]}.")
         if len({word.lower() for word in row}) < len(row):
             raise TiltmeterError(f"{where} is not aligned: row {number} has '{row[0]}' for two groups.")
-        for word in row:
-            if (first := seen.setdefault(word.lower(), number)) != number:
-                raise TiltmeterError(
-                    f"{where} is not aligned: '{word}' is in rows {first} and {number}, so a swap could not be undone."
-                )
+        for column, word in enumerate(row):
+            first, group = seen.setdefault(word.lower(), (number, column))
+            if group != column or (first != number and not repeats):
+                raise InputError(
+                    f"{where} is not aligned: '{word}' is in rows {first} and {number}"
+                    + (", for two groups." if group != column else ", so a swap could not be undone."),
+                    code="repeated-term", term=word, rows=[first, number], file=where,
+                )  # fmt: skip
     if not seen:
         raise TiltmeterError(f"{where} has no terms.")
 
 
-def _her_group_first(groups: tuple[str, ...], rows: list[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _her_group_first(rows: Sequence[tuple[str, ...]]) -> list[int]:
+    """The order of the columns in which that of "she" is the first and that of "he" the second."""
     she = next(row for row in rows if {word.lower() for word in row} >= {"she", "he"})
     low = [word.lower() for word in she]
-    order = [low.index("she"), low.index("he"), *(n for n, word in enumerate(low) if word not in ("she", "he"))]
-    return tuple(groups[n] for n in order), [tuple(row[n] for n in order) for row in rows]
+    return [low.index("she"), low.index("he"), *(n for n, word in enumerate(low) if word not in ("she", "he"))]

@@ -15,9 +15,14 @@ SIDES = ("two", "one")
 OURS = "ours"
 
 
-def make_swaps(terms: Sequence[str | Path] | None = None, names: str | Path | None = None) -> list[Swap]:
-    """One for each list: `gender`, which is ours and the default, or a file. First names (`ours`, a file) go with gender."""
-    found = [gender_terms() if str(one) == GENDER else read_aligned(one) for one in terms or [GENDER]]
+def make_swaps(
+    terms: Sequence[str | Path] | None = None, names: str | Path | None = None, *, repeats: bool = False
+) -> list[Swap]:
+    """One for each list: `gender`, which is ours and the default, or a file. First names (`ours`, a file) go with gender.
+
+    With `repeats` a term may be in several rows, as in published lists: nothing is swapped back then.
+    """
+    found = [gender_terms() if str(one) == GENDER else read_aligned(one, repeats=repeats) for one in terms or [GENDER]]
     if not names:
         return [Swap((one,)) for one in found]
     if not any(one.pronouns for one in found):

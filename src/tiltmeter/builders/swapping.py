@@ -8,6 +8,7 @@ differ. A word in odd case ("sHe") is left alone.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,8 +38,8 @@ class Swap:
                 code="wrong-shape",
                 groups=sorted(widths),
             )
-        owners = [word.lower() for one in self.lists for row in one.rows for word in row]
-        if twice := [word for word in set(owners) if owners.count(word) > 1]:
+        owners = Counter(word for one in self.lists for word in {word.lower() for row in one.rows for word in row})
+        if twice := [word for word, n in owners.items() if n > 1]:
             names = " and ".join(one.name for one in self.lists)
             raise InputError(
                 f"'{sorted(twice)[0]}' is in more than one of the lists {names}.",
@@ -54,11 +55,11 @@ class Swap:
 
     @cached_property
     def _places(self) -> dict[str, tuple[tuple[str, ...], int, bool]]:
-        """A term in lower case: its row, its column, and whether it is a name."""
+        """A term in lower case: its row (the first that it is in), its column, and whether it is a name."""
         return {
             word.lower(): (row, column, one.names)
             for one in self.lists
-            for row in one.rows
+            for row in reversed(one.rows)
             for column, word in enumerate(row)
         }
 

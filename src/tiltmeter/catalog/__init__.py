@@ -14,7 +14,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, wraps
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
+from tiltmeter.catalog import files
 from tiltmeter.catalog.declarations import Measure, Scorer, check_measure, check_scorer
 from tiltmeter.errors import TiltmeterError, UsageError
 
@@ -148,7 +149,21 @@ def added(kind: str) -> tuple[EntryPoint, ...]:
 @cache
 def names(kind: str) -> tuple[str, ...]:
     """All names of a kind, ours and those that other packages add through entry points."""
-    return tuple(sorted({*_own(kind), *(_plain(point.name) for point in added(kind))}))
+    return tuple(sorted({*_own(kind), *(_plain(point.name) for point in added(kind)), *_from_files(kind)}))
+
+
+def _from_files(kind: str) -> list[str]:
+    return [name for of_kind, name in files.loaded if of_kind == kind]
+
+
+def name_of(kind: str, name: str) -> str:
+    """The name of something that is named, or that is in a Python file: the file is loaded, and its name returned."""
+    if not files.is_file_name(name):
+        return name
+    found = files.load_file(kind, name, names(kind))
+    for known in (names, module, _find):
+        known.cache_clear()
+    return found
 
 
 @cache
@@ -185,6 +200,8 @@ def module(kind: str, name: str) -> ModuleType:
             name=name,
             names=[public_name(each) for each in names(kind)],
         )
+    if (kind, wanted) in files.loaded:
+        return files.loaded[kind, wanted].module
     points = [point for point in added(kind) if _plain(point.name) == wanted]
     owners = ["tiltmeter"] * (wanted in _own(kind)) + [package_of(point) for point in points]
     if len(owners) > 1:
@@ -244,13 +261,19 @@ def package_of(point: EntryPoint) -> str:
 
 def owner(kind: str, name: str) -> str:
     """The package that something of that name comes from."""
+    if (kind, _plain(name)) in files.loaded:
+        return str(files.loaded[kind, _plain(name)].path)
     points = (point for point in added(kind) if _plain(point.name) == _plain(name))
     return next(map(package_of, points), "tiltmeter")
 
 
-@cache
 def find(kind: str, name: str) -> Entry:
-    """The entry of that name: a function called like its module."""
+    """The entry of that name, or in that Python file: a function called like its module."""
+    return _find(kind, name_of(kind, name))
+
+
+@cache
+def _find(kind: str, name: str) -> Entry:
     wanted, home = _plain(name), module(kind, name)
     function = getattr(home, wanted, None)
     if not callable(function):
@@ -265,6 +288,8 @@ def find(kind: str, name: str) -> Entry:
         )
     try:
         declaration = _declaration(kind, function, home)
+        if declaration is not None and (kind, wanted) in files.loaded:
+            declaration = replace(declaration, version=files.loaded[kind, wanted].version)
         _check_names(kind, declaration)
     except TiltmeterError as error:
         singular, package = SINGULAR.get(kind, kind[:-1]), owner(kind, name)
@@ -308,7 +333,7 @@ def entries(kind: str) -> tuple[Entry, ...]:
             entry.parameters  # noqa: B018 (some functions have no signature)
             found.append(entry)
         except (TiltmeterError, ValueError, TypeError) as error:
-            if name in _own(kind):
+            if name in _own(kind) or (kind, name) in files.loaded:
                 raise
             complaints.setdefault(str(error))
     return tuple(found)
@@ -374,7 +399,8 @@ def forget() -> None:
     """Clear all caches, as after packages were installed or removed."""
     complaints.clear()
     failing.clear()
-    for cached in (added, names, module, find, _own):
+    files.loaded.clear()
+    for cached in (added, names, module, _find, _own):
         cached.cache_clear()
 
 

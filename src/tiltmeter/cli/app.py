@@ -188,6 +188,7 @@ def import_(
         str | None, typer.Option("-b", "--benchmark", help="The benchmark that predictions answer.")
     ] = None,
     category: Annotated[list[str] | None, typer.Option(help="Category of that benchmark; repeatable.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a finished run of something else.")] = False,
     seed: Seed = 0,
     as_json: Json = False,
     whole: All = False,
@@ -207,7 +208,7 @@ def import_(
         benchmark=benchmark,
         category=tuple(category or ()),
     )
-    finished = import_run(answers, output, seed=seed)
+    finished = import_run(answers, output, seed=seed, overwrite=overwrite)
     print_run(finished, as_json, whole=whole)
 
 

@@ -53,5 +53,7 @@ def leaderboard(
     write_boards(board, paths)
     for line in as_lines(board):
         say(line)
+    for notice in board.notices:
+        note(notice)
     for path in paths:
         note(f"Leaderboard: {path}")

@@ -16,6 +16,9 @@ from tiltmeter.cli.signature import parameter, study_options, with_signature
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Hub id, folder or embedded name.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")]
+Reference = Annotated[
+    bool, typer.Option("--reference-settings", help="Settings of the authors' code, where you give none yourself.")
+]
 NO_OPTIONS = ("output", "watch")
 
 
@@ -36,15 +39,28 @@ class DebiasGroup(Group):
 def _command(entry: catalog.Entry) -> Any:
     """A function with the common options and those of the method, for typer to read."""
 
-    def command(model: str, output: Path, **options: Any) -> None:
+    def command(ctx: typer.Context, model: str, output: Path, reference_settings: bool, **options: Any) -> None:
         from tiltmeter.debias import make
 
-        folder = make(entry.name, model, output=output, watch=progress_bar, **options)
+        given = {name: value for name, value in options.items() if _is_given(ctx, name)}
+        chosen = given if reference_settings else options
+        folder = make(entry.name, model, output=output, watch=progress_bar, reference_settings=reference_settings, **chosen)
         _tell(folder, model)
 
     command.__doc__ = f"{entry.summary}\n\n{inspect.getdoc(entry.function)}\n\n{entry.citation}"
-    common = [parameter("model", Model), parameter("output", Output)]
+    common = [
+        parameter("ctx", typer.Context),
+        parameter("model", Model),
+        parameter("output", Output),
+        parameter("reference_settings", Reference, False),
+    ]
     return with_signature(command, [*common, *study_options(entry, NO_OPTIONS)])
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    """Whether an option was typed, be it with its default."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _tell(folder: Path, model: str) -> None:

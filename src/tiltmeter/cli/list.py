@@ -7,6 +7,8 @@ from typing import Any
 
 from tiltmeter import catalog
 from tiltmeter.catalog.declarations import ROLES
+from tiltmeter.cli.console import fail
+from tiltmeter.errors import TiltmeterError
 
 
 def listing(what: str) -> list[dict[str, str]]:
@@ -28,7 +30,7 @@ def listing(what: str) -> list[dict[str, str]]:
 
         return [
             {"name": name, "title": family.TITLE, "what": (family.__doc__ or "").strip().split("\n")[0]}
-            for name, family in all_families().items()
+            for name, family in all_families(_warn).items()
         ]
     if what == "measures":
         return _measures()
@@ -53,11 +55,16 @@ def folded(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return shown
 
 
+def _warn(error: TiltmeterError) -> None:
+    """A family of another package that cannot be used is named; the others are listed."""
+    fail(f"Warning: {error}")
+
+
 def _measures() -> list[dict[str, str]]:
     """The measures by family and role."""
     from tiltmeter.families import all_families
 
-    families = all_families()
+    families = all_families(_warn)
     rows = []
     for entry in catalog.entries("measures"):
         owners = [name for name, family in families.items() if set(entry.parameters) <= family.READS]

@@ -35,11 +35,21 @@ def open_(run: One = Path("last")) -> None:
     if not run.is_dir():
         raise TiltmeterError(f"There is no run folder {run}.")
     page = run / NAME
-    if not page.is_file():
+    if not (page.is_file() and _is_as_written(run, page)):
         write([run], page)
     if not webbrowser.open(page.absolute().as_uri()):
         note("No browser can be opened from here. The report is a file:")
     say(str(page))
+
+
+def _is_as_written(run: Path, page: Path) -> bool:
+    """Whether a report is the one that was sealed with its run; one of an unfinished or changed run is shown as it is."""
+    from tiltmeter.storage.seals import is_added, read_seal
+
+    try:
+        return is_added(run, read_seal(run), page)
+    except TiltmeterError:
+        return True
 
 
 def write(runs: Any, path: Path) -> None:

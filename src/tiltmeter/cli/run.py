@@ -68,6 +68,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
         Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")],
         None,
     ),
+    "overwrite": (Annotated[bool, typer.Option("--overwrite", help="Replace a finished run of another question.")], False),
     "report": (Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")], True),
     "timings": (Annotated[bool, typer.Option("--timings", help="Say where the time went.")], False),
     "as_json": (Json, False),
@@ -111,7 +112,7 @@ def run(
     from tiltmeter.models.served.options import ServerOptions
     from tiltmeter.runs.run import DEFAULT_MODELS, run_with
     from tiltmeter.storage.places import at_home
-    from tiltmeter.storage.seals import MANIFEST, amend
+    from tiltmeter.storage.seals import MANIFEST, amend_run
     from tiltmeter.storage.timings import in_words, recording, since_import, timed
 
     common = {name: words.pop(name) for name in COMMON if name in words}
@@ -140,11 +141,11 @@ def run(
             print_run(finished, as_json, by=by, whole=whole)
             if report:
                 write(finished, finished.folder / NAME)
-    amend(finished.folder, finished.manifest, timings=parts.rounded())
+    amend_run(finished.folder, timings=parts.rounded())
     if timings:
         note(f"Time: {in_words(parts.seconds)}.")
     if replaces:
-        note("It replaced the run that was there.")
+        note("Overwrote the existing run.")
     for line in next_steps(finished, report):
         note(line)
 

@@ -33,11 +33,21 @@ def classifier(
         Path | None,
         typer.Option(help="The dataset's folder, a labelled benchmark by name, or a table with text and label."),
     ] = None,
+    add: Annotated[
+        Path | None, typer.Option(help="A table with text and label whose rows are added to the dataset's.")
+    ] = None,
+    intersentence: Annotated[
+        str | None,
+        typer.Option(help="stereotype: StereoSet's intersentence items behind their context (default), none, or alone."),
+    ] = None,
     data_dir: DataDir = None,
     epochs: Annotated[float, typer.Option(help="Times that all texts are seen. Default: the paper's.")] = 0.0,
     rate: Annotated[
         float, typer.Option(help="Learning rate. Default: the paper's, which is for models of BERT's size.")
     ] = 0.0,
+    warmup: Annotated[
+        float | None, typer.Option(help="Share of the steps in which the rate rises; a larger rate needs some.")
+    ] = None,
     rows: Annotated[int, typer.Option(help="Texts in a step.")] = 16,
     limit: Annotated[int | None, typer.Option(help="Learn from so many texts only.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the new head and of the order.")] = 0,
@@ -47,8 +57,8 @@ def classifier(
     from tiltmeter.judges.kit.error_rates import FILE, errors_text
     from tiltmeter.judges.kit.training import TrainingOptions, train_judge
 
-    options = TrainingOptions(epochs, rate, rows, seed, limit, device)
-    folder = train_judge(notion, model, output, data=data, data_dir=data_dir, options=options, watch=progress_bar)
+    options = TrainingOptions(epochs, rate, rows, seed, limit, device, warmup, intersentence)
+    folder = train_judge(notion, model, output, data=data, data_dir=data_dir, add=add, options=options, watch=progress_bar)
     measured = json.loads((folder / FILE).read_text("utf-8"))
     accuracy = measured["accuracy"]
     results().print(f"{errors_text(measured)[:1].upper()}{errors_text(measured)[1:]}.", markup=False, soft_wrap=True)

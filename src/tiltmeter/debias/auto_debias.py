@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tiltmeter.builders.counterfactual import make_swaps
 from tiltmeter.debias.kit.auto_debias_objective import OVER, Aligning
@@ -19,6 +19,20 @@ from tiltmeter.models import Parts, Tokenization
 CITATION = "Guo, Yang and Abbasi (2022), Auto-Debias: Debiasing Masked Language Models with Automated Biased Prompts, ACL"
 NEEDS_TEXT = False
 KINDS = ("masked",)
+CODE = "github.com/Irenehere/Auto-Debias"
+REFERENCE: dict[str, Any] = {
+    "lengths": 5, "beam": 100, "candidates": 5000, "screen": 0, "divergence": "reversed", "over": "vocabulary",
+    "full_stop": "training", "dropout": True, "schedule": "constant", "clip": 0.0, "rate": 1e-5, "epochs": 1.0, "rows": 32,
+}  # fmt: skip
+UNMATCHED = (
+    (
+        "candidates",
+        "words that the model expects, or yours (`--candidate-words`)",
+        "the 5,000 most frequent words of Wikipedia",
+    ),
+    ("pooled vectors", "no part of the loss", "0.1 · (1 − cosine) between the groups is added"),
+    ("the last step of an epoch", "may be smaller", "is left out if it is"),
+)
 STOPS = ("training", "both", "never")
 BASE_SIZE = 50_000_000
 RATE, SMALL_RATE = 5e-6, 1e-5
@@ -36,6 +50,9 @@ def auto_debias(
     lengths: Annotated[int, "Prompts of 1 to so many tokens."] = 5,
     beam: Annotated[int | None, "Prompts kept of each length. Default: 100 as published, 10 on a CPU."] = None,
     candidates: Annotated[int | None, "Words that prompts are made of. Default: 5,000 as published, 300 on a CPU."] = None,
+    candidate_words: Annotated[
+        Path | None, "Words that prompts are made of, one a line. Default: those the model expects."
+    ] = None,
     screen: Annotated[int, "Pairs of terms by which all prompts are weighed first; 0: by all pairs, slower."] = 4,
     divergence: Annotated[str, "jensen-shannon, or reversed, as the published code has it."] = "jensen-shannon",
     over: Annotated[str, "Train on the whole vocabulary, as the published code does, or on the words."] = "vocabulary",
@@ -44,6 +61,8 @@ def auto_debias(
     ] = "training",
     dropout: Annotated[bool, "Train with the model's dropout, which is other noise for each group; off: without."] = False,
     rate: Annotated[float | None, "Learning rate. Default: 5e-6 as published; below 50 million parameters 1e-5."] = None,
+    schedule: Annotated[str, "linear: the rate falls to zero; constant, as published."] = "linear",
+    clip: Annotated[float, "Norm that gradients are cut to; 0: not at all, as published."] = 1.0,
     epochs: Annotated[float, "How often every prompt is seen behind every pair of terms."] = 1.0,
     rows: Annotated[int, "Prompts, each behind one pair of terms, that a step sees."] = 32,
     lora: Lora = 0,
@@ -62,11 +81,12 @@ def auto_debias(
     for name, given, known in (("over", over, OVER), ("full-stop", full_stop, STOPS)):
         if given not in known:
             raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{given}'.")
-    plan = PromptPlan(lengths, beam, candidates, screen, divergence, full_stop == "both")
-    (swap,), listed = make_swaps([terms]), stereotype_words(words)
+    wanted = stereotype_words(candidate_words) if candidate_words else ()
+    plan = PromptPlan(lengths, beam, candidates, screen, divergence, full_stop == "both", wanted)
+    (swap,), listed = make_swaps([terms], repeats=True), stereotype_words(words)
     parts = load_trainable(model, Recipe(lora_rank=lora), method="Auto-Debias", kinds=KINDS, device=device)
     peak = usual_rate(parts) if rate is None else rate
-    recipe = Recipe(epochs=epochs, rows=rows, peak_rate=peak, seed=seed, lora_rank=lora)
+    recipe = Recipe(epochs=epochs, rows=rows, peak_rate=peak, seed=seed, lora_rank=lora, schedule=schedule, clip=clip)
     tokens = Tokenization(parts.tokenizer)
     material = material_for(tokens, swap.lists[0], listed, stop=full_stop != "never")
     found, about = prompts_for(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tiltmeter.builders.counterfactual import SIDES, counterfactuals, make_swaps, no_terms
+from tiltmeter.debias.kit.grouped_sentences import terms_facts
 from tiltmeter.debias.kit.options import (
     CheckpointEvery,
     Device,
@@ -13,6 +14,7 @@ from tiltmeter.debias.kit.options import (
     Length,
     Lines,
     Lora,
+    Packed,
     Patience,
     Rate,
     Rows,
@@ -31,6 +33,16 @@ CITATION = (
 )
 NEEDS_TEXT = True
 KINDS = ("masked", "causal")
+CODE = "github.com/McGill-NLP/bias-bench"
+REFERENCE: dict[str, Any] = {"steps": 2000, "rows": 512, "length": 512, "packed": True, "rate": 5e-5, "warmup": 0.0}
+UNMATCHED = (
+    ("text", "yours, or a small one of ours", "a tenth of English Wikipedia"),
+    (
+        "terms",
+        "our list; the published one is yours to give (`--terms words.json#gender`)",
+        "lists of gender, race, religion",
+    ),
+)
 
 
 def cda(
@@ -46,6 +58,7 @@ def cda(
     steps: Steps = None,
     rows: Rows = None,
     length: Length = None,
+    packed: Packed = False,
     rate: Rate = 5e-5,
     warmup: Warmup = 0.0,
     held_out: HeldOut = 0.05,
@@ -58,18 +71,25 @@ def cda(
 ) -> Path:
     """Counterfactual data augmentation: lines with a group's word, each with its counterfactual, and training goes on.
 
-    Published: 2,000 steps of 512 rows of 512 tokens, rate 5e-5 (Meade et al., 2022); so it is on a GPU with --text.
+    Published: 2,000 steps of 512 packed rows of 512 tokens, rate 5e-5 (Meade et al., 2022): --reference-settings.
     """
-    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every)
+    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
     settled = plan.settled(text)
     if sides not in SIDES:
         raise TiltmeterError(f"--sides is {' or '.join(SIDES)}, not '{sides}'.")
-    folder, swaps, read = check_output(output), make_swaps(terms, names), text_of(text, lines)
+    folder, swaps, read = check_output(output), make_swaps(terms, names, repeats=True), text_of(text, lines)
     if not any(swap.changes(line) for line in read.lines for swap in swaps):
         raise no_terms(read.source, swaps)
     parts = load_trainable(model, settled[0], method="cda", kinds=KINDS, device=device)
-    lists = [[one.name, one.sha256] for swap in swaps for one in swap.lists]
-    options = {"terms": lists, "sides": sides, "neutral": neutral, "length": settled[1], "held_out": held_out}
+    lists = [fact for swap in swaps for fact in terms_facts(swap)]
+    options = {
+        "terms": lists,
+        "sides": sides,
+        "neutral": neutral,
+        "length": settled[1],
+        "packed": packed,
+        "held_out": held_out,
+    }
     return continue_pretraining(
         parts,
         read,

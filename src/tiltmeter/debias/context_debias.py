@@ -14,6 +14,7 @@ from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lines, Lora, P
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.stereotypes import stereotype_words
 from tiltmeter.debias.kit.word_positions import occurrences
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune import Made, Recipe, Watch, check_output, device_of, load_trainable, train_and_save
 from tiltmeter.models import Tokenization
 
@@ -21,6 +22,19 @@ CITATION = "Kaneko and Bollegala (2021), Debiasing Pre-trained Contextualised Em
 NEEDS_TEXT = True
 KINDS = ("masked",)
 LOOK_EVERY = 50
+CODE = "github.com/kanekomasahiro/context-debias"
+REFERENCE: dict[str, Any] = {
+    "loss": "square-of-mean", "average": "occurrences", "batches": "equal", "keep": "best", "scale": "raw", "alpha": 0.2,
+    "beta": 0.8, "rate": 5e-5, "epochs": 3.0, "rows": 32, "length": 128, "level": "token", "layer": "all", "held_out": 1000,
+}  # fmt: skip
+UNMATCHED = (
+    ("text", "yours, or a small one of ours", "News Commentary v15"),
+    ("directions", "those of the model as it was", "taken anew every epoch"),
+    ("held-out loss", "over all held-out sentences", "over equal numbers of batches"),
+    ("decay of the rate", "to zero in the last step", "as if every sentence were read: it ends above zero"),
+    ("padding", "is not attended to", "is attended to, since no attention mask is given"),
+)
+KEEPS = ("last", "best")
 PUBLISHED: dict[str, Any] = {"scale": "raw", "alpha": 0.2, "beta": 0.8, "rate": 5e-5, "epochs": 3.0, "steps": 0}
 SMALL: dict[str, Any] = {"scale": "unit", "alpha": 0.8, "beta": 0.2, "rate": 2e-4, "epochs": 1.0, "steps": 200}
 """For a CPU, or for the embedded text. With raw products, which are hundreds of times the distances that they are weighed
@@ -37,6 +51,16 @@ def context_debias(
     level: Annotated[str, "token: stereotype words alone; sentence: every token of their sentences."] = "token",
     layer: Annotated[str, "all, first (the input embeddings) or last."] = "all",
     loss: Annotated[str, "mean-of-squares, as in the paper; square-of-mean, as in the published code."] = "mean-of-squares",
+    average: Annotated[
+        str, "With square-of-mean: words (mean of their means) or occurrences, as in the published code."
+    ] = "words",
+    batches: Annotated[
+        str,
+        "natural: as the text has them; equal: steps of one group or of none, as many of each, as in the published code.",
+    ] = "natural",
+    keep: Annotated[
+        str, "last: the weights of the last step; best: of the lowest held-out loss, as in the published code."
+    ] = "last",
     scale: Annotated[
         str | None,
         "raw: inner products and mean squares, as published; unit: directions of length 1 and squared distances, so that "
@@ -66,18 +90,21 @@ def context_debias(
     folder = check_output(output)
     wanted = {"scale": scale, "alpha": alpha, "beta": beta, "rate": rate, "epochs": epochs, "steps": steps}
     how = settled(wanted, published=text is not None and device_of(device) != "cpu")
-    aim = Objective(level, layer, loss, how["scale"], how["alpha"], how["beta"])
+    if keep not in KEEPS:
+        raise UsageError(f"--keep is {' or '.join(KEEPS)}, not '{keep}'.", code="bad-keep", value=keep)
+    aim = Objective(level, layer, loss, how["scale"], how["alpha"], how["beta"], average, batches)
     recipe = Recipe(
         steps=how["steps"], epochs=how["epochs"], rows=rows, peak_rate=how["rate"], seed=seed, lora_rank=lora,
-        evaluate_every=LOOK_EVERY if patience else 0, patience=patience,
+        evaluate_every=LOOK_EVERY if patience or keep == "best" else 0, patience=patience, keep_best=keep == "best",
     )  # fmt: skip
-    (swap,), listed, read = make_swaps([terms]), stereotype_words(words), text_of(text, lines)
+    (swap,), listed, read = make_swaps([terms], repeats=True), stereotype_words(words), text_of(text, lines)
     parts = load_trainable(model, recipe, method="Context-Debias", kinds=KINDS, device=device)
     tokens = Tokenization(parts.tokenizer)
     found = occurrences(tokens, read.lines, swap.lists[0], listed, length)
     found.check(swap.lists[0].groups, read.source)
     task, looked = aim.tasks(parts.module, tokens.pad_id, *found.split(held_out, seed))
     options = asdict(aim) | {"terms": terms_facts(swap), "words": list(listed), "length": length, "held_out": held_out}
+    options |= {"keep": keep}
     data = read.facts() | {"attributes": len(found.attributes), "stereotypes": len(found.stereotypes)}
     made = Made("context_debias", CITATION, options, data)
     return train_and_save(

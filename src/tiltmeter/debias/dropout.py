@@ -15,6 +15,7 @@ from tiltmeter.debias.kit.options import (
     Length,
     Lines,
     Lora,
+    Packed,
     Patience,
     Rate,
     Rows,
@@ -34,6 +35,9 @@ CITATION = (
 )
 NEEDS_TEXT = True
 KINDS = ("masked", "causal")
+CODE = "github.com/McGill-NLP/bias-bench"
+REFERENCE: dict[str, Any] = {"steps": 2000, "rows": 512, "length": 512, "packed": True, "rate": 5e-5, "warmup": 0.0}
+UNMATCHED = (("text", "yours, or a small one of ours", "a tenth of English Wikipedia"),)
 HIDDEN = ("hidden_dropout_prob", "hidden_dropout", "dropout", "mlp_dropout", "resid_pdrop", "resid_dropout", "embd_pdrop",
           "embedding_dropout")  # fmt: skip
 ATTENTION = ("attention_probs_dropout_prob", "attention_dropout", "attn_pdrop")
@@ -52,6 +56,7 @@ def dropout(
     steps: Steps = None,
     rows: Rows = None,
     length: Length = None,
+    packed: Packed = False,
     rate: Rate = 5e-5,
     warmup: Warmup = 0.0,
     held_out: HeldOut = 0.05,
@@ -64,16 +69,16 @@ def dropout(
 ) -> Path:
     """Continued pre-training with raised dropout; the configuration that is saved has the dropout of before.
 
-    Published: 2,000 steps of 512 rows of 512 tokens, rate 5e-5 (Meade et al., 2022); so it is on a GPU with --text.
+    Published: 2,000 steps of 512 packed rows of 512 tokens, rate 5e-5 (Meade et al., 2022): --reference-settings.
     """
-    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every)
+    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
     settled = plan.settled(text)
     folder, read = check_output(output), text_of(text, lines)
     parts = load_trainable(model, settled[0], method="dropout", kinds=KINDS, device=device)
     shares = shares_of(parts, hidden, attention)
     before = {name: getattr(parts.module.config, name) for name in shares}
     raised = with_dropout(parts, shares)
-    options = {"dropout": shares, "length": settled[1], "held_out": held_out}
+    options = {"dropout": shares, "length": settled[1], "packed": packed, "held_out": held_out}
     made = Made("dropout", CITATION, options, read.facts(), config=before)
     return continue_pretraining(raised, read, plan, settled, folder, made, watch=watch)
 

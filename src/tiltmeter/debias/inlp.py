@@ -11,13 +11,14 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.builders.aligned import Aligned
 from tiltmeter.builders.counterfactual import make_swaps
-from tiltmeter.debias.kit.grouped_sentences import by_group, terms_facts
+from tiltmeter.debias.kit.grouped_sentences import any_or_none, by_group, clipped, terms_facts
 from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, orthonormal, sentence_vectors, usable, without
 from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
 
@@ -27,6 +28,15 @@ CITATION = (
 )
 NEEDS_TEXT = True
 KINDS = ("masked", "causal")
+CODE = "github.com/McGill-NLP/bias-bench"
+REFERENCE: dict[str, Any] = {
+    "iterations": 80, "until_chance": False, "classes": "published", "clip": True, "sentences": 10_000, "neutral": True,
+}  # fmt: skip
+UNMATCHED = (
+    ("text", "yours, or a small one of ours", "2.5 % of English Wikipedia"),
+    ("iterations of GPT-2", "80 unless `--iterations 10` is given", "10"),
+)
+CLASSES = ("groups", "any", "published")
 FEWEST = 20
 HELD_OUT = 0.2
 Labels = NDArray[np.int64]
@@ -39,6 +49,12 @@ def inlp(
     text: TextFile = None,
     terms: Annotated[str, "gender, or a file of aligned terms with one column per group."] = "gender",
     iterations: Annotated[int, "Classifiers at most; published: 80, for GPT-2 10."] = 80,
+    classes: Annotated[
+        str, "groups: one for each; any: sentences that name any group; published: groups for gender, any for other lists."
+    ] = "groups",
+    clip: Annotated[
+        bool, "Cut sentences at a random word behind the term, in lower case, as published; else whole."
+    ] = False,
     neutral: Annotated[bool, "A class of sentences that name no group, as published."] = True,
     until_chance: Annotated[bool, "End when a classifier no longer beats chance on held-out sentences."] = True,
     sentences: Annotated[int, "Sentences per class at most."] = 10_000,
@@ -56,17 +72,19 @@ def inlp(
         raise TiltmeterError(f"INLP needs at least one iteration, not {iterations}.")
     parts = load_base(model, "INLP", KINDS, device)
     read = text_of(text, lines)
-    (swap,) = make_swaps([terms])
-    groups = swap.lists[0]
-    classes = by_group(read.lines, groups, sentences, seed)[: None if neutral else -1]
-    names = [*groups.groups, "no group"][: len(classes)]
-    for name, some in zip(names, classes, strict=True):
+    (swap,) = make_swaps([terms], repeats=True)
+    found_classes = sentence_classes(read.lines, swap.lists[0], sentences, seed, classes=classes, clip=clip)
+    kept = dict(list(found_classes.items())[: None if neutral else -1])
+    for name, some in kept.items():
         check_count(len(some), FEWEST, f"sentences that name {name}", read.source)
-    rows, labels = labelled([sentence_vectors(parts, some) for some in classes], seed)
+    names = list(kept)
+    rows, labels = labelled([sentence_vectors(parts, some) for some in kept.values()], seed)
     removed = remove(rows, labels, iterations, until_chance=until_chance)
     options: dict[str, Any] = {
         "terms": terms_facts(swap),
         "iterations": iterations,
+        "classes": classes,
+        "clip": clip,
         "neutral": neutral,
         "until_chance": until_chance,
     }
@@ -74,6 +92,20 @@ def inlp(
     found = {"classes": names, "sentences_per_class": len(labels) // len(names)} | removed.facts()
     made = Made("inlp", CITATION, options, read.facts(), more={"found": found})
     return save_projected(parts, Path(output), removed.directions, made)
+
+
+def sentence_classes(
+    lines: Sequence[str], terms: Aligned, most: int, seed: int, *, classes: str = "groups", clip: bool = False
+) -> dict[str, list[str]]:
+    """Sentences by class, those that name no group last."""
+    if classes not in CLASSES:
+        raise UsageError(f"--classes is {', '.join(CLASSES)}, not '{classes}'.", code="bad-classes", value=classes)
+    any_group = classes == "any" or (classes == "published" and not terms.pronouns)
+    found = any_or_none(lines, terms, most, seed) if any_group else by_group(lines, terms, most, seed)
+    names = ["any group", "no group"] if any_group else [*terms.groups, "no group"]
+    if clip:
+        found = [clipped(some, terms, seed) for some in found]
+    return dict(zip(names, found, strict=True))
 
 
 @dataclass

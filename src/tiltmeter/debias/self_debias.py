@@ -16,6 +16,11 @@ CITATION = (
 )
 NEEDS_TEXT = False
 KINDS = ("masked", "causal")
+CODE = "github.com/McGill-NLP/bias-bench"
+REFERENCE: dict[str, Any] = {
+    "template": "The following text discriminates against people because of their {}: ", "decay": 50.0, "epsilon": 0.01,
+}  # fmt: skip
+UNMATCHED: tuple[tuple[str, str, str], ...] = ()
 
 
 def self_debias(

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from tiltmeter.builders.counterfactual import make_swaps
-from tiltmeter.debias.kit.grouped_sentences import terms_facts, variants
+from tiltmeter.debias.kit.grouped_sentences import single_swaps, terms_facts, variants
 from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, sentence_vectors, unit, usable
 from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
 
 CITATION = "Liang, Li, Zheng, Lim, Salakhutdinov and Morency (2020), Towards Debiasing Sentence Representations, ACL"
 NEEDS_TEXT = True
 KINDS = ("masked", "causal")
+CODE = "github.com/McGill-NLP/bias-bench"
+REFERENCE: dict[str, Any] = {"swap": "one", "sentences": 0, "components": 1}
+UNMATCHED = (
+    ("text", "yours, or a small one of ours", "2.5 % of English Wikipedia, in lower case"),
+    ("words", "punctuation is no part of a word", "words are what stands between spaces"),
+)
+SWAPS = ("all", "one")
 
 
 def sentence_debias(
@@ -29,7 +36,8 @@ def sentence_debias(
     text: TextFile = None,
     terms: Annotated[str, "gender, or a file of aligned terms with one column per group."] = "gender",
     components: Annotated[int, "Principal components to take out."] = 1,
-    sentences: Annotated[int, "Sentences to use at most."] = 10_000,
+    swap: Annotated[str, "all: every term of a sentence at once; one: one pair of terms at a time, as published."] = "all",
+    sentences: Annotated[int, "Sentences to use at most; 0: all."] = 10_000,
     lines: Lines = None,
     seed: Annotated[int, "Seed of the draw of sentences."] = 0,
     device: Device = "auto",
@@ -42,14 +50,16 @@ def sentence_debias(
     check_output(Path(output))
     parts = load_base(model, "SentenceDebias", KINDS, device)
     read = text_of(text, lines)
-    (swap,) = make_swaps([terms])
-    pairs = variants(read.lines, swap, sentences, seed)
-    check_count(len(pairs), components + 1, f"sentences with a term of {' or '.join(swap.lists[0].groups)}", read.source)
+    if swap not in SWAPS:
+        raise UsageError(f"--swap is {' or '.join(SWAPS)}, not '{swap}'.", code="bad-swap", value=swap)
+    (swaps,) = make_swaps([terms], repeats=True)
+    pairs = (variants if swap == "all" else single_swaps)(read.lines, swaps, sentences, seed)
+    check_count(len(pairs), components + 1, f"sentences with a term of {' or '.join(swaps.lists[0].groups)}", read.source)
     every = sentence_vectors(parts, [one for some in pairs for one in some])
-    centred = pair_centred(every.reshape(len(pairs), swap.ways + 1, -1))
+    centred = pair_centred(every.reshape(len(pairs), swaps.ways + 1, -1))
     directions, share = principal(centred, components)
-    options = {"terms": terms_facts(swap), "components": components, "sentences": sentences, "seed": seed}
-    found = {"sentences": len(centred) // (swap.ways + 1), "share_of_variance": [round(float(one), 6) for one in share]}
+    options = {"terms": terms_facts(swaps), "components": components, "swap": swap, "sentences": sentences, "seed": seed}
+    found = {"sentences": len(centred) // (swaps.ways + 1), "share_of_variance": [round(float(one), 6) for one in share]}
     made = Made("sentence_debias", CITATION, options, read.facts(), more={"found": found})
     return save_projected(parts, Path(output), directions, made)
 

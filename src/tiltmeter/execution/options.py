@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.families import all_families
 from tiltmeter.families.kit.options import changed, chosen, options_from, refuse_unknown
@@ -14,6 +15,7 @@ from tiltmeter.models.served.options import ServerOptions
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.typed_values import OptionsObject
 
+SCORERS = "scorers"
 DEFAULT_BY = ("bias_type", "direction")
 
 
@@ -27,8 +29,8 @@ class Options:
     (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
     instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
     user's. `trust_remote_code`: run model code that is not part of transformers. `server`: how models behind a server are
-    asked. `command` is recorded in the manifest,
-    where a command line made the run.
+    asked. `command` is recorded in the manifest, where a command line made the run. `overwrite`: replace a finished run of
+    another question.
     """
 
     by: Sequence[str] = DEFAULT_BY
@@ -46,6 +48,7 @@ class Options:
     trust_remote_code: bool = False
     server: ServerOptions = field(default_factory=ServerOptions)
     command: Sequence[str] | None = None
+    overwrite: bool = False
 
     @property
     def loading(self) -> dict[str, Any]:
@@ -68,7 +71,7 @@ class FamilyOptions:
         kinds = {name: family.Options for name, family in all_families(broken.append).items()}
         if not broken:
             refuse_unknown(values, kinds)
-        stated = {name: _plain(value) for name, value in values.items() if value is not None}
+        stated = {name: _named(name, _plain(value)) for name, value in values.items() if value is not None}
         return cls(stated, {name: options_from(kind, stated) for name, kind in kinds.items()})
 
     @classmethod
@@ -100,8 +103,9 @@ class FamilyOptions:
                     code="conflicting-options",
                     name=type(options).__name__,
                 )
-            by_family[family] = {name: getattr(options, name) for name in changed(options)}
+            by_family[family] = {name: _named(name, getattr(options, name)) for name in changed(options)}
         stated = {name: _plain(value) for values in by_family.values() for name, value in values.items()}
+        scorers = _named(SCORERS, tuple(scorers))
         if scorers and "scorers" in stated:
             raise UsageError(
                 "Scorers were passed twice: as scorers= and in the options. Pass them once.",
@@ -128,6 +132,13 @@ class FamilyOptions:
     def choosing(self) -> list[str]:
         """Families with a scorer or measure that was requested by name."""
         return [name for name, options in self.of.items() if chosen(options)]
+
+
+def _named(option: str, value: Any) -> Any:
+    """Scorers by name; those in files of the user's are loaded."""
+    if option != SCORERS:
+        return value
+    return tuple(catalog.name_of(SCORERS, str(name)) for name in ([value] if isinstance(value, str) else value))
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from tiltmeter.families import ModelInfo, family_of
 from tiltmeter.models import identify, kind_of, load_any, shown_name
 from tiltmeter.storage.timings import timed
 
-OF_ESTIMATES = ("by", "settings", "command")
+OF_ESTIMATES = ("by", "settings", "command", "overwrite")
 """Options that decide nothing about cells, or have a place of their own."""
 
 

@@ -47,27 +47,34 @@ def bibliography() -> dict[str, str]:
 
 
 def used(run: Run) -> Iterator[tuple[str, str]]:
-    """The name and the citation of everything that a run used."""
+    """The name and the citation of everything that a run used; the BIBTEX of its module where it has one."""
     for kind, column in (("measures", "measure"), ("scorers", "scorer")):
         for name in dict.fromkeys(map(str, run.estimates[column])) if len(run.estimates) else ():
             if name in catalog.names(kind):
-                yield name, catalog.find(kind, name).citation
+                entry = catalog.find(kind, name)
+                yield name, str(getattr(entry.module, "BIBTEX", "")).strip() or entry.citation
     for evaluation in run.manifest.get("evaluations", ()):
         benchmark = evaluation.get("benchmark", {})
-        yield str(benchmark.get("name", "")), str(benchmark.get("citation") or "")
+        name = str(benchmark.get("name", ""))
+        known = name.replace("-", "_") in catalog.names("benchmarks")
+        own = str(getattr(catalog.find("benchmarks", name).module, "BIBTEX", "")).strip() if known else ""
+        yield name, own or str(benchmark.get("citation") or "")
 
 
 def cite(run: Run) -> str:
     """The bibliography of a run, with a comment that says what each work is cited for."""
     works: dict[str, list[str]] = {}
     for name, citation in dict.fromkeys(used(run)):
+        if citation.startswith("@"):
+            works.setdefault(citation, []).append(name)
+            continue
         keys = cited(citation)
         entries = [bibliography()[key] for key in keys]
         if citation and (not keys or len(keys) < len(named(citation))):  # whoever is not in the bibliography stays named
             entries.append(_note(name, citation))
         for entry in entries:
             works.setdefault(entry, []).append(name)
-    lines = [f"% {', '.join(names)}\n{_spread(entry)}" for entry, names in works.items()]
+    lines = [f"% {', '.join(names)}\n{_spread(entry) if chr(10) not in entry else entry}" for entry, names in works.items()]
     return "\n\n".join([f"% the numbers\n{_spread(OWN)}", *lines]) + "\n"
 
 

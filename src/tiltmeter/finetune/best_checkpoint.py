@@ -38,7 +38,7 @@ class Best:
         """Record a held-out loss."""
         earlier = [one for at, one in self.looks if at]
         self.looks.append((step, loss))
-        if not self.recipe.patience or not step:
+        if not (self.recipe.patience or self.recipe.keep_best) or not step:
             return
         self.waited += 1
         if not earlier or loss < min(earlier):

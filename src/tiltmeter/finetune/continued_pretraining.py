@@ -47,10 +47,10 @@ def continue_training(
     return train_and_save(parts, task, recipe, folder, made)
 
 
-def make_task(parts: Parts, lines: Sequence[str], length: int) -> Task:
-    """The objective that the model was trained with."""
+def make_task(parts: Parts, lines: Sequence[str], length: int, *, packed: bool = False) -> Task:
+    """The objective that the model was trained with; `packed` is as in `encode`."""
     causal = parts.kind == "causal"
-    rows: list[list[int]] = encode(lines, parts.module, parts.tokenizer, causal=causal, length=length)
+    rows: list[list[int]] = encode(lines, parts.module, parts.tokenizer, causal=causal, length=length, packed=packed)
     make: Any = Causal if causal else Masked
     task: Task = make(parts.module, rows, parts.tokenizer)
     return task

@@ -50,8 +50,8 @@ class Loop:
                 "There are no rows to train on. Give a text with at least one line.", code="empty-selection", kind="rows"
             )
         self.computed = Steps(self.module, self.recipe)
-        self.order = Order(self.task.lengths, self.recipe.rows, self.recipe.seed)
-        self.steps = self.recipe.n_steps(len(self.task.lengths))
+        self.order = Order(self.task.lengths, self.recipe.rows, self.recipe.seed, self.task.kinds)
+        self.steps = self.recipe.n_steps(self.order.steps_per_epoch * self.recipe.rows)
         self.learning = {name: one for name, one in self.module.named_parameters() if one.requires_grad}
         self.optimizer = make_adamw([*self.learning.values()], self.recipe, BETAS)
         self.best = Best(self.recipe, self.steps, self.learning, self.work)
@@ -69,7 +69,8 @@ class Loop:
             with watch(self.title, self.steps) if watch else nullcontext(lambda _: None) as advance:
                 self._run(two_words(advance), stopped)
         early = self.step < self.steps
-        step = self.best.restore() if self.recipe.patience and self.held_out is not None else self.step
+        kept = (self.recipe.patience or self.recipe.keep_best) and self.held_out is not None
+        step = self.best.restore() if kept else self.step
         self.module.eval()
         place = self.computed.device
         device = torch.cuda.get_device_name(place) if place.type == "cuda" else place.type

@@ -42,6 +42,8 @@ class Steps:
         self.module.zero_grad(set_to_none=True)  # of a try that did not fit
         torch.manual_seed(int(random(self.recipe.seed, DROPOUT, step).integers(2**63)))
         cut = self._cut(task, rows, drawn)
+        with torch.no_grad(), self._precision():
+            task.prepare(cut)
         weights = [task.weight(*part) for part in cut]
         total = torch.zeros((), device=self.device)
         for part, weight in zip(cut, weights, strict=True):
@@ -70,7 +72,10 @@ class Steps:
     def _loss(self, task: Task, rows: Ints, drawn: Drawn) -> tuple[float, float]:
         """The sum, and what it weighs."""
         total = weights = 0.0
-        for part in self._cut(task, rows, drawn):
+        cut = self._cut(task, rows, drawn)
+        with self._precision():
+            task.prepare(cut)
+        for part in cut:
             if weight := task.weight(*part):
                 with self._precision():
                     total += weight * float(task.loss(*part))

@@ -43,7 +43,9 @@ def set_rate(optimizers: Sequence[torch.optim.Optimizer], rate: float) -> None:
 
 
 def learning_rate(pace: Pace, step: int, steps: int) -> float:
-    """Up linearly during the warm-up, then down linearly to zero."""
+    """Up linearly during the warm-up, then down linearly to zero, unless the pace is constant."""
     steps = steps or UNKNOWN_STEPS  # a budget in minutes is known only after some steps, all of them in the warm-up
     warm = max(1.0, pace.warmup * steps)
+    if getattr(pace, "schedule", "linear") == "constant":
+        return pace.peak_rate * min(1.0, (step + 1) / warm)
     return pace.peak_rate * min((step + 1) / warm, max(0.0, (steps - step) / max(1.0, steps - warm)))

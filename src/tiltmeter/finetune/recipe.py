@@ -11,6 +11,7 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 
+LINEAR, CONSTANT = "linear", "constant"
 NOT_NAMED = ("piece_tokens",)
 """Decides how the same sums are cut, and not what is summed: another machine may go on with another one."""
 
@@ -37,6 +38,8 @@ class Recipe:
     patience: int = 0  # looks without a lower loss before the training ends, with the best weights; 0: never
     lora_rank: int = 0  # 0: all weights learn
     lora_alpha: float = 0.0  # 0: twice the rank
+    schedule: str = LINEAR  # linear: up in the warm-up, then down to zero; constant: the peak rate from the warm-up on
+    keep_best: bool = False  # end with the weights of the lowest held-out loss; patience does so, too
 
     def __post_init__(self) -> None:
         if wrong := list(self._problems()):
@@ -57,6 +60,8 @@ class Recipe:
                 self.patience, self.evaluate_every, self.piece_tokens, self.lora_rank
             )
             < 0,
+            "the schedule must be linear or constant": self.schedule not in (LINEAR, CONSTANT),
+            "keep_best needs evaluate_every": self.keep_best and self.evaluate_every < 1,
             "lora_alpha must not be negative": not 0 <= self.lora_alpha < math.inf,
         }
         yield from (what for what, is_so in problems.items() if is_so)
@@ -71,5 +76,7 @@ class Recipe:
 
     def digest(self) -> str:
         """Name this recipe in a checkpoint, so that another recipe's is not continued by mistake."""
-        named = {name: value for name, value in asdict(self).items() if name not in NOT_NAMED}
+        usual = {"schedule": LINEAR, "keep_best": False}  # newer than checkpoints that may still be continued
+        known = {name: value for name, value in asdict(self).items() if name not in NOT_NAMED}
+        named = {name: value for name, value in known.items() if name not in usual or usual[name] != value}
         return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]

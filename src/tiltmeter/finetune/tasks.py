@@ -31,6 +31,9 @@ class Task(ABC):
     lengths: Ints
     """How many tokens each row has: rows of like length go together, and decide how many fit."""
 
+    kinds: Ints | None = None
+    """A number for each row, if a step is to have rows of one kind alone, and an epoch as many steps of each kind."""
+
     def piece_tokens(self, device: str) -> int:
         """Number of tokens to try at once; it is reduced if they do not fit."""
         return CPU_TOKENS if device == "cpu" else GPU_TOKENS // 4
@@ -44,6 +47,9 @@ class Task(ABC):
     def weight(self, rows: Ints, drawn: Drawn) -> float:
         """Weight of these rows in the mean that `loss` returns: their number, unless it is a mean over something else."""
         return float(len(rows))
+
+    def prepare(self, pieces: Sequence[tuple[Ints, Drawn]]) -> None:  # noqa: B027
+        """See all pieces of a step before the loss of each: for a loss that is no mean over rows. Default: nothing."""
 
     @abstractmethod
     def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:

@@ -67,10 +67,13 @@ def split(lines: Sequence[str], share: float) -> tuple[list[str], list[str]]:
     ]
 
 
-def encode(lines: Iterable[str], module: Any, tokenizer: Any, *, causal: bool, length: int) -> list[list[int]]:
+def encode(
+    lines: Iterable[str], module: Any, tokenizer: Any, *, causal: bool, length: int, packed: bool = False
+) -> list[list[int]]:
     """One row of ids per line, with the model's own begin and end; a long line is cut into several rows, none is padded.
 
-    A causal model's rows begin with BOS (EOS where there is none) and end with EOS, which is predicted, too.
+    A causal model's rows begin with BOS (EOS where there is none) and end with EOS, which is predicted, too. `packed`:
+    all lines one after another, cut into rows of `length` tokens, wherever lines begin and end; the remainder is left out.
     """
     limit = min(length, usable_length(module, tokenizer) or length)
     front, back = _ends(tokenizer, causal)
@@ -83,12 +86,23 @@ def encode(lines: Iterable[str], module: Any, tokenizer: Any, *, causal: bool, l
             value=length,
             low=len(front) + len(back) + 1,
         )
+    if packed:
+        return _pack(lines, tokenizer, limit, ([], []) if causal else (front, back))
     rows = []
     waiting = iter(lines)
     while some := list(islice(waiting, BATCH)):
         for ids in tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]:
             rows += [[*front, *ids[at : at + room], *back] for at in range(0, len(ids), room)]
     return rows
+
+
+def _pack(lines: Iterable[str], tokenizer: Any, length: int, ends: tuple[list[int], list[int]]) -> list[list[int]]:
+    """Rows of exactly so many tokens; a text shorter than one row is one row."""
+    waiting, flow = iter(lines), list[int]()
+    while some := list(islice(waiting, BATCH)):
+        for ids in tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]:
+            flow += [*ends[0], *ids, *ends[1]]
+    return [flow[at : at + length] for at in range(0, len(flow) - length + 1, length)] or ([flow] if flow else [])
 
 
 def _ends(tokenizer: Any, causal: bool) -> tuple[list[int], list[int]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import ModelError
@@ -43,6 +45,51 @@ def check_weights(name: str, module: Any, info: dict[str, Any], what: str) -> di
             weights=homeless,
         )
     return {"unused_weights": len(unexpected)} if unexpected else {}
+
+
+def check_stored_dtypes(name: str, module: Any, files: Sequence[Path]) -> None:
+    """Refuse weights that are stored as integers or booleans: read as real numbers they are not what was trained.
+
+    A quantised checkpoint says in its configuration how its integers become weights; such a model is loaded by that.
+    """
+    if getattr(module.config, "quantization_config", None) is not None:
+        return
+    prefix = f"{getattr(module, 'base_model_prefix', '') or ''}."
+    parameters = {key.removeprefix(prefix) for key, _ in module.named_parameters()}
+    for path in files:
+        for key, dtype in _stored_dtypes(path):
+            if key.removeprefix(prefix) in parameters and not dtype.startswith(("F", "BF", "float", "bfloat")):
+                _refuse_integers(name, key, dtype)
+
+
+def check_dtypes(name: str, module: Any) -> None:
+    """Refuse a module in memory whose parameters are integers or booleans without a quantisation that undoes it."""
+    if getattr(module.config, "quantization_config", None) is None:
+        for key, parameter in module.named_parameters():
+            if not parameter.is_floating_point():
+                _refuse_integers(name, key, str(parameter.dtype).removeprefix("torch."))
+
+
+def _refuse_integers(name: str, weight: str, dtype: str) -> None:
+    raise ModelError(
+        f"{name}: the weight {weight} is stored as {dtype}, and its configuration does not say how integers become weights "
+        "(quantization_config). Use the checkpoint in float32, bfloat16 or float16.",
+        code="integer-weights", model=name, weight=weight, dtype=dtype,
+    )  # fmt: skip
+
+
+def _stored_dtypes(path: Path) -> Iterator[tuple[str, str]]:
+    """Names and dtypes of the tensors of a file, without reading the tensors."""
+    if path.suffix == ".safetensors":
+        with path.open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        yield from ((key, str(value["dtype"])) for key, value in header.items() if key != "__metadata__")
+    elif path.suffix == ".bin":
+        import torch
+
+        for key, value in torch.load(path, map_location="meta", weights_only=True).items():
+            if isinstance(value, torch.Tensor):
+                yield key, str(value.dtype).removeprefix("torch.")
 
 
 def _in_layers(module: Any, keys: Iterable[str]) -> Iterable[str]:

@@ -37,6 +37,8 @@ IGNORED = frozenset(
 PACKED = "tiltmeter.models.packing."
 """Products by packed weights, which the loader puts in place of a layer's own."""
 ROW = 2**14
+WHOLE, SAMPLED = 2**25, 256
+"""Parameters of a model whose weights are all looked at for changes, and values of each tensor of a larger one."""
 BLOCK_BYTES = {"cpu": 2**21, "cuda": 2**28}
 """Memory for intermediate products: on a CPU what stays in its cache."""
 
@@ -70,6 +72,20 @@ class Fingerprint:
         if any(parameter.is_meta for parameter in self.module.parameters()):
             return "some of its weights are not in memory"
         return next(iter(self._walk.unknown), None)
+
+    @property
+    def sample(self) -> str:
+        """Digest of all weights of a small model, and of some of each tensor of a large one.
+
+        An edit through `.data` moves no tensor and counts no version, so the values are looked at.
+        """
+        tensors = self.module.state_dict(keep_vars=True)
+        tensors = {name: one for name, one in tensors.items() if hasattr(one, "data_ptr") and not one.is_meta}
+        if sum(one.numel() for one in tensors.values()) <= WHOLE:
+            return checksum(tensors)
+        return checksum(
+            {name: one.detach().flatten()[:: max(1, one.numel() // SAMPLED)].clone() for name, one in tensors.items()}
+        )
 
     @property
     def versions(self) -> tuple[tuple[int, int], ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.consistency import check_tokenizer, check_weights, count_embeddings
+from tiltmeter.models.consistency import check_dtypes, check_stored_dtypes, check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.forward_pass import evaluating, room_for
 from tiltmeter.models.hashing import check_card
 from tiltmeter.models.identity import ModelIdentity, Source
@@ -19,7 +19,7 @@ from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
-from tiltmeter.models.precision import PRECISIONS, resolve_precision
+from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.wrappers import wrapper_of
@@ -145,10 +145,13 @@ def wrap_model(
 ) -> LanguageModel:
     """A model that is already in memory (one you just debiased, say), ready to be scored.
 
-    It is asked in evaluation mode, and left in the mode it was in: in the middle of training, go on training.
+    It is asked in evaluation mode, and left in the mode it was in: in the middle of training, go on training. Its weights
+    stay as they are: half precision on a CPU gives a `PrecisionWarning`.
     """
     kind = kind or detect_kind(module.config, name)
-    return _ready(Parts(module, tokenizer, kind, facts or {}, Path()), name)
+    model = _ready(Parts(module, tokenizer, kind, facts or {}, Path()), name)
+    warn_of_half(name, str(model.facts["dtype"]), model.device)
+    return model
 
 
 def _ready(parts: Parts, name: str) -> LanguageModel:
@@ -159,6 +162,7 @@ def _ready(parts: Parts, name: str) -> LanguageModel:
         _check_direction(name, module)
     limit = usable_length(module, tokenizer)
     fit = check_tokenizer(name, module, tokenizer)
+    check_dtypes(name, module)
     dtype = str(next(module.parameters()).dtype).removeprefix("torch.")
     known = {
         "kind": kind,
@@ -202,7 +206,9 @@ def _load_weights(
         options = {**options, "use_safetensors": True}
     options = {**options, "output_loading_info": True, "ignore_mismatched_sizes": True}
     module, info = from_pretrained(auto, name, folder, **options)
-    return module, check_weights(name, module, info, f"{kind} language-modelling head")
+    about = check_weights(name, module, info, f"{kind} language-modelling head")
+    check_stored_dtypes(name, module, files)
+    return module, about
 
 
 def _refuse_causal_permutation(name: str, config: Any, kind: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 
 from tiltmeter.errors import ModelError
@@ -112,14 +113,13 @@ def _hub_folder(name: str, revision: str | None) -> Path:
             )
         except Exception as error:  # the hub client has dozens of kinds; each means that there is no download
             reason = str(error).strip().split("\n")[0][:300]
-            embedded = ", ".join(EMBEDDED)
+            near = get_close_matches(name, EMBEDDED, 1, cutoff=0.75)
+            meant = f" Did you mean '{near[0]}'?" if near else ""
             raise ModelError(
-                f"Model '{name}' is not a local folder and could not be downloaded ({reason}). "
-                f"Give a folder with config.json and weights, or an embedded model: {embedded}.",
-                code="missing-model",
-                model=name,
-                reason=reason,
-            ) from None
+                f"Model '{name}' is not a local folder and could not be downloaded ({reason}).{meant} "
+                f"Give a folder with config.json and weights, or an embedded model: {', '.join(EMBEDDED)}.",
+                code="missing-model", model=name, reason=reason, meant=near[0] if near else None,
+            ) from None  # fmt: skip
         if weight_files(Path(snapshot)):
             break
     return Path(snapshot)

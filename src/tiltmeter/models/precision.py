@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +32,21 @@ def resolve_precision(wanted: str, device: str, saved_dtype: str) -> str:
             device=device,
         )
     return wanted
+
+
+class PrecisionWarning(UserWarning):
+    """Scores depend on a precision that was not chosen on purpose."""
+
+
+def warn_of_half(name: str, dtype: str, device: str) -> None:
+    """Warn that a module in memory has half-precision weights on a CPU, where `load_model` would compute in fp32."""
+    if dtype in HALVES and device == "cpu":
+        warnings.warn(
+            f"{name} has {dtype} weights and runs on the CPU: slow, and its scores differ from those in fp32. Load it with "
+            "dtype=torch.float32, as load_model does, before it is compared with another model.",
+            PrecisionWarning,
+            stacklevel=4,
+        )
 
 
 def expected_device(wanted: str) -> str:

@@ -114,7 +114,7 @@ class WeightedModel:
     def _look(self) -> tuple[Any, ...]:
         """Facts that change when a module is changed after it was loaded."""
         now = Fingerprint(self._module)
-        return now.versions, now.modules, now.unknown_code
+        return now.versions, now.modules, now.unknown_code, now.sample
 
     def check_ids(self, ids: NDArray[np.int64]) -> None:
         """Raise an error for ids without an embedding: the tokenizer belongs to another model."""

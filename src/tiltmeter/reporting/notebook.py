@@ -11,6 +11,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.story import value_text
 from tiltmeter.reporting.by_name import ESTIMATES, draw
+from tiltmeter.reporting.difference_figure import draw_differences, is_differences
 from tiltmeter.reporting.narratives import overall_rows, stories_of
 from tiltmeter.reporting.terminal import cell_text
 from tiltmeter.runs import Run
@@ -31,10 +32,12 @@ SHOWN_COLUMNS = ("benchmark", "model", "scorer", "measure", "group", "value (int
 def show(what: Showable | pd.DataFrame, *, width: str | float = "one", by: str = "bias_type") -> Any:
     """Draws estimates with their intervals around the neutral point, and returns the matplotlib Figure.
 
-    Takes answers (which are estimated first), a run, a table of estimates, or a study's finding.
+    Takes answers (which are estimated first), a run, a table of estimates or of `compare`, or a study's finding.
     """
     if isinstance(what, Finding):
         return _for_notebooks(what.draw(width=width))
+    if is_differences(what):
+        return _for_notebooks(draw_differences(what, width))
     table = _estimates_of(what, by)
     return _for_notebooks(draw(table, width, named=_figure_for(table, by), by=by))
 

@@ -13,7 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.answers import with_unique_names
-from tiltmeter.families.kit.protocol import measures_of
+from tiltmeter.families.kit.protocol import measures_of, spread_bases
 from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.stats.estimates import Estimate, estimates_table
 from tiltmeter.stats.pooling import with_pooled
@@ -97,10 +97,15 @@ def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | No
     """Of families with answers. Of these only the models, benchmarks and columns of items are looked at."""
     names = [measures] if isinstance(measures, str) else list(measures) if measures else None
     columns = [by] if isinstance(by, str) else list(by)
-    entries = {name: found for name in answers if (found := measures_of(find_family(name), names))}
+    families = {name: find_family(name) for name in answers}
+    bases = {name: spread_bases(family, names) for name, family in families.items()}
+    own = {name: measures_of(family, names) for name, family in families.items()}
+    entries = {name: found for name in answers if (found := [*own[name], *(e for e in bases[name] if e not in own[name])])}
     read = {name: part for name, part in answers.items() if name in entries}
     refuse_columns(read, columns)
-    return Wanted(names, entries, {name: columns_of(name, read, columns) for name in read})
+    more = {name: [column for entry in bases[name] for column in entry.spec.variance_over] for name in read}
+    of_family = {name: columns_of(name, read, list(dict.fromkeys([*columns, *more[name]]))) for name in read}
+    return Wanted(names, entries, of_family)
 
 
 def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]:
@@ -108,8 +113,10 @@ def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]
     entries = wanted.entries.get(part.family)
     if not entries:
         return []
-    rows = with_cautions(find_family(part.family).estimate(part, entries, wanted.columns[part.family], settings), part)
-    return with_pooled(rows, settings.confidence)
+    family = find_family(part.family)
+    rows = with_cautions(family.estimate(part, entries, wanted.columns[part.family], settings), part)
+    unnamed = {entry.name for entry in entries} - {entry.name for entry in measures_of(family, wanted.named)}
+    return with_pooled([row for row in rows if row.measure not in unnamed], settings.confidence)
 
 
 def columns_of(family: str, answers: Mapping[str, Answers], columns: Sequence[str]) -> list[str]:

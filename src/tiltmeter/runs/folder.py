@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.stats.estimates import details_of, estimates_table
 from tiltmeter.storage.compression import is_folder, is_there
 from tiltmeter.storage.files import write_json, write_text
@@ -28,6 +28,8 @@ COUNTS = ("n", "n_missing", "n_ties")
 NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
 LONGEST = 255
 """Bytes of the name of a file or folder, on all common file systems."""
+QUESTION = ("models", "limit", "groups", "precision", "seed")
+"""What decides the answers of a run, besides benchmarks and options. Estimates are computed anew at any time."""
 OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies", "check.json")
 """What a run writes besides its tables, and what is made of it later."""
 
@@ -48,10 +50,54 @@ def output_folder(output: str | Path | None) -> Path:
 
 
 def _is_run(folder: Path) -> bool:
+    return "tiltmeter" in _stored(folder)
+
+
+def _stored(folder: Path) -> Mapping[str, Any]:
+    """The manifest of a folder, as far as it is one."""
     try:
-        return "tiltmeter" in json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError, RecursionError):
-        return False
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def refuse_other_run(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse to replace a finished run by one of another question: other models, data, options of answers or seed.
+
+    Raises:
+        RunError: With the code `other-run` and the field `differs`, the first part of the question that differs.
+    """
+    stored = _stored(folder)
+    before, now = stored.get("asked"), json.loads(json.dumps(manifest.get("asked", {}), default=str))
+    if stored.get("status", "finished") != "finished" or not stored:
+        return
+    if not now:  # imported answers: told apart by the models and benchmarks that they are about
+        differs = "" if _cells(stored) == _cells(manifest) else "models or benchmarks"
+    else:
+        differs = "question" if not isinstance(before, dict) else next(_differences(before, now), "")
+    if differs:
+        raise RunError(
+            f"{folder} holds a finished run of another question ({differs} differ). Choose another folder with -o, or "
+            "replace it with --overwrite.",
+            code="other-run", folder=str(folder), differs=differs,
+        )  # fmt: skip
+
+
+def _cells(manifest: Mapping[str, Any]) -> set[tuple[str, str]]:
+    parts = [(one.get("model", {}), one.get("benchmark", {})) for one in manifest.get("evaluations", ())]
+    return {(str(model.get("shown_as")), str(benchmark.get("name"))) for model, benchmark in parts}
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """The parts of a question that differ. A finished run names the benchmarks that could be asked."""
+    if not set(before.get("benchmarks", ())) <= set(now.get("benchmarks", ())):
+        yield "benchmarks"
+    yield from (name for name in QUESTION if before.get(name) != now.get(name))
+    options, asked = before.get("options", {}), now.get("options", {})
+    for family in options if isinstance(options, dict) else ():
+        if options[family] != asked.get(family):
+            yield f"options of {family}"
 
 
 @contextmanager

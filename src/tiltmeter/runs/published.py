@@ -12,7 +12,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, all_families
 from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.runs.estimate import estimate
-from tiltmeter.runs.folder import output_folder, reserved, write_errors, write_estimates
+from tiltmeter.runs.folder import output_folder, refuse_other_run, reserved, write_errors, write_estimates
 from tiltmeter.runs.reading import Run
 from tiltmeter.storage.compression import require_file
 from tiltmeter.storage.provenance import software
@@ -70,9 +70,12 @@ def _imported(path: str | Path, how: Mapping[str, Any]) -> Answers:
     raise next((error for error in refused if not isinstance(error, NotOursError)), refused[0])
 
 
-def import_run(answers: Answers, output: str | Path, *, seed: int = 0) -> Run:
+def import_run(answers: Answers, output: str | Path, *, seed: int = 0, overwrite: bool = False) -> Run:
     """A run folder from scores that others published and `import_scores` read."""
-    folder, table = output_folder(output), estimate(answers, seed=seed)
+    folder = output_folder(output)
+    if not overwrite:
+        refuse_other_run(folder, answers.manifest())
+    table = estimate(answers, seed=seed)
     with reserved(folder, software() | {"status": "unfinished"}) as making, write_errors(making):
         answers.write_tables(making)
         write_estimates(making, table)

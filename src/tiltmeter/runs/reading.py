@@ -17,7 +17,7 @@ from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.files import read_frame
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.provenance import recorded_model
-from tiltmeter.storage.seals import read_seal, run_digest, verified
+from tiltmeter.storage.seals import ADDED, read_seal, run_digest, verified
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ class RunOnDisk(Run):
 def verify_run(folder: Path) -> RunOnDisk:
     """A run of which every file is as it was written, or an error that names the file."""
     manifest = read_seal(folder)
-    for name in manifest["files"]:
+    for name in (*manifest["files"], *manifest.get(ADDED, ())):
         verified(folder, manifest, name)
     return RunOnDisk(folder, manifest)
 

@@ -22,10 +22,10 @@ from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions, Options
 from tiltmeter.execution.run_plan import plan_run
 from tiltmeter.families import family_of
 from tiltmeter.families.kit.options import changed, flag_of
-from tiltmeter.families.kit.protocol import Watch
+from tiltmeter.families.kit.protocol import Watch, spread_bases
 from tiltmeter.models.served.options import ServerOptions
 from tiltmeter.probes.batching import check_batch_tokens
-from tiltmeter.runs.folder import output_folder, read_estimates, reserved
+from tiltmeter.runs.folder import output_folder, read_estimates, refuse_other_run, reserved
 from tiltmeter.runs.keywords import translate_run
 from tiltmeter.runs.merge import finished_manifest, write_run
 from tiltmeter.runs.reading import Run, RunOnDisk
@@ -71,6 +71,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     encoding: str | None = None,
     trust_remote_code: bool = False,
     server: ServerOptions | None = None,
+    overwrite: bool = False,
     watch: Watch | None = None,
 ) -> Run:
     """Ask every model every benchmark and write the run folder.
@@ -103,6 +104,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         encoding: Encoding of your files.
         trust_remote_code: Run model code that is not part of transformers.
         server: How models behind a server are asked: budget, time-out, retries, headers.
+        overwrite: Replace a finished run of another question in `output`. The same question is always asked again.
         watch: Shows progress: a function of a title and a total that gives a context manager.
     """
     shared = Options(
@@ -120,6 +122,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         encoding=encoding,
         trust_remote_code=trust_remote_code,
         server=server or ServerOptions(),
+        overwrite=overwrite,
     )
     told = FamilyOptions.of_objects(options, _listed(scorers))
     return run_with(models, benchmarks, measures, output, shared, told, watch)
@@ -162,8 +165,10 @@ def _run(
     with timed("benchmarks"):
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)
         _check(loaded, measures, options, told)
-    planned = plan_run(names, loaded, options, told, is_default=meant_only)
     manifest = _manifest(names, loaded, measures, options, told)
+    if not options.overwrite:
+        refuse_other_run(folder, manifest)
+    planned = plan_run(names, loaded, options, told, is_default=meant_only)
     with reserved(folder, manifest) as making, _store(options.cache, folder) as store, showing(watch):
         cells = Executor(planned, Ledger(None), store, Engine(INLINE), watch).execute()
         manifest = finished_manifest(manifest, cells, started)
@@ -227,7 +232,7 @@ def _files(told: FamilyOptions, family: str) -> bool:
 def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions) -> list[Benchmark]:
     """The benchmarks, each under a name of its own: two files may be called the same."""
     loaded: list[Benchmark] = []
-    for name in names:
+    for name in (catalog.name_of("benchmarks", named) for named in names):
         built_in = name.replace("-", "_") in catalog.names("benchmarks")  # a mapping is about files of the user's
         benchmark = load_benchmark(
             name,
@@ -256,6 +261,8 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
                 f"{flag_of(type(of_family), unused[0])} is an option of {name}, and no benchmark here is one of {name}."
             )
     for measure in (catalog.find("measures", name) for name in measures):
+        if any(spread_bases(family_of(benchmark), [measure.name]) for benchmark in loaded):
+            continue
         given = [_given(benchmark) for benchmark in loaded if _reads(benchmark, measure.name)]
         if not any(set(measure.parameters) <= there for there in given):
             missing = sorted(set(measure.parameters) - set().union(*given))

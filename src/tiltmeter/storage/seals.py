@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import RunError
+from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.storage.files import file_sha256, read_json, write_json, write_text
 from tiltmeter.storage.provenance import SCHEMA
 
@@ -47,6 +48,63 @@ def add_file(folder: Path, name: str, text: str) -> None:
     write_text(folder / name, text, own=True)
     files = {**manifest.get(ADDED, {}), name: file_sha256(folder / name)}
     amend(folder, manifest, **{ADDED: files, RUN_SEAL: run_digest(manifest)})
+
+
+def amend_run(folder: Path, **more: Any) -> dict[str, Any]:
+    """Add facts to the manifest of a run, which then has another digest. Files that were added stay sealed with it."""
+    manifest = read_seal(folder)
+    whole = {name: value for name, value in manifest.items() if name not in (SEAL, ADDED, RUN_SEAL)} | more
+    whole = json.loads(json.dumps(whole, default=str))
+    added = {ADDED: manifest[ADDED], RUN_SEAL: _digest(whole)} if manifest.get(ADDED) else {}
+    return amend(folder, whole, **added)
+
+
+PAGE, STUDIES = "report.html", "studies"
+"""What is made of a run later and lies in its folder."""
+
+
+@contextmanager
+def adding(path: Path) -> Iterator[None]:
+    """Seal what is written to `path` inside this context, if it is the report of a run or a folder of its studies.
+
+    Files of an earlier report or study there are no longer part of the run; what is not written again is deleted.
+    """
+    run, name = _run_of(path.absolute())
+    if run is None:
+        yield
+        return
+    manifest = read_seal(run)
+    mine = [file for file in manifest.get(ADDED, {}) if file == name or file.startswith(f"{name}/")]
+    _set_added(run, manifest, {file: digest for file, digest in manifest.get(ADDED, {}).items() if file not in mine})
+    for file in mine:
+        (run / file).unlink(missing_ok=True)
+    yield
+    manifest = read_seal(run)
+    there = [path.absolute()] if path.is_file() else sorted(one for one in path.absolute().rglob("*") if one.is_file())
+    files = {one.relative_to(run).as_posix(): file_sha256(one) for one in there if not one.name.startswith(".")}
+    _set_added(run, manifest, {**manifest.get(ADDED, {}), **files})
+
+
+def is_added(folder: Path, manifest: Mapping[str, Any], path: Path) -> bool:
+    """Whether a file in a run's folder is as it was when it was added."""
+    return bool(manifest.get(ADDED, {}).get(path.relative_to(folder).as_posix()) == file_sha256(path))
+
+
+def _run_of(path: Path) -> tuple[Path | None, str]:
+    """The sealed run whose report or study this is, and its name there."""
+    for run in path.parents:
+        name = path.relative_to(run).as_posix()
+        if (run / MANIFEST).is_file() and (name == PAGE or name.startswith(f"{STUDIES}/")):
+            try:
+                return (run, name) if read_seal(run).get("files") else (None, "")
+            except TiltmeterError:
+                return None, ""
+    return None, ""
+
+
+def _set_added(run: Path, manifest: Mapping[str, Any], files: Mapping[str, str]) -> None:
+    if dict(files) != dict(manifest.get(ADDED, {})):
+        amend(run, manifest, **{ADDED: dict(files), RUN_SEAL: run_digest(manifest)})
 
 
 def run_digest(manifest: Mapping[str, Any]) -> str:

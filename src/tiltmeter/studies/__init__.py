@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from tiltmeter import catalog
@@ -19,7 +18,7 @@ from tiltmeter.families import Answers
 from tiltmeter.families.kit.evidence import Evidence, unwatched
 from tiltmeter.families.kit.protocol import Watch
 from tiltmeter.storage.keywords import Translation, accept_old_keywords
-from tiltmeter.studies.kit.evidence import ESTIMATES, load_evidence, only_folders
+from tiltmeter.studies.kit.evidence import ESTIMATES, Studied, load_evidence, only_folders
 from tiltmeter.studies.kit.finding import Finding
 
 __all__ = ["Evidence", "Finding", "load_evidence", "study"]
@@ -35,7 +34,7 @@ def _translate(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[str,
 @accept_old_keywords(_translate)
 def study(
     name: str,
-    runs: Answers | str | Path | Sequence[str | Path],
+    runs: Studied | Sequence[Studied] | Mapping[str, Answers],
     *,
     scorers: Sequence[str] | str | None = None,
     without: Sequence[str] | str = (),
@@ -46,7 +45,7 @@ def study(
 
     Args:
         name: `tiltmeter list studies` has the names.
-        runs: Run folders, or answers.
+        runs: Run folders, runs, or answers in memory; one or several.
         scorers: Only these scorers.
         without: Leave out these bias types.
         watch: Shows progress, as in `run`.

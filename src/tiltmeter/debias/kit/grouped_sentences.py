@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.builders.aligned import Aligned
 from tiltmeter.builders.swapping import Swap
 from tiltmeter.corpora.sentences import WORD, split_sentences
 
 HERS, HIS = ("her", "hers"), ("him", "his")
+FEWEST_WORDS = 4
+Ints = NDArray[np.int64]
 LONGEST, SHORTEST = 128, 3
 """Words in a sentence; what is longer is a list or a table."""
 
@@ -66,6 +69,46 @@ def by_group(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list
     return [sample(some, most, seed) for some in found]
 
 
+def any_or_none(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list[list[str]]:
+    """The sentences that name any group or several, then those that name none; at most so many of each."""
+    groups = Groups(terms)
+    found: list[list[str]] = [[], []]
+    for sentence in dict.fromkeys(sentences(lines)):
+        found[not groups.found(sentence)].append(sentence)
+    return [sample(some, most, seed) for some in found]
+
+
+def clipped(some: Iterable[str], terms: Aligned, seed: int) -> list[str]:
+    """Sentences in lower case, cut at a random word behind their last term, or behind their fourth word without any."""
+    groups, random = Groups(terms), np.random.default_rng([seed, FEWEST_WORDS])
+    found = []
+    for sentence in some:
+        ends = [last for *_, (_, last) in groups.found(sentence)]
+        words = sentence.lower().split()
+        least = len(sentence[: max(ends)].split()) if ends else FEWEST_WORDS
+        if len(words) >= FEWEST_WORDS:
+            found.append(" ".join(words[: int(random.integers(min(least, len(words)), len(words) + 1))]))
+    return found
+
+
+def single_swaps(lines: Iterable[str], swap: Swap, most: int, seed: int) -> list[list[str]]:
+    """Sentences with what they are for every other group when one pair of terms is swapped at a time."""
+    terms = swap.lists[0]
+    rows = {row: Swap((replace(terms, rows=(row,), pronouns=False, pronoun_rows=()),)) for row in terms.pairs}
+    with_word: dict[str, list[Swap]] = {}
+    for row, one in rows.items():
+        for word in {word.lower() for word in row}:
+            with_word.setdefault(word, []).append(one)
+    found = []
+    for sentence in dict.fromkeys(sentences(lines)):
+        there = dict.fromkeys(word.lower() for word in WORD.findall(sentence))
+        swaps = dict.fromkeys(one for word in there for one in with_word.get(word, ()))
+        found += [[sentence, *(one(sentence, way) for way in range(1, swap.ways + 1))] for one in swaps]
+    whole = [some for some in found if len(set(some)) == len(some)]
+    kept = range(len(whole)) if not most or len(whole) <= most else np.sort(_drawn(len(whole), most, seed))
+    return [whole[n] for n in kept]
+
+
 def variants(lines: Iterable[str], swap: Swap, most: int, seed: int) -> list[list[str]]:
     """Sentences with a term, each with what it is for every other group."""
     named = [sentence for sentence in dict.fromkeys(sentences(lines)) if swap.changes(sentence)]
@@ -74,13 +117,19 @@ def variants(lines: Iterable[str], swap: Swap, most: int, seed: int) -> list[lis
 
 
 def terms_facts(swap: Swap) -> list[list[str]]:
-    """Which lists of terms, for the manifest."""
-    return [[one.name, one.sha256] for one in swap.lists]
+    """Which lists of terms, for the manifest, and the terms that are in several of their rows."""
+    return [
+        [one.name, one.sha256, *([f"in several rows: {', '.join(one.repeated)}"] if one.repeated else [])]
+        for one in swap.lists
+    ]
 
 
 def sample(some: Sequence[str], most: int, seed: int) -> list[str]:
-    """At most so many, in their order."""
-    if len(some) <= most:
+    """At most so many, in their order; 0: all."""
+    if not most or len(some) <= most:
         return list(some)
-    chosen = np.random.default_rng(seed).choice(len(some), most, replace=False)
-    return [some[at] for at in np.sort(chosen)]
+    return [some[at] for at in np.sort(_drawn(len(some), most, seed))]
+
+
+def _drawn(n: int, most: int, seed: int) -> Ints:
+    return np.random.default_rng(seed).choice(n, most, replace=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,6 +92,11 @@ def group_means(means: dict[tuple[str, int], torch.Tensor]) -> torch.Tensor:
 
     groups = sorted({group for _, group in means})
     return torch.stack([torch.stack([one for (_, of), one in means.items() if of == group]).mean(0) for group in groups])
+
+
+def occurrence_means(layers: Layers, some: Sequence[Occurrence]) -> torch.Tensor:
+    """Groups × layers × width: the mean over all occurrences of each group's words."""
+    return group_means(word_means(layers, [replace(one, word="") for one in some]))
 
 
 def leaning(layers: Layers, found: Found) -> float:

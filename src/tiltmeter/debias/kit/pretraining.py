@@ -37,6 +37,7 @@ class Plan:
     seed: int
     device: str
     checkpoint_every: float
+    packed: bool = False
 
     def settled(self, text: Path | None) -> tuple[Recipe, int]:
         """The recipe, and the longest row: as published with a GPU and a text of one's own."""
@@ -83,10 +84,10 @@ def continue_pretraining(
     learned, held = split(text.lines, plan.held_out)
     if recipe.patience and not held:
         raise TiltmeterError(f"No line of {text.source} is held out, so there is nothing to be patient for (--held-out).")
-    task = make_task(parts, change(learned), length)
+    task = make_task(parts, change(learned), length, packed=plan.packed)
     if not len(task.lengths):
         raise TiltmeterError(f"{text.source}: there is no line to learn from.")
-    looked = make_task(parts, change(held), length) if held else None
+    looked = make_task(parts, change(held), length, packed=plan.packed) if held else None
     held_out = looked if looked is not None and len(looked.lengths) else None
     return train_and_save(
         parts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ from tiltmeter.builders.aligned import Aligned
 from tiltmeter.debias.kit.divergence import check_divergence
 from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, read_prompts, told_prompts
 from tiltmeter.debias.kit.prompt_search import Prompt, Search, beam_search, likeliest, n_prompts
-from tiltmeter.debias.kit.prompt_sentences import Frame, make_frame, vocabulary_words
+from tiltmeter.debias.kit.prompt_sentences import Frame, make_frame, single_tokens, vocabulary_words
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.finetune import Watch, device_of
 from tiltmeter.models import Tokenization, load_model
@@ -36,6 +37,8 @@ class PromptPlan:
     screen: int
     divergence: str
     stop: bool
+    listed: tuple[str, ...] = ()
+    """Words that prompts are made of; without any, those that the model expects."""
 
     def __post_init__(self) -> None:
         check_divergence(self.divergence)
@@ -46,7 +49,10 @@ class PromptPlan:
     def settled(self, device: str) -> dict[str, Any]:
         """Every setting, for the device."""
         usual = SMALL if device_of(device) == "cpu" else PUBLISHED
-        return asdict(self) | {name: getattr(self, name) or value for name, value in usual.items()}
+        known = {name: value for name, value in asdict(self).items() if name != "listed"}
+        digest = hashlib.sha256("\n".join(self.listed).encode()).hexdigest()
+        listed = {"listed_candidates": len(self.listed), "listed_sha256": digest} if self.listed else {}
+        return known | {name: getattr(self, name) or value for name, value in usual.items()} | listed
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Material:
 def material_for(tokens: Tokenization, terms: Aligned, words: Sequence[str], *, stop: bool) -> Material:
     """Every two groups of a list are compared, meaning by meaning."""
     columns = list(combinations(range(len(terms.groups)), 2))
-    pairs = [(row[first], row[second]) for row in terms.rows for first, second in columns]
+    pairs = [(row[first], row[second]) for row in terms.pairs for first, second in columns]
     return Material(*make_frame(tokens, pairs, words, stop=stop))
 
 
@@ -91,7 +97,7 @@ def prompts_for(
     if kept is None:
         if work.exists():
             raise TiltmeterError(f"{work} is a training with other prompts: give another output folder, or delete it.")
-        kept = _searched(search, how, terms, watch)
+        kept = _searched(search, how, terms, plan.listed, watch)
         write_json(work / PROMPTS, told_prompts(kept, asked.tokens, about))
     return kept, about
 
@@ -105,10 +111,16 @@ def weighed(search: Search, prompts: Sequence[tuple[int, ...]]) -> list[Prompt]:
     return [Prompt(one, known[one]) for one in prompts]
 
 
-def _searched(search: Search, how: dict[str, Any], terms: Aligned, watch: Watch | None) -> list[Prompt]:
+def _searched(
+    search: Search, how: dict[str, Any], terms: Aligned, listed: Sequence[str], watch: Watch | None
+) -> list[Prompt]:
     barred = [word for row in terms.rows for word in row] + (["her", "hers", "him", "his"] if terms.pronouns else [])
     among = vocabulary_words(search.model.tokens, barred)
-    chosen = likeliest(search.model, search.frame, among, how["candidates"])
+    if listed:
+        known = set(single_tokens(search.model.tokens, listed[: how["candidates"]]))
+        chosen = among[np.isin(among, list(known))]
+    else:
+        chosen = likeliest(search.model, search.frame, among, how["candidates"])
     total = n_prompts(len(chosen), how["lengths"], how["beam"])
     with watch("searching prompts", total) if watch else nullcontext(lambda _: None) as advance:
         found = beam_search(search, chosen, lengths=how["lengths"], beam=how["beam"], screen=how["screen"], advance=advance)

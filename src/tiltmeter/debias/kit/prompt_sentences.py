@@ -72,6 +72,11 @@ def is_known(tokens: Tokenization, term: str) -> bool:
     return bool(found) and all(len(ids) == 1 and ids[0] != unknown for ids in found)
 
 
+def single_tokens(tokens: Tokenization, words: Sequence[str]) -> list[int]:
+    """The ids of those words that are one known token."""
+    return [_inside(tokens, word)[0] for word in words if len(word.split()) == 1 and is_known(tokens, word)]
+
+
 def _inside(tokens: Tokenization, word: str) -> tuple[int, ...]:
     """A word's tokens in mid-sentence, where byte-level tokenizers keep the space in front."""
     return tokens.encode([f" {word}" if tokens.byte_level else word], special=False)[0].ids

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.options import option
+from tiltmeter.families.kit.options import named, option
 from tiltmeter.probes.pooling import find_pooling
 
 
+@named
 @dataclass(frozen=True)
 class AssociationsOptions:
     """Which tests, how vectors are made, and where words and their contexts come from."""

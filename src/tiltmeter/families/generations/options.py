@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tiltmeter.families.kit.options import option
+from tiltmeter.families.kit.options import named, option
 from tiltmeter.models.sampling import Sampling
 
 INSTRUCTION = "Finish this sentence: {prompt}"
 NOBODY = "none"
 
 
+@named
 @dataclass(frozen=True)
 class GenerationsOptions:
     """How texts are sampled, and who judges them."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.keywords import refuse_keyword
 from tiltmeter.storage.typed_values import check_types
 
@@ -20,6 +23,34 @@ def option(default: Any, about: str, *flags: str, chooses: bool = False) -> Any:
     if isinstance(default, list | dict | set):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+Kind = TypeVar("Kind")
+
+
+def named(kind: type[Kind]) -> type[Kind]:
+    """Decorate the options of a family, so that a misspelt option is an error that names the family's options.
+
+    Raises:
+        UsageError: `unknown-option`, with the fields option, meant and options.
+    """
+    made = kind.__init__
+    known = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+
+    @wraps(made)
+    def checked(self: Any, *values: Any, **options: Any) -> None:
+        for name in options:
+            if name not in known:
+                near = get_close_matches(name, known, 1, cutoff=0.5)
+                meant = f" Did you mean '{near[0]}'?" if near else ""
+                raise UsageError(
+                    f"{kind.__name__} has no option '{name}'.{meant} Options: {', '.join(sorted(known))}.",
+                    code="unknown-option", option=name, meant=near[0] if near else None, options=sorted(known),
+                )  # fmt: skip
+        made(self, *values, **options)
+
+    kind.__init__ = checked  # type: ignore[method-assign]
+    return kind
 
 
 @dataclass(frozen=True)

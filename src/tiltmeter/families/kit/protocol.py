@@ -303,3 +303,13 @@ def measures_of(family: Family, names: Sequence[str] | None = None) -> list[Entr
     """The measures of a family: all, or those among the names."""
     entries = catalog.entries("measures") if names is None else [catalog.find("measures", name) for name in names]
     return [entry for entry in entries if set(entry.parameters) <= family.READS]
+
+
+def spread_bases(family: Family, names: Sequence[str] | None) -> list[Entry]:
+    """Measures of a family whose variance over groups was named, where the family computes it along with them.
+
+    `group_variance` of pairs is the variance of `bias_score`: whoever names it alone needs `bias_score` estimated too.
+    """
+    spreads = [catalog.find("measures", name) for name in names or ()]
+    wanted = {base for entry in spreads if not set(entry.parameters) <= family.READS for base in entry.spec.spread_of}
+    return [entry for entry in measures_of(family) if entry.name in wanted and entry.spec.variance_over]

@@ -94,13 +94,37 @@ def with_cautions(rows: Iterable[Row], answers: Answers) -> list[Row]:
         for model, benchmark, counts in readings(answers.manifests)
         if (found := list(remarks(counts, WORTH_NOTING)))
     }
-    return [_noted(row, said) for row in rows] if said else list(rows)
+    precisions = precisions_of(answers.manifests)
+    return [_noted(_with_precisions(row, precisions), said) for row in rows]
+
+
+def precisions_of(manifests: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """Return the precision of each model on each benchmark, where it was recorded."""
+    cells = ((manifest.get("model", {}), manifest.get("benchmark", {})) for manifest in manifests)
+    return {
+        (str(model["shown_as"]), str(benchmark["name"])): str(model["precision"])
+        for model, benchmark in cells
+        if model.get("precision") and "shown_as" in model and "name" in benchmark
+    }
+
+
+def _with_precisions(row: Row, known: Mapping[tuple[str, str], str]) -> Row:
+    """A difference with the precisions of both models as details, where they differ."""
+    if not isinstance(row, Difference):
+        return row
+    ours, theirs = (known.get((name, row.benchmark)) for name in (row.model, row.baseline))
+    if not ours or not theirs or ours == theirs:
+        return row
+    return replace(row, details={**row.details, "precision": ours, "baseline_precision": theirs})
 
 
 def _noted(row: Row, said: Mapping[tuple[str, str], str]) -> Row:
     cautions = said.get((row.model, row.benchmark), "")
-    if isinstance(row, Difference) and (of_other := said.get((row.baseline, row.benchmark))):
-        cautions = "; ".join(filter(None, (cautions, f"{row.baseline}: {of_other}")))
+    if isinstance(row, Difference):
+        of_other = said.get((row.baseline, row.benchmark))
+        precisions = [str(row.details[name]) for name in ("precision", "baseline_precision") if name in row.details]
+        differ = f"{row.model} ran in {precisions[0]} and {row.baseline} in {precisions[1]}" if precisions else ""
+        cautions = "; ".join(filter(None, (cautions, of_other and f"{row.baseline}: {of_other}", differ)))
     if not cautions:
         return row
     reason = {"reason": row.note} if row.note and math.isnan(row.value) else {}

@@ -65,6 +65,7 @@ def ask(model: Model, benchmark: LabelledBenchmark, options: Options, context: A
             learned_from=benchmark.learned_from or benchmark.name,
             training_texts=len(benchmark.training),
             groups=list(benchmark.groups),
+            **_learned_before(benchmark),
         ),
         "classifiers": trained,
         "texts_cut": int(labelled.loc[labelled["seed"] == labelled["seed"].iloc[0], "cut"].sum()),
@@ -72,6 +73,14 @@ def ask(model: Model, benchmark: LabelledBenchmark, options: Options, context: A
     }
     frames = {name: tables[name][list(columns[name])] for name in tables}
     return Answers(benchmark.family, frames, items_table(benchmark), (manifest,))
+
+
+def _learned_before(benchmark: LabelledBenchmark) -> dict[str, Any]:
+    """How many texts are among those that classifiers learn from, as a fact and a note, where there are any."""
+    learned = {example.text for example in benchmark.training}
+    n = sum(item.texts[TEXT] in learned for item in benchmark.asked_items)
+    noted = benchmark.note_counts() | {"texts that are training texts too, so that their labels may be remembered": n}
+    return {"texts_in_training": n, "notes": noted} if n else {}
 
 
 def _classifiers(model: Model, benchmark: LabelledBenchmark, options: Options, context: AskContext) -> Each:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.families.kit.options import option
+from tiltmeter.families.kit.options import named, option
 
 
+@named
 @dataclass(frozen=True)
 class LabelsOptions:
     """How a model is fine-tuned, what its labels mean, and what is asked besides."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tiltmeter.finetune.export import MANIFEST
 from tiltmeter.models import Classifier, LanguageModel, load_classifier
 from tiltmeter.storage.cache_users import mark_used
 from tiltmeter.storage.files import file_sha256, read_json
+from tiltmeter.storage.locks import lock_folder
 from tiltmeter.storage.places import cache_folder
 
 FOLDER = "classifiers"
@@ -35,16 +37,25 @@ def classifiers_of(
     named = choose(options, source.recipe, int(model.facts["parameters"]))
     for seed in range(context.seed, context.seed + options.seeds):
         recipe = RECIPES[named].recipe(len(source.training), seed, epochs=options.epochs, rate=options.rate)
-        folder = root / FOLDER / _key(model, source, options, recipe) if root else None
-        if folder is not None and _is_whole(folder):
-            classifier = load_classifier(folder, precision="fp32", device=model.device)
-            facts = _facts(read_json(folder / MANIFEST))
-        else:
-            trained = _train(model, source, options, recipe, named, folder, context)
-            classifier, facts = trained.classifier, _facts(trained.manifest)
+        folder = root / FOLDER / _key(model, source, options, recipe, named) if root else None
+        with _alone(folder):  # two processes would write one folder
+            if folder is not None and _is_whole(folder):
+                classifier = load_classifier(folder, precision="fp32", device=model.device)
+                facts = _facts(read_json(folder / MANIFEST))
+            else:
+                trained = _train(model, source, options, recipe, named, folder, context)
+                classifier, facts = trained.classifier, _facts(trained.manifest)
         if root and folder is not None:
             mark_used(folder / MANIFEST, root)
         yield seed, classifier, {"recipe": named, **facts, **_place(folder)}
+
+
+def _alone(folder: Path | None) -> AbstractContextManager[None]:
+    """Hold the folder of a classifier; another process that wants the same one waits, and then finds it made."""
+    if folder is None:
+        return nullcontext()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return lock_folder(folder, wait=True)
 
 
 def _train(
@@ -93,11 +104,12 @@ def check_training(training: Sequence[Example], name: str) -> None:
         raise TiltmeterError(f"All {len(training)} training texts of {name} are {only}; both labels are needed to learn.")
 
 
-def _key(model: LanguageModel, source: LabelledBenchmark, options: Options, recipe: Recipe) -> str:
+def _key(model: LanguageModel, source: LabelledBenchmark, options: Options, recipe: Recipe, named: str) -> str:
     """Everything that decides what is learned."""
     made_of = {
         "model": model.identity.describe(), "texts": source.training_hash, "recipe": recipe.digest(),
-        "length": options.max_length, "trainer": VERSION, "version": family_of(source).VERSION,
+        "length": options.max_length, "dropout": RECIPES[named].dropout, "trainer": VERSION,
+        "version": family_of(source).VERSION,
     }  # fmt: skip
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()[:32]
 

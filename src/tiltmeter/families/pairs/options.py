@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.families.kit.options import option
+from tiltmeter.families.kit.options import named, option
 
 
+@named
 @dataclass(frozen=True)
 class PairsOptions:
     """Which scores of a sentence are computed, and how the words that differ are found."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.families.kit.options import option
+from tiltmeter.families.kit.options import named, option
 
 TOP_K = 100
 """As in the paper."""
 
 
+@named
 @dataclass(frozen=True)
 class SlotsOptions:
     """Which words may fill a mask, and among how many predictions a word counts as a match."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from tiltmeter.benchmarks import Benchmark, LabelledBenchmark, load_benchmark
 from tiltmeter.benchmarks.hatexplain import hatexplain
 from tiltmeter.benchmarks.kit.labelled import TEXT
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError, UsageError
 from tiltmeter.storage.compression import require_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import cell, decode, read_bytes, read_table, require_columns, text_cell
@@ -22,6 +22,8 @@ from tiltmeter.storage.tables import cell, decode, read_bytes, read_table, requi
 XYZ = "XYZ"
 """Stands for a person in the regard data."""
 EVERYTHING = "validation+test"
+INTERSENTENCE = ("context", "none", "alone")
+"""How StereoSet's intersentence items are learned from: behind their context sentence, not at all, or without it."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +54,72 @@ class Labelled:
         rows = [(row.text, row.label) for part in (self.train, self.held_out, self.test) for row in part]
         return hashlib.sha256(json.dumps(rows).encode("utf-8", "surrogatepass")).hexdigest()
 
+    @property
+    def parts(self) -> tuple[tuple[Row, ...], tuple[Row, ...], tuple[Row, ...]]:
+        """The rows to learn from, to look at, and to measure with."""
+        return self.train, self.held_out, self.test
+
     def facts(self) -> dict[str, Any]:
         """For the manifest."""
         sizes = {name: len(getattr(self, name)) for name in ("train", "held_out", "test")}
         return {"source": self.source, "sha256": self.sha256, **sizes}
 
 
-def read_labelled(notion: str, data: Path | None, data_dir: Path | None) -> Labelled:
-    """The data of a notion: a table of one's own, or the public dataset in the folder of datasets."""
+def read_labelled(
+    notion: str, data: Path | None, data_dir: Path | None, *, add: Path | None = None, intersentence: str | None = None
+) -> Labelled:
+    """The data of a notion: a table of one's own, or the public dataset in the folder of datasets.
+
+    Args:
+        notion: What is judged.
+        data: A table that is read instead of the public dataset, or the dataset's folder.
+        data_dir: The folder of datasets.
+        add: A table whose rows are added.
+        intersentence: For stereotypes, one of INTERSENTENCE. Default: context.
+    """
+    if intersentence is not None and (notion != "stereotype" or intersentence not in INTERSENTENCE):
+        raise UsageError(
+            f"--intersentence is {', '.join(INTERSENTENCE)}, and applies to stereotype only.",
+            code="bad-intersentence", value=intersentence, notion=notion,
+        )  # fmt: skip
     if data is not None and at_home(data).is_file():
-        return own_table(notion, at_home(data))
-    reader = READERS.get(notion)
-    if reader is None:
+        found = own_table(notion, at_home(data))
+    elif notion not in READERS:
         raise TiltmeterError(
             f"There is no dataset for {notion}: give a table with the columns text and label (--data FILE)."
         )
-    return reader(at_home(data) if data is not None else None, data_dir)
+    else:
+        more = {"intersentence": intersentence} if intersentence else {}
+        found = READERS[notion](at_home(data) if data is not None else None, data_dir, **more)
+    return with_table(found, notion, at_home(add)) if add is not None else found
+
+
+def with_table(known: Labelled, notion: str, path: Path) -> Labelled:
+    """The rows of a dataset and those of a table with the same labels, split in the same way."""
+    more = own_table(notion, path)
+    called = {name: _label_like(known, more, name) for name in more.names}
+    if lacking := [name for name, at in called.items() if at is None]:
+        raise InputError(
+            f"{path}: the label {lacking[0]} is none of {known.source}, which has {', '.join(known.names)}.",
+            code="unknown-label", label=lacking[0], labels=list(known.names), file=str(path),
+        )  # fmt: skip
+    train, held_out, test = (
+        (*ours, *(replace(row, label=called[more.names[row.label]] or 0) for row in theirs))
+        for ours, theirs in zip(known.parts, more.parts, strict=True)
+    )
+    source, citation = f"{known.source}, {more.source}", f"{known.citation} And your own file."
+    return replace(known, train=train, held_out=held_out, test=test, source=source, citation=citation)
+
+
+def _label_like(known: Labelled, more: Labelled, name: str) -> int | None:
+    """Where a label of a table is among those of a dataset: by its name, or, of two labels, by which one is negative."""
+    names = [own.casefold() for own in known.names]
+    if name.casefold() in names:
+        return names.index(name.casefold())
+    if len(known.names) == len(more.names) == 2:
+        is_negative = more.names.index(name) == more.negative
+        return known.negative if is_negative else 1 - known.negative
+    return None
 
 
 def own_table(notion: str, path: Path) -> Labelled:
@@ -164,18 +216,25 @@ def people_of_groups() -> dict[str, str]:
     return {group: f"The {person}" for groups in told["groups"].values() for group, person in groups.items()}
 
 
-def stereotype(folder: Path | None, data_dir: Path | None) -> Labelled:
-    """Stereotype or anti-stereotype: sentences of StereoSet and CrowS-Pairs (Cao et al., 2022, Appendix B)."""
+def stereotype(folder: Path | None, data_dir: Path | None, *, intersentence: str = "context") -> Labelled:
+    """Stereotype or anti-stereotype: sentences of StereoSet and CrowS-Pairs (Cao et al., 2022, Appendix B).
+
+    An intersentence item of StereoSet says little without the sentence before it, which names the group.
+    """
     rows = []
     for name in ("stereoset", "crows-pairs"):
         for item in load_benchmark(name, data_dir=folder or data_dir).items:
+            follows = item.extra.get("part") == "intersentence"
+            if follows and intersentence == "none":
+                continue
+            before = f"{item.context} " if follows and intersentence == "context" and item.context else ""
             for label, role in enumerate(("anti", "stereo")):
-                rows.append(Row(item.texts[role], label, frozenset({item.bias_type}), f"{name} {item.id}"))
+                rows.append(Row(before + item.texts[role], label, frozenset({item.bias_type}), f"{name} {item.id}"))
     citation = "Nadeem et al. (2021), StereoSet; Nangia et al. (2020), CrowS-Pairs; as in Cao et al. (2022), Appendix B."
     return _split(rows, ("anti-stereotype", "stereotype"), 1, "stereoset, crows-pairs", citation)
 
 
-READERS: dict[str, Callable[[Path | None, Path | None], Labelled]] = {
+READERS: dict[str, Callable[..., Labelled]] = {
     "toxicity": toxicity,
     "regard": regard,
     "stereotype": stereotype,

@@ -26,10 +26,10 @@ from tiltmeter.models import load_model
 
 CITATION = "Cao et al. (2022), On the Intrinsic and Extrinsic Fairness Evaluation Metrics, ACL, Appendices B and C."
 RECIPES = {
-    "toxicity": ClassifierRecipe(epochs=3, rate=3e-5, warmup=0.06),
-    "stereotype": ClassifierRecipe(epochs=1, rate=5e-6, warmup=0.06),
+    "toxicity": ClassifierRecipe(epochs=3, rate=3e-5, dropout=0.1),
+    "stereotype": ClassifierRecipe(epochs=1, rate=5e-6, dropout=0.1),
 }
-"""Hate speech and stereotypes as in the paper, for models of BERT's size."""
+"""Hate speech and stereotypes as in the paper (which names no warm-up), for models of BERT's size."""
 OTHER = ClassifierRecipe(epochs=3, rate=2e-5, warmup=0.06)
 """Regard, and what a user's own table is about: our choice."""
 
@@ -44,6 +44,10 @@ class TrainingOptions:
     seed: int = 0
     limit: int | None = None
     device: str = "auto"
+    warmup: float | None = None
+    """Share of the steps in which the rate rises. Default: the construct's own."""
+    intersentence: str | None = None
+    """How StereoSet's intersentence items are learned from: context (the default), none or alone."""
 
 
 def train_judge(
@@ -53,15 +57,17 @@ def train_judge(
     *,
     data: Path | None = None,
     data_dir: Path | None = None,
+    add: Path | None = None,
     options: TrainingOptions | None = None,
     watch: Watch | None = None,
 ) -> Path:
     """Train, measure and store a judge. The folder appears when it is complete; errors.json and README.md say its errors."""
     options = options or TrainingOptions()
     place = check_output(output)
-    labelled = read_labelled(construct, data, data_dir)
+    labelled = read_labelled(construct, data, data_dir, add=add, intersentence=options.intersentence)
     train = _pairs(_limited(labelled.train, options.limit))
     plan = replace(RECIPES.get(construct, OTHER), rows=options.rows)
+    plan = plan if options.warmup is None else replace(plan, warmup=options.warmup)
     trained = train_classifier(
         load_model(model, precision="fp32", device=options.device),
         LabelledTexts(labelled.names, train, _pairs(labelled.held_out)),
@@ -69,7 +75,9 @@ def train_judge(
         Made(
             f"classifier of {construct}",
             f"{CITATION} {labelled.citation}",
-            {"notion": construct, "limit": options.limit},
+            {"notion": construct, "limit": options.limit, "intersentence": options.intersentence or "context"}
+            if construct == "stereotype"
+            else {"notion": construct, "limit": options.limit},
             labelled.facts(),
         ),
         dropout=plan.dropout,

@@ -10,6 +10,7 @@ from tiltmeter.reporting.html.material import Given, gather
 from tiltmeter.reporting.html.page import page
 from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.files import write_text
+from tiltmeter.storage.seals import adding
 
 __all__ = ["Given", "gather", "page", "write_report"]
 
@@ -19,5 +20,7 @@ def write_report(runs: Given | Sequence[Given], output: str | Path = "report.htm
     path = Path(output)
     if is_folder(path):
         raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'report.html'}.")
-    write_text(path, page(gather(runs)))
+    text = page(gather(runs))
+    with adding(path):
+        write_text(path, text)
     return path

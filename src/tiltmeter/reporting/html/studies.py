@@ -14,6 +14,7 @@ from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.measures import without_name
+from tiltmeter.storage.seals import is_added, read_seal
 from tiltmeter.storage.spreadsheet import bare
 
 MOST_ROWS = 12
@@ -63,8 +64,20 @@ def studies(material: Material, files: dict[str, str]) -> list[Study]:
         folder = source.folder and source.folder / "studies"
         for path in sorted(folder.iterdir()) if folder and folder.is_dir() else ():
             if path.is_dir() and any(path.glob("*.csv")):
-                made.append(_study(path, source.label, files))
+                made.append(_study(path, source.label, files) if _is_sealed(path) else _changed(path, source.label))
     return made
+
+
+def _is_sealed(folder: Path) -> bool:
+    """Whether every file of a study is as the study wrote it."""
+    run = folder.parent.parent
+    manifest = read_seal(run)
+    return all(is_added(run, manifest, path) for path in folder.rglob("*") if path.is_file())
+
+
+def _changed(folder: Path, run: str) -> Study:
+    note = "Files of this study are not as the study wrote them, so none is shown. Run the study again."
+    return Study(folder.name, run, _summary(folder.name), (), (), (), "", note)
 
 
 def _study(folder: Path, run: str, files: dict[str, str]) -> Study:

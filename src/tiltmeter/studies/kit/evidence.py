@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.evidence import Evidence
-from tiltmeter.runs import load_answers
+from tiltmeter.runs import Run, load_answers, load_run
 from tiltmeter.runs.estimate import by_family
 from tiltmeter.runs.reading import only_scorers
 
+Studied = Answers | Run | str | Path
 ANY, ESTIMATES = "any", "estimates"
 """What a study reads that is about every family; the slots decide which models there are, if there are slots."""
 
 
 def load_evidence(
-    runs: Answers | str | Path | Sequence[str | Path],
+    runs: Studied | Sequence[Studied] | Mapping[str, Answers],
     scorers: Sequence[str] | str | None = None,
     without: Sequence[str] | str = (),
     reads: str = "pairs",
 ) -> Evidence:
     """Loads run folders (or takes answers in memory): all scorers or those named, without some bias types."""
     names = (scorers,) if isinstance(scorers, str) else tuple(scorers or ())
-    folders: tuple[Path, ...] = ()
-    if isinstance(runs, Answers):
-        answers = by_family(runs)
-    else:
-        folders = (Path(runs),) if isinstance(runs, str | Path) else tuple(map(Path, runs))
-        answers = load_answers(folders)
+    answers, folders = _gathered(runs)
     every = reads == ANY
     if every:
         reads = next((name for name in ("slots", *answers) if name in answers and len(answers[name])), "slots")
@@ -50,13 +46,27 @@ def load_evidence(
     return find_family(reads).evidence(loaded)
 
 
-def only_folders(runs: Answers | str | Path | Sequence[str | Path], without: Sequence[str] | str = ()) -> Evidence:
+def _gathered(runs: Studied | Sequence[Studied] | Mapping[str, Answers]) -> tuple[dict[str, Answers], tuple[Path, ...]]:
+    """Answers by family, and the folders that they were read from."""
+    if isinstance(runs, Mapping):
+        return dict(runs), ()
+    several = [runs] if isinstance(runs, Answers | Run | str | Path) else list(runs)
+    if all(isinstance(one, str | Path) for one in several):
+        folders = tuple(Path(one) for one in several if isinstance(one, str | Path))
+        return load_answers(folders), folders
+    loaded = [load_run(one) if isinstance(one, str | Path) else one for one in several]
+    parts = [part for one in loaded for part in ([one] if isinstance(one, Answers) else one.answers.values())]
+    return by_family(parts), tuple(one.folder for one in loaded if isinstance(one, Run))
+
+
+def only_folders(runs: Studied | Sequence[Studied] | Mapping[str, Answers], without: Sequence[str] | str = ()) -> Evidence:
     """Run folders whose answers are not read: a study of estimates needs none, and they may be many."""
-    if isinstance(runs, Answers) or without:
+    several = [runs] if isinstance(runs, Answers | Run | str | Path | Mapping) else list(runs)
+    if without or any(isinstance(one, Answers | Mapping) for one in several):
         raise TiltmeterError(
             "This study reads the estimates of run folders as they are: give folders, and leave out nothing."
         )
-    folders = (Path(runs),) if isinstance(runs, str | Path) else tuple(map(Path, runs))
+    folders = tuple(one.folder if isinstance(one, Run) else Path(str(one)) for one in several)
     for folder in folders:
         if lacking := [name for name in ("manifest.json", "estimates.csv") if not (folder / name).is_file()]:
             raise TiltmeterError(f"{folder} is no finished run: it has no {lacking[0]}.")

@@ -11,6 +11,7 @@ from tiltmeter import figures
 from tiltmeter.display import Shown
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.files import write_json, write_table, write_text
+from tiltmeter.storage.seals import adding
 from tiltmeter.storage.spreadsheet import csv_text
 
 if TYPE_CHECKING:
@@ -51,12 +52,19 @@ class Finding(Shown):
         return figure
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Writes every table as CSV and Parquet, every figure as PNG, SVG and PDF, and the sentences with the settings."""
+        """Write every table as CSV and Parquet, every figure as PNG, SVG and PDF, and the sentences with the settings.
+
+        In `studies/` of a run folder, they are sealed with the run.
+        """
+        with adding(Path(folder)):
+            return self._write(Path(folder))
+
+    def _write(self, folder: Path) -> list[Path]:
         import pyarrow as pa
 
         from tiltmeter import __version__
 
-        folder, written = Path(folder), []
+        written = []
         for name, table in self.tables.items():
             write_text(folder / f"{name}.csv", csv_text(table))
             write_table(folder / f"{name}.parquet", pa.Table.from_pandas(table, preserve_index=False))

@@ -17,7 +17,15 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.studies.kit.frequencies import look_up
-from tiltmeter.families.pairs.studies.kit.group_words import ADVANTAGED, AMBIGUOUS, DISADVANTAGED, GroupWords, group_words
+from tiltmeter.families.pairs.studies.kit.group_words import (
+    ADVANTAGED,
+    AMBIGUOUS,
+    DISADVANTAGED,
+    OURS,
+    GroupWords,
+    listed_words,
+)
+from tiltmeter.families.pairs.studies.kit.group_words import group_words as find_group_words
 from tiltmeter.runs.estimate import estimate
 from tiltmeter.studies.kit.corrections import corrected
 from tiltmeter.studies.kit.finding import Finding
@@ -28,20 +36,24 @@ SCORERS = ("all_masked", "aul", "aula")
 SHORT = {ADVANTAGED: "adv", DISADVANTAGED: "dis"}
 
 
-def frequency(
+def frequency(  # noqa: PLR0913 (its options)
     evidence: PairEvidence,
     *,
     frequencies: Annotated[str | None, "File of words and counts, or wordfreq (the package). Default: our own list."] = None,
     corpus: Annotated[str | None, "Text to count words in (.txt, .gz, .bz2, .xz)."] = None,
     language: Annotated[str, "Language of the wordfreq list."] = "en",
     top: Annotated[int, "Most frequent words of each group that are ranked together."] = 4,
-    least: Annotated[int, "A group word must be in at least this many pairs of its bias type."] = 2,
+    group_words: Annotated[
+        str, "Table of bias_type, group (advantaged or disadvantaged) and word; ours; or rule: words that differ in a pair."
+    ] = OURS,
+    least: Annotated[int, "By rule, a group word must be in at least this many pairs of its bias type."] = 2,
     ignore: Annotated[list[str] | None, "Further ambiguous word to leave out; repeatable."] = None,
     seed: Seed = 0,
 ) -> Finding:
     """Mean frequency rank of the words for both groups per bias type, and the bias score of both groups' pairs.
 
-    Words are those that differ between the two sentences. The most frequent of each group are ranked together (1 is the
+    Words are those that differ between the two sentences and name a group, by our list (which has the nine bias types of
+    CrowS-Pairs) or yours; of other bias types all that differ. The most frequent of each group are ranked together (1 is the
     most frequent; equal groups have the same mean rank), and all are compared by the Mann–Whitney test. Then bias_score
     by all_masked, aul and aula on the advantaged and on the disadvantaged rows, and |difference|: neutral at 0.
     """
@@ -50,10 +62,13 @@ def frequency(
     settings = check_settings(seed)
     if top < 1 or least < 1:
         raise TiltmeterError(f"--top and --least must be at least 1, not {top} and {least}.")
+    listed_by_type = listed_words(group_words)
     directions = pd.DataFrame(_directions(_scored(evidence), settings.resamples, seed))
     rows, listed, left_out = [], [], []
     for benchmark in dict.fromkeys(directions["benchmark"]):
-        grouped = group_words(evidence.items(benchmark), (*AMBIGUOUS, *map(str.lower, ignore or ())), least)
+        ambiguous = (*AMBIGUOUS, *map(str.lower, ignore or ()))
+        items = evidence.items(benchmark)
+        grouped = find_group_words(items, ambiguous, least, listed_by_type, or_by_rule=group_words == OURS)
         if not any(counts for of_type in grouped.kept.values() for counts in of_type.values()):
             raise TiltmeterError(f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.")
         known, source = _known(grouped, frequencies, corpus, language)
@@ -69,7 +84,9 @@ def frequency(
     }
     drawings = {"frequency": lambda: _draw_ranks(ranks, source), "directions": lambda: _draw_directions(directions)}
     words = tuple(_sentences(ranks, directions, left_out, source))
-    return Finding("frequency", tables, drawings, words, {"source": source, "ambiguous": [*AMBIGUOUS, *(ignore or ())]})
+    return Finding("frequency", tables, drawings, words, {
+        "source": source, "ambiguous": [*AMBIGUOUS, *(ignore or ())], "group_words": group_words,
+    })  # fmt: skip
 
 
 def _scored(evidence: PairEvidence) -> Answers:
