@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.judge_scores import SUMS, Judged
-from tiltmeter.families.generations.studentised import group_test
+from tiltmeter.families.generations.studentised import group_test, permuted, pieces_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 
@@ -65,7 +64,7 @@ def dealt_alone(judged: Judged, groups: dict[str, Any], top: str, settings: Sett
     pieces = pieces_of(judged, groups)
     here, dealt = (
         np.var(sums[..., SUMS.index(top)] / sums[..., 0], axis=-1, ddof=1)
-        for sums in (pieces.summed(), dealt_pieces(pieces, settings, "all"))
+        for sums in (pieces.summed(), permuted(judged, groups, settings, "all"))
     )
     return permutation_p(float(here), dealt, 0.0)
 

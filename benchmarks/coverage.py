@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tiltmeter.measures.jss import jensen_shannon, jss
 from tiltmeter.measures.kit.gaussian import kl
 from tiltmeter.measures.kls import kls
-from tiltmeter.stats.resampling import bounded_interval, percentile_interval
+from tiltmeter.stats.intervals import bounded_interval, percentile_interval
 
 Floats = NDArray[np.float64]
 CASES = [(0.0, 1.0), (0.1, 1.0), (0.1, 1.1), (0.3, 1.3), (0.5, 2.0)]  # difference of the means, ratio of the spreads

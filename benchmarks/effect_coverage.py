@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.families.associations.seat import effect_draws, effect_interval
+from tiltmeter.families.associations.seat import effect_draws
 from tiltmeter.measures.effect_size import effect_size
-from tiltmeter.stats.resampling import percentile_interval
+from tiltmeter.stats.intervals import effect_interval, percentile_interval
 
 Floats = NDArray[np.float64]
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.stats.attenuation import clear, noise_once, reliability
 from tiltmeter.stats.correlations import interval, pearson
-from tiltmeter.stats.resampling import bounded_interval
+from tiltmeter.stats.intervals import bounded_interval
 
 Floats = NDArray[np.float64]
 MODELS, RUNS, RESAMPLES = 10, 400, 400

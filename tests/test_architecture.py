@@ -320,6 +320,49 @@ def test_no_module_asks_for_a_measure_by_name(path: Path) -> None:
     assert not of_measures, f"{name_of(path)} imports {of_measures}"
 
 
+RESAMPLING = {"integers", "multinomial", "permuted", "permutation", "shuffle", "choice", "choices", "random", "binomial"}
+"""Methods of random generators that draw rows again, put them into another order, or choose sides."""
+NOT_OF_DATA = {
+    "debias/inlp.py", "debias/kit/grouped_sentences.py", "debias/kit/word_positions.py", "finetune/loss_steps.py",
+    "finetune/tasks.py", "models/sampling.py", "probes/plan.py", "probes/views.py", "builders/doses.py",
+    "families/associations/ceat.py", "families/choices/implementations.py", "families/generations/studies/noise.py",
+    "families/pairs/studies/normality.py", "families/pairs/studies/power.py", "studies/kit/options.py",
+}  # fmt: skip
+"""Modules that train, sample texts or contexts, simulate answers, disturb texts or take subsamples."""
+
+
+def random_calls(tree: ast.Module) -> list[str]:
+    """Calls of random generators that resample."""
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    sources = ("rng", "random", "generator", "default_rng", "of_words", "of_draws", "stream")
+    return [
+        ast.unparse(call)
+        for call in calls
+        if call.attr in RESAMPLING and any(name in ast.unparse(call.value) for name in sources)
+    ]
+
+
+@everywhere
+def test_only_the_design_resamples(path: Path) -> None:
+    """One bootstrap, one permutation and one exchange of sides serve all families."""
+    if name_of(path) == "stats/design.py" or name_of(path) in NOT_OF_DATA:
+        return
+    assert not random_calls(tree_of(path)), f"{name_of(path)} resamples: use Design of stats/design.py"
+
+
+def test_the_design_has_one_of_each() -> None:
+    """Each generator method that draws is called in few places: bootstrap and flip, and two kinds of permutation."""
+    found = sorted(call.rsplit(".", 1)[-1] for call in random_calls(tree_of(SOURCE / "stats" / "design.py")))
+    assert found == ["permuted", "permuted", "random", "random", "random"]
+
+
+@pytest.mark.parametrize(
+    "source", ["rng.integers(0, n, n)", "np.random.default_rng(0).permutation(4)", "self.rng.shuffle(x)"]
+)
+def test_the_guard_finds_resampling(source: str) -> None:
+    assert random_calls(ast.parse(source))
+
+
 def literals(node: ast.expr) -> Iterator[str]:
     """Texts that an expression may be: a constant, or either side of a condition."""
     if isinstance(node, ast.IfExp):

@@ -515,7 +515,7 @@ def test_two_runs_of_different_models_under_one_name(tool: Tool, finished: Path)
     for run, weights in {"one": "a" * 64, "two": "b" * 64}.items():
         model = {"shown_as": "plumb-mlm", "weights_sha256": weights}
         edit_manifest(run, evaluations=[{"family": "pairs", "model": model}])
-    message = refused(tool("estimate", "one", "two", "--by", "all", "--json", *QUICK))
+    message = refused(tool("estimate", "one", "two", "--by", "all", *QUICK))
     assert "Two different models are called plumb-mlm in these runs" in message
     assert tool("estimate", "one", "--by", "all", "--json", *QUICK).code == 0
 

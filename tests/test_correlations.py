@@ -15,7 +15,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.attenuation import clear, noise_once, reliability
 from tiltmeter.stats.correlations import correlate, interval, pearson, smallest_noticed
-from tiltmeter.stats.resampling import bounded_interval
+from tiltmeter.stats.intervals import bounded_interval
 from tiltmeter.studies.domain_ablation import domain_ablation
 from tiltmeter.studies.domain_correlation import domain_correlation
 from tiltmeter.studies.kit.ablations import _interval

@@ -21,10 +21,10 @@ from tiltmeter.families.pairs.paired import pair_up
 from tiltmeter.reporting.comparison_text import summaries, too_close
 from tiltmeter.reporting.terminal import comparisons
 from tiltmeter.stats.estimates import Difference, corrected, differences_table
+from tiltmeter.stats.intervals import bootstrap_p, bounded_interval, percentile_interval
 from tiltmeter.stats.measured import interval_of
-from tiltmeter.stats.resampling import bounded_interval, percentile_interval
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import binomial_p, bootstrap_p, holm, permutation_p
+from tiltmeter.stats.significance import binomial_p, holm, permutation_p
 
 JUDGING = import_module("tiltmeter.families.pairs.estimate")  # the family's `estimate` is the function of that name
 

@@ -288,7 +288,7 @@ def test_a_classifier_learns_labels() -> None:
     with torch.no_grad():
         found = [int(module(input_ids=torch.tensor([row])).logits.argmax()) for row in rows]
     assert np.mean([one == other for one, other in zip(found, labels, strict=True)]) > 0.9
-    with pytest.raises(TiltmeterError, match="80 texts and 3 labels"):
+    with raises("wrong-shape", n_texts=80, n_labels=3):
         Labelled(module, rows, [0, 1, 0])
 
 

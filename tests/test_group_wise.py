@@ -10,7 +10,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN, golden_scores
 from tiltmeter.benchmarks.stereoset import GROUP_OF_TARGET, STAND_INS, protected_group
-from tiltmeter.families.kit.domains import spread_over_groups
+from tiltmeter.stats.spread import spread_over_groups
 
 GROUPS_OF_CAO = {
     "gender": {

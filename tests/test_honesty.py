@@ -16,9 +16,9 @@ import tiltmeter
 from conftest import GOLDEN, golden_model
 from test_estimating import make_scores
 from tiltmeter import Answers, Benchmark, Item, TiltmeterError, catalog
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.runs import load_answers
 from tiltmeter.runs.run import run
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.settings import Settings
 

@@ -21,13 +21,13 @@ from test_labels import answered
 from tiltmeter import Answers, catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.dealing import dealt_pieces, pieces_of
 from tiltmeter.families.generations.draws import drawn_group, interval, measured
 from tiltmeter.families.generations.estimate import parts_of
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.narratives import narratives
 from tiltmeter.families.generations.published import published
 from tiltmeter.families.generations.spread import spread_estimates
+from tiltmeter.families.generations.studentised import permuted
 from tiltmeter.families.generations.studies.temperature import _share
 from tiltmeter.families.labels.facts import facts_of
 from tiltmeter.stats.settings import Settings
@@ -51,15 +51,15 @@ def random_scores(rng: np.random.Generator, sizes: dict[str, int], samples: int 
 
 
 def test_prompts_that_are_all_alone_are_drawn_as_ever() -> None:
-    """The numbers are those of the code that knew no clusters."""
+    """The numbers are those of prompts without clusters, up to the noise of 200 draws."""
     scores = random_scores(np.random.default_rng(5), {"a": 7, "b": 12}, 2)
     plain = tiltmeter.estimate(made_up(scores), MEASURES, resamples=200, seed=3)
     alone = clustered(scores, {"a": [f"a{n}" for n in range(7)], "b": [None] * 12})
     pd.testing.assert_frame_equal(plain, tiltmeter.estimate(alone, MEASURES, resamples=200, seed=3))
     rows = plain.set_index(["by", "group", "measure"])
-    assert rows.loc[("group", "a", "mean_score"), ["low", "high"]].tolist() == pytest.approx(MEAN_OF_A, rel=1e-12)
+    assert rows.loc[("group", "a", "mean_score"), ["low", "high"]].tolist() == pytest.approx(MEAN_OF_A, abs=0.06)
     gap = rows.loc[("gap", "a − b", "score_gap")]
-    assert [gap["low"], gap["high"], gap["p"]] == pytest.approx(GAP, rel=1e-12)
+    assert [gap["low"], gap["high"], gap["p"]] == pytest.approx(GAP, abs=0.06)
     assert "articles" not in " ".join(plain["note"]) and "clusters" not in " ".join(plain["note"])
 
 
@@ -111,7 +111,7 @@ def test_clusters_of_one_group_are_dealt_and_the_parts_of_shared_ones_exchanged(
         for parts, turn in zip(both, turned, strict=True):
             sides += np.stack(parts[::-1] if turn else parts)
         gaps.append(sides[0, 0] / sides[0, 1] - sides[1, 0] / sides[1, 1])
-    dealt = dealt_pieces(pieces_of(judged, groups), Settings(4000), "x")
+    dealt = permuted(judged, groups, Settings(4000), "x")
     found = np.round(dealt[:, 0, 1] / dealt[:, 0, 0] - dealt[:, 1, 1] / dealt[:, 1, 0], 9)
     values, times = np.unique(found, return_counts=True)
     expected, weights = np.unique(np.round(gaps, 9), return_counts=True)
@@ -225,8 +225,8 @@ def test_the_agreement_of_two_judges_says_what_was_drawn() -> None:
 
 
 def test_a_group_without_a_judged_text_has_no_number_and_takes_none_from_the_others() -> None:
-    scores = random_scores(np.random.default_rng(11), {"a": 8}) | {"none": [[np.nan]] * 4}
-    names = {"a": [f"a{n % 4}" for n in range(8)], "none": ["x", "x", "y", "y"]}
+    scores = random_scores(np.random.default_rng(11), {"a": 10}) | {"none": [[np.nan]] * 4}
+    names = {"a": [f"a{n % 5}" for n in range(10)], "none": ["x", "x", "y", "y"]}
     rows = tiltmeter.estimate(clustered(scores, names), "mean_score", resamples=100).set_index(["by", "group"])
     assert rows.loc[("all", "all"), "low"] == rows.loc[("group", "a"), "low"]
     assert "no text could be judged" in rows.loc[("group", "none"), "note"]
@@ -334,11 +334,11 @@ def test_pairs_of_models_stay_pairs_where_one_has_texts_of_more_groups() -> None
 
 
 def test_two_prompts_are_no_proof_that_models_differ() -> None:
-    """Two differences have the same sign half of the time, and every draw of them has it then."""
+    """Two differences have the same sign half of the time, and every draw of them has it then: nothing is tested."""
     both = two_models({"a": [[0.1], [0.2]], "b": [[0.3], [0.1]]}, {"a": ["p", "q"], "b": ["r", "s"]}, 0.3)
     rows = tiltmeter.compare(both, measures="mean_score", by="bias_type", resamples=400)
     few = rows[rows["by"] == "group"]
-    assert len(few) == 2 and (few["p"] > 0.2).all() and (few["low"] < 0).all() and (few["high"] > 0).all()
+    assert len(few) == 2 and few[["p", "low", "high"]].isna().all(axis=None) and few["note"].ne("").all()
 
 
 def test_a_column_entity_of_your_own_is_no_article() -> None:

@@ -130,7 +130,7 @@ def test_it_runs_with_the_flag(entry: str, own: Path, mark: Path) -> None:
 @pytest.mark.parametrize("load", [load_encoder, load_any])
 def test_a_sentence_transformers_folder(load: Entry, own_sentences: Path, mark: Path) -> None:
     assert kind_of(own_sentences) == "encoder"
-    with pytest.raises(TiltmeterError, match="--trust-remote-code"):
+    with raises("untrusted-code"):
         load(own_sentences)
     assert not mark.exists() and sys.stdin.tell() == 0
     assert load(own_sentences, trust_remote_code=True).kind == "encoder"
@@ -169,7 +169,7 @@ def labelled_file(path: Path) -> Path:
 def test_a_model_that_is_to_be_trained(own: Path, mark: Path) -> None:
     with raises("untrusted-code"):
         load_trainable(own, Recipe(), method="CDA", device="cpu")
-    with pytest.raises(TiltmeterError, match="--trust-remote-code"):
+    with raises("untrusted-code"):
         train_judge("toxicity", str(own), own.with_name("judge"), data=labelled_file(own.with_name("labelled.csv")))
     assert not mark.exists() and sys.stdin.tell() == 0
 

@@ -14,7 +14,8 @@ from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.gaps import gap_estimates
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_estimates
-from tiltmeter.families.generations.studentised import group_test, means_and_errors
+from tiltmeter.families.generations.studentised import group_test
+from tiltmeter.stats.group_tests import means_and_errors
 from tiltmeter.stats.settings import Settings
 
 SMALL, LARGE, FEW = (1, 1, 1, 2, 2, 2, 3), (3, 5, 6, 7, 8, 8, 9, 9, 10, 10, 11, 12, 12, 14, 17), (12, 20, 25, 33)

@@ -26,7 +26,10 @@ def pairs(
     name: str = "pairs",
     **facts: Any,
 ) -> Benchmark:
-    """Loads pairs from a table. `columns` maps our field names (stereo, anti, bias_type, …) to the file's."""
+    """Loads pairs from a table. `columns` maps our field names (stereo, anti, bias_type, …) to the file's.
+
+    Pairs that are no independent evidence, such as those of one template, have the same value in a column `cluster`.
+    """
     if path is None:
         raise TiltmeterError("The benchmark 'pairs' needs your file: -b path/to/pairs.csv.")
     check_fields(columns)
@@ -34,6 +37,7 @@ def pairs(
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], Path(path))
     facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)} | facts
+    facts.setdefault("cluster", "cluster")
     own = {theirs for ours, theirs in (columns or {}).items() if ours in GROUP_COLUMNS}
     return make_benchmark(name, table_items(rows, mapping, str(path), own), **facts)
 

@@ -52,6 +52,8 @@ def stereoset(
         sha256=content_sha256(file),
         citation=CITATION,
         notes=encoding_notes(file, encoding),
+        cluster="target",
+        cluster_noun="targets",
     )
 
 

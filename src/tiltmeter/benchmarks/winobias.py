@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
@@ -60,7 +62,26 @@ def winobias(*, data_dir: str | Path | None = None) -> Benchmark:
     digest = hashlib.sha256("".join(file_sha256(path) for two in paths.values() for path in two).encode()).hexdigest()
     notes: list[Note] = []
     rows = [row for (kind, part), two in paths.items() for row in _rows(kind, part, two, notes)]
-    return make_benchmark("winobias", rows, source="winobias", sha256=digest, citation=CITATION, notes=notes)
+    facts: dict[str, Any] = {"cluster": "frame", "cluster_noun": "frames", "citation": CITATION, "notes": notes}
+    return make_benchmark("winobias", with_frames(rows), source="winobias", sha256=digest, **facts)
+
+
+def with_frames(rows: Sequence[tuple[str, Item | str]]) -> Iterator[tuple[str, Item | str]]:
+    """Add the frame of each pair: its words before the pronoun, without occupations. Pairs of a frame are dependent.
+
+    >>> one = Item("1", {"stereo": "The clerk met the baker and thanked him.", "anti": "x"}, "gender", target="baker")
+    >>> two = Item("2", {"stereo": "The baker met the clerk and thanked her.", "anti": "x"}, "gender", target="clerk")
+    >>> {row.extra["frame"] for _, row in with_frames([("1", one), ("2", two)]) if isinstance(row, Item)}
+    {'the _ met the _ and thanked'}
+    """
+    people = {row.target for _, row in rows if isinstance(row, Item) and row.target}
+    pattern = re.compile(rf"\b({'|'.join(sorted(map(re.escape, people), key=len, reverse=True)) or '(?!)'})\b")
+    for name, row in rows:
+        if isinstance(row, str):
+            yield name, row
+            continue
+        before, _, _ = " ".join(_without_pronouns(row.texts["stereo"])).partition(" -")
+        yield name, replace(row, extra={**row.extra, "frame": pattern.sub("_", before)})
 
 
 def _source(kind: str, part: str, side: str) -> Source:

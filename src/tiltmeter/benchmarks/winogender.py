@@ -42,7 +42,8 @@ def winogender(*, data_dir: str | Path | None = None) -> Benchmark:
     texts, shares = (locate(source, None, data_dir) for source in (SENTENCES, SHARES))
     digest = hashlib.sha256("".join(file_sha256(path) for path in (texts, shares)).encode()).hexdigest()
     rows = list(_rows(read_table(texts), texts, _share_of_women(read_table(shares), shares)))
-    return make_benchmark("winogender", rows, source="winogender", sha256=digest, citation=CITATION)
+    frames = {"cluster": "target", "cluster_noun": "occupations"}  # the pairs of an occupation have one frame
+    return make_benchmark("winogender", rows, source="winogender", sha256=digest, citation=CITATION, **frames)
 
 
 def _share_of_women(rows: Sequence[Row], path: Path) -> dict[str, float]:

@@ -36,7 +36,7 @@ class Column:
 
     @property
     def whole(self) -> str:
-        """With the benchmark."""
+        """Title with the benchmark."""
         return f"{self.benchmark}: {self.title}"
 
 
@@ -60,7 +60,7 @@ class Filter:
         }  # fmt: skip
 
     def refuse_unknown(self, estimates: pd.DataFrame, *columns: str) -> None:
-        """Refuses a name that nothing has."""
+        """Raise an error for a name that no estimate has."""
         for column in columns or self.named:
             there = dict.fromkeys(map(str, estimates[column]))
             for name in self.named[column]:
@@ -107,7 +107,7 @@ ColumnFacts = Mapping[tuple[str, str], Mapping[str, str]]
 
 
 def columns_of(estimates: pd.DataFrame, facts: ColumnFacts) -> dict[Column, pd.DataFrame]:
-    """Returns column → its rows, one per model. Models that differ in `Family.column_facts` have columns of their own."""
+    """Return column → its rows, one per model. Models that differ in `Family.column_facts` have columns of their own."""
     columns: dict[Column, pd.DataFrame] = {}
     for key, rows in estimates.groupby(list(KEY), sort=False):
         names = [str(part) for part in key]

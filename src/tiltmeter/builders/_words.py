@@ -17,7 +17,7 @@ class Words:
 
     @classmethod
     def of(cls, text: str) -> Words:
-        """Takes a text apart."""
+        """Take a text apart."""
         words: list[str] = []
         gaps = [""]
         for piece in PIECES.findall(text):
@@ -29,7 +29,7 @@ class Words:
         return cls(words, gaps)
 
     def text(self) -> str:
-        """Puts it together again."""
+        """Put it together again."""
         return self.gaps[0] + "".join(word + gap for word, gap in zip(self.words, self.gaps[1:], strict=True))
 
     def low(self, at: int) -> str:
@@ -41,7 +41,7 @@ class Words:
         return at + 1 < len(self.words) and self.gaps[at + 1].strip() == "" and self.gaps[at + 1] != ""
 
     def put(self, at: int, replacement: str) -> None:
-        """Replaces a word, in the case and with the apostrophe that it had."""
+        """Replace a word, in the case and with the apostrophe that it had."""
         old = self.words[at]
         letters = [char for char in old if char.isalpha()]
         if len(letters) > 1 and all(char.isupper() for char in letters):

@@ -132,7 +132,7 @@ def with_article(noun: str) -> str:
 
 
 def capitalised(text: str) -> str:
-    """With a capital at the beginning."""
+    """Capitalise the first letter."""
     return text[0].upper() + text[1:]
 
 

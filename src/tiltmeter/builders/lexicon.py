@@ -46,7 +46,7 @@ class Lexicon:
 
     @property
     def domains(self) -> list[str]:
-        """In the order of the file."""
+        """Domains, in the order of the file."""
         return list(dict.fromkeys(one.domain for one in self.contrasts))
 
     def only(self, domains: Iterable[str]) -> Lexicon:
@@ -55,7 +55,7 @@ class Lexicon:
         return replace(self, contrasts=tuple(one for one in self.contrasts if one.domain in wanted))
 
     def check_domains(self, wanted: Iterable[str]) -> None:
-        """Refuses a domain that there are no words for."""
+        """Raise an error for a domain without words."""
         if unknown := [name for name in wanted if name not in self.domains]:
             raise UsageError(
                 f"There are no words for the domain '{unknown[0]}' in {self.source}. Domains: {', '.join(self.domains)}.",

@@ -47,7 +47,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Stage:
-    """How many sentences were left after it."""
+    """Number of sentences after it."""
 
     name: str
     count: int
@@ -88,7 +88,7 @@ def build_sexism(
     positive: Sequence[str] = (),
     encoding: str | None = None,
 ) -> Built:
-    """Builds the benchmark from files of labelled sentences; see `docs/slots.md` for the formats and the rules."""
+    """Build the benchmark from files of labelled sentences; see `docs/slots.md` for the formats and the rules."""
     if not sources:
         raise UsageError("build sexism needs a labelled corpus: --source FILE.", code="missing-value", name="source")
     compiled = load_rules(rules)
@@ -120,7 +120,7 @@ class Line:
         self.dropped: list[Dropped] = []
 
     def pass_through(self, stage: str, judge: Callable[[Sentence], Verdict], paper: int | None = None) -> None:
-        """Keeps what the judge gives back; notes what it refuses. `paper`: what the paper had left after this stage."""
+        """Keep the sentences that a rule returns; record the others. `paper`: what the paper had left after this stage."""
         kept = []
         for sentence in self.sentences:
             verdict = judge(sentence)

@@ -49,7 +49,7 @@ class Swap:
 
     @property
     def ways(self) -> int:
-        """How many counterfactuals a text has: one less than there are groups."""
+        """Number of counterfactuals of a text: one less than there are groups."""
         return len(self.lists[0].groups) - 1
 
     @cached_property

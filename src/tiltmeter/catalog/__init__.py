@@ -53,7 +53,7 @@ class Entry:
 
     @property
     def citation(self) -> str:
-        """Where it comes from; empty if its module does not say."""
+        """Citation; empty if its module has none."""
         return str(getattr(self.module, "CITATION", "")) if self.declaration is None else self.declaration.cites
 
     @property
@@ -230,7 +230,7 @@ def _load(point: EntryPoint, kind: str) -> ModuleType:
 
 
 def _renamed(error: BaseException) -> str:
-    """Says where to look if a package imports what tiltmeter no longer has."""
+    """Say where to look if a package imports what tiltmeter no longer has."""
     if isinstance(error, ImportError) and str(error.name).split(".")[0] == "tiltmeter":
         return "It was written for another version of tiltmeter; CHANGELOG.md lists what was renamed. "
     return ""
@@ -279,7 +279,7 @@ def find(kind: str, name: str) -> Entry:
 
 
 def _check_names(kind: str, declaration: Measure | Scorer | None) -> None:
-    """Refuses a declaration that names a measure or a scorer that does not exist."""
+    """Raise an error for a declaration that names a measure or scorer that does not exist."""
     if declaration is None:
         return
     named = {"variant_of": (declaration.variant_of,), "spread_of": getattr(declaration, "spread_of", ())}
@@ -315,7 +315,7 @@ def entries(kind: str) -> tuple[Entry, ...]:
 
 
 def culprit(error: BaseException) -> str:
-    """Which function of another package an error comes from, in words; empty where it is not one of them."""
+    """Name the function of another package that an error comes from; empty if there is none."""
     blamed = _blamed(error)
     return _described(*blamed) if blamed else ""
 
@@ -338,7 +338,7 @@ failing: set[tuple[str, str]] = set()
 
 
 def without_failing(function: Callable[P, T]) -> Callable[P, T]:
-    """Does it again without what another package adds and what fails, with a complaint. Who names that gets its error."""
+    """Call a function again without a failing entry of another package, and warn. A named entry raises its error."""
 
     @wraps(function)
     def patient(*words: P.args, **named: P.kwargs) -> T:
@@ -371,7 +371,7 @@ def _left_out(error: Exception) -> bool:
 
 
 def forget() -> None:
-    """Looks again: packages were installed or removed meanwhile."""
+    """Clear all caches, as after packages were installed or removed."""
     complaints.clear()
     failing.clear()
     for cached in (added, names, module, find, _own):

@@ -30,7 +30,7 @@ EARLIER = {
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """How the number of a measure is to be treated. No other file asks for a measure by name.
+    """Declaration of a measure: how its number is treated. No other file names a measure.
 
     Attributes:
         reads: The parameters without a default of the measure's function: the columns that it reads.
@@ -59,6 +59,7 @@ class Measure:
         chance_of: Labels: the measure whose mean over permuted texts replaces the value where texts are clustered.
         spread_of: The measures of single groups whose spread over a domain this measure is. `study domain-correlation`
             reads such measures.
+        difference_of: The rate of single groups whose difference this measure is: its interval is Newcombe's.
         per_seed: Such a spread is the mean over training seeds of each seed's spread.
         version: An integer that names the formula. Whoever changes the numbers raises it.
         variant_of: The measure that this one varies to replicate published numbers.
@@ -88,6 +89,7 @@ class Measure:
     by_threshold: bool = False
     chance_of: Callable[..., Any] | None = None
     spread_of: tuple[str, ...] = ()
+    difference_of: str | None = None
     per_seed: bool = False
     version: int = 1
     variant_of: str | None = None
@@ -124,7 +126,7 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """How a scorer reads a model.
+    """Declaration of a scorer: how it reads a model.
 
     Attributes:
         view: The view that it reads: `tiltmeter list views`.
@@ -256,6 +258,7 @@ MEASURE_TYPES: dict[str, Check] = {
     "by_threshold": FLAG,
     "chance_of": (_or_none(callable), "a function or None"),
     "spread_of": NAMES,
+    "difference_of": NAME,
     "per_seed": FLAG,
     "version": VERSION,
     "variant_of": NAME,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiltmeter.cli.console import note, results, say, width
 from tiltmeter.cli.folders import optional_run_folder
 from tiltmeter.cli.show import print_grids, print_lines
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.gate.rules_file import RuleBook
 
 
 class Policy(StrEnum):
@@ -21,7 +24,7 @@ class Policy(StrEnum):
     passes = "pass"
 
 
-EXAMPLE = "bias_score[aul,crows-pairs] within 45..55 at 95%"
+EXAMPLE = "bias_score[pll,crows-pairs] no evidence of more than 5"
 Folder = Annotated[
     Path | None,
     typer.Argument(metavar="RUN", help="Run folder. With --plan it may be left out.", callback=optional_run_folder),
@@ -39,7 +42,20 @@ MaxMissing = Annotated[
 JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML.")]
 Markdown = Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the decision as JSON. RUN/check.json has it too.")]
-PlanFlag = Annotated[bool, typer.Option("--plan", help="Only say how many items each rule needs to be decided.")]
+PlanFlag = Annotated[
+    bool, typer.Option("--plan", help="Only say what each rule can decide: chances of a verdict, and the items needed.")
+]
+Disagreement = Annotated[
+    float | None, typer.Option(help="With --plan: expected share of items on which model and baseline disagree, e.g. 0.2.")
+]
+SequentialFlag = Annotated[
+    bool, typer.Option("--sequential", help="Read items in a random order, and only as many as decide every rule.")
+]
+Models = Annotated[
+    list[str] | None, typer.Option("--model", "-m", metavar="NAME", help="With --sequential: model to ask; repeatable.")
+]
+Budget = Annotated[int | None, typer.Option(help="With --sequential: most items to ask.")]
+OrderSeed = Annotated[int, typer.Option("--seed", help="With --sequential: decides the order of items.")]
 
 
 def check(
@@ -56,10 +72,15 @@ def check(
     markdown: Markdown = None,
     as_json: Json = False,
     plan: PlanFlag = False,
+    disagreement: Disagreement = None,
+    sequential: SequentialFlag = False,
+    model: Models = None,
+    budget: Budget = None,
+    seed: OrderSeed = 0,
 ) -> None:
-    """Hold a run against rules; the exit code says pass or fail.
+    """Check a run against rules; the exit code says pass or fail.
 
-    0: it passes, 1: it fails, 2: a mistake. Needs no model.
+    0: it passes, 1: it fails, 2: a mistake. Needs no model; with --sequential it can ask one.
     """
     from tiltmeter.gate import check as decide
     from tiltmeter.gate import forms, read_rules
@@ -69,11 +90,14 @@ def check(
     try:
         policy = undecided.value if undecided else None
         book = read_rules(rule or (), rules, undecided=policy, confidence=confidence, min_n=min_n, max_missing=max_missing)
+        _refuse_misplaced(sequential, {"--model": model, "--budget": budget, "--seed": seed}, files)
         if plan:
-            _print_plan(book, run, baseline, baseline_model)
+            _print_plan(book, run, baseline, baseline_model, disagreement, as_json)
             return
+        if sequential:
+            raise typer.Exit(_sequential(book, run, baseline, baseline_model, model or [], budget, seed, as_json))
         if run is None:
-            raise TiltmeterError("Name the run folder to check, or use --plan.")
+            raise UsageError("Name the run folder to check, or use --plan.", code="no-run")
         decision = decide(run, book, baseline, baseline_model)
     except TiltmeterError as mistake:
         if not plan:
@@ -89,11 +113,70 @@ def check(
     raise typer.Exit(decision.exit_code)
 
 
-def _print_plan(book: object, run: Path | None, baseline: Path | None, baseline_model: str | None) -> None:
+def _refuse_misplaced(sequential: bool, only: dict[str, object], files: dict[str, Path | None]) -> None:
+    """Refuse options that have no effect."""
+    misplaced = [name for name, value in only.items() if value and not sequential]
+    misplaced += [f"--{name}" for name, path in files.items() if path and sequential]
+    if misplaced:
+        where = "has no effect without --sequential" if not sequential else "cannot be used with --sequential; use --json"
+        raise UsageError(f"{misplaced[0]} {where}.", code="misplaced-option", option=misplaced[0])
+
+
+def _print_plan(
+    book: RuleBook,
+    run: Path | None,
+    baseline: Path | None,
+    baseline_model: str | None,
+    disagreement: float | None,
+    as_json: bool,
+) -> None:
     from tiltmeter.gate.evidence import gather
+    from tiltmeter.gate.forms import json_text
     from tiltmeter.gate.plan import plan
-    from tiltmeter.gate.rules_file import RuleBook
     from tiltmeter.reporting.verdicts import plan_table
 
-    assert isinstance(book, RuleBook)
-    print_grids([plan_table(plan(book.rules, gather(run, baseline, baseline_model) if run else None))])
+    if disagreement is not None and not 0 < disagreement <= 1:
+        message = f"--disagreement must be above 0 and at most 1, not {disagreement}."
+        raise UsageError(message, code="disagreement-out-of-range", disagreement=disagreement)
+    plans = plan(book.rules, gather(run, baseline, baseline_model) if run else None, disagreement=disagreement)
+    if as_json:
+        results().print(json_text({"plans": [one.to_dict() for one in plans]}), markup=False, soft_wrap=True, end="")
+    else:
+        print_grids([plan_table(plans)])
+
+
+def _sequential(
+    book: RuleBook,
+    run: Path | None,
+    baseline: Path | None,
+    baseline_model: str | None,
+    models: list[str],
+    budget: int | None,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Check sequentially, print the result and return the exit code."""
+    from tiltmeter.gate.evidence import gather
+    from tiltmeter.gate.forms import json_text
+    from tiltmeter.gate.sequential import decide_sequentially
+    from tiltmeter.gate.sources import Source, StoredAnswers, ask_models
+    from tiltmeter.reporting.verdicts import sequential_lines
+
+    if (run is None) == (not models):
+        raise UsageError("Name a run folder to read, or models to ask with --model.", code="run-or-models")
+    source: Source
+    if run is not None:
+        source = StoredAnswers(gather(run, baseline, baseline_model))
+    elif baseline is not None:
+        raise UsageError(
+            "Models that are asked need a --baseline-model, not a run.", code="misplaced-option", option="--baseline"
+        )
+    else:
+        source = ask_models(models, baseline_model, book.rules)
+    decision = decide_sequentially(source, book, seed=seed, budget=budget)
+    if as_json:
+        results().print(json_text(decision.to_dict()), markup=False, soft_wrap=True, end="")
+    else:
+        print_lines(sequential_lines(decision, width()))
+        say(decision.summary)
+    return decision.exit_code

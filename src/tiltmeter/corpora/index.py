@@ -130,7 +130,7 @@ def pieces(stream: IO[bytes], most: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 
 def _last_end(line: bytes) -> int:
-    """Where to cut: behind the last sentence, else behind the last space, else before the last character begun."""
+    """Position to cut at: behind the last sentence, else behind the last space, else before the last character begun."""
     whole = len(line)
     while whole > 1 and len(line) - whole < 4 and line[whole - 1] & 0xC0 == 0x80:  # in the middle of a character
         whole -= 1
@@ -180,7 +180,7 @@ def _decoded(line: bytes, path: Path) -> str:
 
 
 def _postings(words: Sequence[Sequence[str]], priority: np.ndarray) -> pa.Table:
-    """For each word the sentences it stands in: how many, and those of the lowest priority, up to 1,000.
+    """Postings of each word: its number of sentences, and those of the lowest priority, up to 1,000.
 
     The priority is a checksum of the sentence, so these are a random sample that depends on nothing but the text, and
     the sample of all blocks together is among the samples of each.

@@ -28,7 +28,7 @@ def split_sentences(line: str) -> list[str]:
 
 
 def find_word(sentence: str, spelt: tuple[str, ...]) -> tuple[int, int] | None:
-    """Where a word or phrase stands first, as a whole, in one of these spellings. An apostrophe binds, a quote does not.
+    """Find the first place of a whole word or phrase, in one of these spellings. An apostrophe binds, a quote does not.
 
     >>> find_word("Womanly women and a woman's 'woman'.", ("woman", "Woman"))
     (29, 34)

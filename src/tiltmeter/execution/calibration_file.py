@@ -65,7 +65,7 @@ class _Text:
 
     @property
     def called(self) -> str:
-        """As the experiment names its models."""
+        """Part of the name of its model in the experiment."""
         return called(self.domain, self.dose, self.arm)
 
     @property
@@ -74,7 +74,7 @@ class _Text:
 
 
 def write_calibration(wanted: Calibration, output: str | Path) -> Path:
-    """Writes the texts and the experiment file into a new folder; the file."""
+    """Write the texts and the experiment file into a new folder. Return the file."""
     lexicon = read_lexicon(wanted.words)
     domains = list(wanted.domains) or lexicon.domains
     lexicon.check_domains([*domains, *wanted.names])
@@ -189,7 +189,7 @@ def _types(benchmark: str, domains: Sequence[str]) -> list[str]:
 
 
 def _shown(model: str) -> str:
-    """As the experiment calls it."""
+    """Name of a model in the experiment."""
     return Path(model).name if Path(model).is_absolute() else display_name(model)
 
 

@@ -24,7 +24,7 @@ def open_store(cache: bool | str | Path) -> CellStore:
 
 
 def ask_cell(model: Any, benchmark: Benchmark, options: Any, context: AskContext, key: CellKey, store: CellStore) -> None:
-    """Asks a cell and stores it, a few items at a time."""
+    """Compute a cell and store it, a few items at a time."""
     stream = family_of(benchmark).stream(model, benchmark, options, context)
     with store.writing(key.digest) as writer:
         for tables in stream.tables():
@@ -36,7 +36,7 @@ def ask_cell(model: Any, benchmark: Benchmark, options: Any, context: AskContext
 
 
 def ask_blocks(model: Any, benchmark: Benchmark, options: Any, context: AskContext) -> dict[str, Any]:
-    """Asks the blocks of `context.share`, which the cache keeps for the worker that joins them; their manifest."""
+    """Compute the blocks of `context.share`, which the cache keeps for the worker that joins them. Return their manifest."""
     stream = family_of(benchmark).stream(model, benchmark, options, context)
     for _ in stream.tables():
         pass  # nobody reads them here
@@ -44,7 +44,7 @@ def ask_blocks(model: Any, benchmark: Benchmark, options: Any, context: AskConte
 
 
 def postprocess_cell(earlier: Kept, benchmark: Benchmark, options: Any, context: AskContext, store: CellStore) -> CellKey:
-    """Stores answers that were given before as the options say now; their key, which is that of asking anew."""
+    """Postprocess and store earlier answers with new options. Return their key, which is that of a new computation."""
     asked = earlier.key
     key = make_key(asked["model"], asked["names"]["model"], benchmark, digest_items(benchmark), options, asked["seed"])
     if store.find(key.digest) is None:

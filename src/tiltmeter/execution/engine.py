@@ -32,7 +32,7 @@ class Engine:
     retries: int = RETRIES
 
     def check(self) -> None:
-        """Refuses what cannot be, before any work."""
+        """Raise an error for invalid settings, before any work."""
         if self.name not in (*ENGINES, INLINE):
             raise UsageError(
                 f"There is no engine '{self.name}'. Engines: {', '.join(ENGINES)}.",

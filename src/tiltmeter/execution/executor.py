@@ -43,7 +43,7 @@ class Executor:
         return read_status(self.planned, self.ledger)
 
     def execute(self) -> list[Kept]:
-        """Makes what is missing; the finished cells. Tries a second time for what was in the cache and is no more."""
+        """Compute the missing cells and return all. Cells that vanish from the cache meanwhile are computed again, once."""
         lost: list[str] = []
         for _ in range(2):
             self.make(self.prepare())
@@ -72,7 +72,7 @@ class Executor:
         return list(dict.fromkeys(cell.model for cell in todo))
 
     def make(self, models: Sequence[str]) -> None:
-        """Makes the cells of these models and shows how many are there."""
+        """Compute the cells of these models and show the progress."""
         if not models:
             return
         if self._engine.name == INLINE:  # every cell shows its own progress
@@ -126,7 +126,7 @@ def _answers(kept: Kept, cell: PlannedCell) -> bool:
 
 
 def check_models(planned: Plan, models: Sequence[str]) -> None:
-    """Refuses a model that the plan does not have."""
+    """Raise an error for a model that the plan does not have."""
     for name in models:
         if name not in planned.models:
             raise UsageError(

@@ -79,7 +79,7 @@ class Experiment:
         return next(model for model in self.models if model.name == name)
 
     def described(self) -> dict[str, Any]:
-        """For a manifest."""
+        """Facts for a manifest."""
         return {
             "title": self.title,
             "models": [asdict(model) for model in self.models],

@@ -24,7 +24,7 @@ NEUTRAL = "neutral"
 
 @dataclass(frozen=True)
 class Training:
-    """How a dose is given: the same steps for every dose, some two minutes of one core for a model of eight million.
+    """Training settings of a dose: equal steps for every dose, some two minutes of one core for a model of eight million.
 
     So many steps teach one domain's 2,000 sentences; a calibration gives every domain as many.
     """
@@ -48,7 +48,7 @@ class Dose:
 
 @dataclass(frozen=True)
 class Variant:
-    """How a model of the experiment is made from another one (`of`): a method, its seed and options, and its dose if any.
+    """Recipe of a model that is made from another one (`of`): a method, its seed and options, and its dose if any.
 
     `called` distinguishes two settings of one method.
     """

@@ -11,7 +11,7 @@ from tiltmeter.models import identify
 
 
 def model_identity(model: Any) -> dict[str, str]:
-    """Everything about a loaded model that decides its answers. One that cannot be identified is like no other."""
+    """All facts that decide a loaded model's answers. A model that cannot be identified equals no other."""
     unlike = {"uncacheable": uuid.uuid4().hex} if model.uncacheable else {}
     return dict(model.identity.describe()) | unlike
 

@@ -46,7 +46,7 @@ class CellKey:
     names: Mapping[str, str]
 
     def describe(self) -> dict[str, Any]:
-        """Returns all fields, as they are stored beside the answers."""
+        """Return all fields, as they are stored beside the answers."""
         return asdict(self)
 
     @cached_property
@@ -56,7 +56,7 @@ class CellKey:
 
 
 def make_key(identity: Mapping[str, str], name: str, benchmark: Benchmark, data: str, options: Any, seed: int) -> CellKey:
-    """Builds the key of one model (its identity and the name it is shown by) and one benchmark."""
+    """Build the key of one model (its identity and the name it is shown by) and one benchmark."""
     return CellKey(
         model=dict(identity),
         data=data,
@@ -75,7 +75,7 @@ def option_contents(family: str, options: Any) -> dict[str, Any]:
 
 
 def digest_items(benchmark: Benchmark) -> str:
-    """Names the items and their labels, whatever the benchmark is called and wherever its file lies."""
+    """Name the items and their labels, whatever the benchmark is called and wherever its file lies."""
     digest = hashlib.sha256(f"{benchmark.data_hash} ".encode())
     for lines in items_text(benchmark, without=["benchmark"]):
         digest.update(lines.encode("utf-8", "surrogatepass"))
@@ -83,7 +83,7 @@ def digest_items(benchmark: Benchmark) -> str:
 
 
 def make_question(model: ExperimentModel, family: str, data: str, options: Any, run: Options) -> dict[str, Any]:
-    """Builds the question of a cell. What cannot be known on this machine, because a file is elsewhere, is None."""
+    """Build the question of a cell. What cannot be known on this machine, because a file is elsewhere, is None."""
     kind = model.kind or run.kind
     later = find_family(family).POSTPROCESS_OPTIONS
     contents = {name: content_of(value) for name, value in vars(options).items()}

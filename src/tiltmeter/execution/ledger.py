@@ -1,4 +1,4 @@
-"""How far an experiment is: a small document per cell in its storage, written by whoever works on it, read by anyone."""
+"""Ledger of an experiment: a small document per cell in its storage, written by the worker, read by anyone."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Ledger:
         return [state for state in found if state is not None and state.question]
 
     def begin(self, cell: PlannedCell, question: dict[str, Any] | None = None) -> CellState:
-        """Says that this process works on a cell. One that is worked on already was divided, and is joined now."""
+        """Record that this process computes a cell. One that is running already was divided, and is joined now."""
         before = self.read(cell)
         joining = before.status == RUNNING and before.started is not None
         attempts, started = (before.attempts, before.started) if joining else (before.attempts + 1, time.time())
@@ -91,12 +91,12 @@ class Ledger:
     def end(
         self, state: CellState, status: str, *, key: str | None = None, error: str | None = None, is_found: bool = False
     ) -> CellState:
-        """Says how it ended."""
+        """Record the final state of a cell."""
         took = round(time.time() - state.started, 3) if state.started else None
         return self._write(replace(state, status=status, key=key, error=error, seconds=took, is_found=is_found))
 
     def reset(self, cell: PlannedCell, attempts: int = 0) -> None:
-        """Makes a cell wait again."""
+        """Make a cell wait again."""
         self._write(CellState(cell.name, attempts=attempts))
 
     def _read(self, name: str) -> CellState | None:
@@ -125,7 +125,7 @@ class Status:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells are in which state."""
+        """Number of cells in each state."""
         found = Counter(state.status for state in self.states)
         return {status: found[status] for status in (DONE, RUNNING, FAILED, REFUSED, WAITING)}
 
@@ -161,7 +161,7 @@ class Status:
 
 
 def status(experiment: Experiment | str | Path) -> Status:
-    """How far an experiment is, as its storage says it, whoever works on it."""
+    """Read the progress of an experiment from its storage."""
     experiment = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     return read_status(plan_cells(experiment), Ledger(Depot(experiment.storage)))
 
@@ -180,7 +180,7 @@ class Board:
         self._not_before = 0.0
 
     def look(self, cells: Iterable[PlannedCell]) -> bool:
-        """Reads the states of these cells, unless that was done just now: looking is to cost little beside the work."""
+        """Read the states of these cells, unless that was done just now: looking is to cost little beside the work."""
         begun = time.monotonic()
         if begun < self._not_before:
             return False

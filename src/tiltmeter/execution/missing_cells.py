@@ -15,7 +15,7 @@ NAMED = 5
 
 @contextmanager
 def noticing_vanished(cells: Sequence[Kept], experiment: Path) -> Iterator[None]:
-    """Says so where gathering fails because files of cells are gone: nothing is wrong with the place that is written."""
+    """Raise an error that names the cells if files vanish from the cache while a run is written."""
     try:
         yield
     except TiltmeterError:
@@ -24,12 +24,12 @@ def noticing_vanished(cells: Sequence[Kept], experiment: Path) -> Iterator[None]
 
 
 def refuse_vanished(names: Sequence[str], experiment: Path) -> None:
-    """Raises an error if there are any."""
+    """Raise an error if there are any."""
     if names:
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         raise RunError(
-            f"The answers of {', '.join(names[:NAMED])}{more} vanished from the cache while {experiment} was gathered. "
-            "No run was written, and an earlier one is as it was. The same command makes them again.",
+            f"The answers of {', '.join(names[:NAMED])}{more} vanished from the cache while {experiment} was written. "
+            "No run was written, and an earlier one is unchanged. Run the same command to compute them again.",
             code="missing-answers",
             cells=list(names),
             file=experiment,

@@ -1,4 +1,4 @@
-"""Everything about a run that is not the models, the benchmarks, or an option of one family."""
+"""Options of a run, besides models, benchmarks and the options of one family."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_BY = ("bias_type", "direction")
 
 @dataclass(frozen=True)
 class Options:
-    """How a run loads models, reads files, groups and resamples. In Python its fields are parameters of `run`.
+    """Options to load models, read files, group and resample. In Python its fields are parameters of `run`.
 
     `by`: columns that estimates are grouped by. `limit`: only so many items of each benchmark. `groups`: only
     what is about these groups. `settings`: how to resample.
@@ -49,7 +49,7 @@ class Options:
 
     @property
     def loading(self) -> dict[str, Any]:
-        """How models are loaded."""
+        """Arguments to load a model."""
         names = ("kind", "precision", "device", "trust_remote_code", "server")
         return {name: getattr(self, name) for name in names}
 
@@ -63,7 +63,7 @@ class FamilyOptions:
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> FamilyOptions:
-        """Refuses an option that no family has."""
+        """Read options by name; raise an error for one that no family has."""
         broken: list[TiltmeterError] = []
         kinds = {name: family.Options for name, family in all_families(broken.append).items()}
         if not broken:

@@ -70,7 +70,7 @@ class Plan:
 
 
 def plan_cells(experiment: Experiment) -> Plan:
-    """Lists the cells of an experiment. A benchmark that cannot be read keeps its cells, with the reason."""
+    """List the cells of an experiment. A benchmark that cannot be read keeps its cells, with the reason."""
     cells: list[PlannedCell] = []
     for number, ask in enumerate(experiment.asks):
         try:
@@ -144,7 +144,7 @@ def cell_name(model: str, benchmark: str) -> str:
 
 
 def refuse_repeated(experiment: Experiment, cells: Sequence[PlannedCell]) -> None:
-    """Refuses two questions of one name to one model."""
+    """Raise an error if one model has two cells of one name."""
     seen: set[tuple[str, str]] = set()
     for cell in cells:
         if (cell.model, cell.benchmark) in seen:

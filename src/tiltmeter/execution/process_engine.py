@@ -20,7 +20,7 @@ PAUSE = 0.1
 
 
 def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, look: Look) -> None:
-    """Works on the models. A worker that dies is started again; its finished cells are kept."""
+    """Work on the models. A worker that dies is started again; its finished cells are kept."""
     wanted = engine.workers or default_workers(len(models), str(planned.experiment.run_options().device))
     threads = engine.threads or max(1, cores() // wanted)
     waiting, running, deaths = deque(models), dict[str, subprocess.Popen[bytes]](), Counter[str]()

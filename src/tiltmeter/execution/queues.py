@@ -87,7 +87,7 @@ class Queues:
         self._alone.append(model)
 
     def drop(self, model: str) -> list[PlannedCell]:
-        """Gives a model up; the cells that were not done."""
+        """Give a model up. Return the cells that were not done."""
         line = self._lines[model]
         cells = dict.fromkeys((*line.sharing, *(task.cell for task in line.tasks)))
         for waiting in (line.tasks, line.shares, line.sharing):

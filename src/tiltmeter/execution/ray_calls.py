@@ -86,7 +86,7 @@ class Answering:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Where a call of Ray fails inside: the cluster's end, if it is gone, or else the fault that it is."""
+        """Turn a failed call of Ray into a RunError if the cluster is lost; other errors are raised."""
         try:
             yield
         except TiltmeterError:
@@ -102,7 +102,7 @@ class Answering:
 
     @contextmanager
     def left(self, mine: bool) -> Iterator[None]:
-        """Leaves a cluster that is gone, so that another one can be joined in this process, if that one was joined here."""
+        """Leave a cluster that is gone, so that another one can be joined in this process, if that one was joined here."""
         try:
             yield
         except TiltmeterError as error:

@@ -29,13 +29,13 @@ PATIENCE = 10
 
 
 def check() -> None:
-    """Refuses early where Ray is not installed."""
+    """Raise an error if Ray is not installed."""
     if find_spec("ray") is None:
         raise UsageError("The engine ray needs Ray: pip install 'tiltmeter[ray]'.", code="missing-package", package="ray")
 
 
 def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, look: Look) -> None:
-    """Works on the models."""
+    """Work on the models."""
     ray = import_ray()
     mine, cluster = _join(ray, engine), Answering(ray)
     crew: _Crew | None = None
@@ -80,7 +80,7 @@ class _Crew:
         self.gpus = _gpus(cluster.resources(), planned, engine)
 
     def places(self) -> int:
-        """How many actors there is room for. For a cluster that grows on demand, `workers` is the limit."""
+        """Number of actors that fit. For a cluster that grows on demand, `workers` is the limit."""
         if self.engine.workers:
             return self.engine.workers
         there = self.cluster.resources()
@@ -88,7 +88,7 @@ class _Crew:
         return max(1, min(room, int(there["GPU"] / self.gpus)) if self.gpus else room)
 
     def fill(self) -> None:
-        """Starts actors while there is room, and gives those that wait something to do."""
+        """Start actors while there is room, and give those that wait something to do."""
         places = self.places()
         waiting, self.idle = self.idle, []
         for seat in waiting:
@@ -102,7 +102,7 @@ class _Crew:
                 self.seats[self.ask(seat.actor.prepare.remote)] = seat
 
     def wait(self) -> list[PlannedCell]:
-        """Waits a little; the cells that may have changed."""
+        """Wait a little. Return the cells that may have changed."""
         running = list(self.seats)
         ended, _ = self.ask(self.ray.wait, running, num_returns=1, timeout=PAUSE) if running else ([], [])
         changed = []
@@ -119,7 +119,7 @@ class _Crew:
         return changed + [seat.task.cell for seat in self.seats.values() if seat.task]
 
     def disband(self) -> None:
-        """Ends all actors."""
+        """End all actors."""
         for seat in [*self.seats.values(), *self.idle]:
             self.ask(self.ray.kill, seat.actor)
 
@@ -199,7 +199,7 @@ def _gpus(resources: Mapping[str, float], planned: Plan, engine: Engine) -> floa
 
 
 def _join(ray: Any, engine: Engine) -> bool:
-    """Joins a cluster, or starts one on this machine; whether that was done here."""
+    """Join a cluster, or start one on this machine. Return True if this process joined it."""
     if ray.is_initialized():
         return False
     address = engine.address

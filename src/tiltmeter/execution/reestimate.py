@@ -38,7 +38,7 @@ def find_answers(
 
 
 def _keys(cell: PlannedCell, question: Question, cells: Sequence[PlannedCell], ledger: Ledger) -> Iterator[str]:
-    """Its own earlier answers first, then those of other cells of the model."""
+    """Yield the keys of its own earlier answers, then those of other cells of the model."""
     others = [other for other in cells if (other.model, other.family) == (cell.model, cell.family) and other != cell]
     for state in (state for one in (cell, *others) for state in ledger.states_of(one)):
         if state.key and state.question and is_same_but_postprocessing(state.question, question):
@@ -46,7 +46,7 @@ def _keys(cell: PlannedCell, question: Question, cells: Sequence[PlannedCell], l
 
 
 def reestimate(experiment: Experiment, cell: PlannedCell, earlier: Kept, ledger: Ledger, store: CellStore) -> str:
-    """Postprocesses earlier answers as the cell asks now; the key of the result."""
+    """Postprocess earlier answers with the options of the cell; return the key of the result."""
     run = experiment.run_options()
     benchmark, options = check_asked(experiment, cell)
     context = AskContext(run.cache, run.batch_tokens, run.settings.seed)

@@ -28,7 +28,7 @@ def plan_run(
     *,
     is_default: bool,
 ) -> Plan:
-    """Plans the cells of a run.
+    """Plan the cells of a run.
 
     Args:
         names: models by name or folder.

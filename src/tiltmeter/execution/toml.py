@@ -41,7 +41,7 @@ def parse(path: Path) -> dict[str, Any]:
 
 
 def refuse_unknown(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
-    """Refuses a key that is not among those known, with the one that was likely meant."""
+    """Raise an error for an unknown key, with a suggestion."""
     names = list(keys)
     for key in table:
         if key not in names:

@@ -65,7 +65,7 @@ def _recipe(experiment: Experiment, model: ExperimentModel) -> dict[str, Any]:
 
 
 def _check_same(experiment: Experiment, model: ExperimentModel, folder: Path) -> None:
-    """Refuses a model of an earlier experiment under the same name that was made otherwise."""
+    """Raise an error for a stored model of the same name with another recipe."""
     assert model.variant is not None
     now, stored = _recipe(experiment, model), read_json(folder / ASKED) if (folder / ASKED).is_file() else None
     if model.variant.dose is not None:  # its manifest has every step; the same recipe may be spelled differently

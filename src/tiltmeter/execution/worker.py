@@ -64,7 +64,7 @@ class Worker:
         self._gpus, self._token = gpus, token
 
     def prepare(self) -> str | None:
-        """Ends what needs no model, and loads it if anything else is left. The error of loading it, if any."""
+        """End the cells that need no model, and load it for the others. Return the error of loading, if any."""
         self.find_stored()
         return self.load() if self.open_cells() else None
 
@@ -81,7 +81,7 @@ class Worker:
         return [cell for cell in self.cells if self.ledger.read(cell).status not in FINAL]
 
     def load(self) -> str | None:
-        """Loads the model. The error, if any: then none of its cells can be made."""
+        """Load the model. Return the error, if any: then none of its cells can be computed."""
         try:
             self.load_model()
         except (TiltmeterError, OutOfMemoryError, MemoryError) as error:
@@ -89,7 +89,7 @@ class Worker:
         return None
 
     def load_model(self) -> None:
-        """Loads the model."""
+        """Load the model."""
         if self.ledger.depot is not None:
             self.ledger.depot.expect(self._token)
         cap_memory(self._gpus)
@@ -97,7 +97,7 @@ class Worker:
             self.model = load(self.experiment, self.experiment.model(self.name), self.ledger.depot)
 
     def make(self, cell: PlannedCell, workers: int = 1) -> CellState | int:
-        """Makes a cell and says how it ended. With several workers: in how many shares, if it is large, instead."""
+        """Compute a cell and return its state. For several workers, a large cell returns its number of shares instead."""
         state = self.ledger.read(cell)
         if state.status in FINAL:
             return state
@@ -115,13 +115,13 @@ class Worker:
             return self.ledger.end(state, FAILED, error=_message(error))
 
     def ask(self, asking: Asking, state: CellState) -> CellState:
-        """Asks the model, and lets errors pass."""
+        """Query the model; errors are raised."""
         with timed("ask"):
             is_found = asking.answer()
         return self.ledger.end(state, DONE, key=asking.key.digest, is_found=is_found)
 
     def share(self, cell: PlannedCell, share: Share) -> str | None:
-        """Makes some blocks of a cell, for whoever joins it. What went wrong goes wrong there too, and is said there."""
+        """Compute some blocks of a cell for the worker that joins them. Return the error, which joining raises again."""
         try:
             Asking(self, cell).share(share)
         except Exception as error:
@@ -129,19 +129,19 @@ class Worker:
         return None
 
     def begin(self, cell: PlannedCell) -> CellState:
-        """Says in the ledger that this worker makes a cell, and what its question is."""
+        """Record in the ledger that this worker computes a cell, with its question."""
         return self.ledger.begin(cell, self._question(cell))
 
     def _question(self, cell: PlannedCell) -> dict[str, Any] | None:
         return None if cell.question is None else question_of(self.experiment, cell)
 
     def _without_model(self, cell: PlannedCell) -> CellState | None:
-        """Ends a cell whose answers are stored, or have only to be postprocessed."""
+        """End a cell whose answers are stored, or need only postprocessing."""
         question = self._question(cell)
         return self._find(cell, question) or (self._reestimate(cell, question) if question else None)
 
     def _find(self, cell: PlannedCell, question: dict[str, Any] | None) -> CellState | None:
-        """Ends a cell that is in the cache, if the model can be identified without loading it."""
+        """End a cell that is in the cache, if the model can be identified without loading it."""
         if self.model is not None:
             return None
         try:
@@ -158,7 +158,7 @@ class Worker:
         return self.ledger.end(self.ledger.begin(cell, question), DONE, key=key, is_found=True)
 
     def _reestimate(self, cell: PlannedCell, question: dict[str, Any]) -> CellState | None:
-        """Postprocesses what was answered before, if it was."""
+        """Postprocess earlier answers, if there are any."""
         found = find_answers(self.experiment, cell, question, self.cells, self.ledger, self.store)
         if found is None:
             return None
@@ -241,7 +241,7 @@ class Asking:
         return self.worker.ledger.depot if self.worker.experiment.shared else None
 
     def answer(self) -> bool:
-        """Stores the answers; whether they were there."""
+        """Store the answers. Return True if they were stored before."""
         is_found = self._is_stored()
         if not is_found:
             if self._depot:
@@ -256,13 +256,13 @@ class Asking:
         return is_found
 
     def share(self, share: Share) -> None:
-        """Some blocks, kept where the others are."""
+        """Compute some blocks, and store them beside the others."""
         made = self._fitting(lambda batch: ask_blocks(self.model, self.benchmark, self.options, self._context(batch, share)))
         if self._depot:
             push_blocks(self.run.cache, self.key.digest, [made], self._depot)
 
     def _fitting(self, act: Callable[[int | str], T]) -> T:
-        """Does it with smaller batches where memory does not suffice."""
+        """Call a function with smaller batches until memory suffices."""
         batch: int | str = self.run.batch_tokens
         while True:
             try:
@@ -288,7 +288,7 @@ def _message(error: Exception) -> str:
 
 
 def work(experiment: Experiment, model: str, cells: Sequence[PlannedCell] | None = None) -> None:
-    """Makes the open cells of one model."""
+    """Make the open cells of one model."""
     mine = plan_cells(experiment).of(model) if cells is None else cells
     worker = Worker(experiment, model, mine)
     problem = worker.prepare()

@@ -35,7 +35,7 @@ class Best:
         return wanted and (not self.looks or self.looks[-1][0] < step)
 
     def look(self, step: int, loss: float) -> None:
-        """Takes note of a held-out loss."""
+        """Record a held-out loss."""
         earlier = [one for at, one in self.looks if at]
         self.looks.append((step, loss))
         if not self.recipe.patience or not step:
@@ -51,7 +51,7 @@ class Best:
         return 0 < self.recipe.patience <= self.waited
 
     def restore(self) -> int:
-        """Puts the best weights into the model; their step."""
+        """Restore the best weights. Return their step."""
         import torch
 
         with torch.no_grad():
@@ -60,13 +60,13 @@ class Best:
         return self.step
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint, of which the weights are a file of their own that is written when they change."""
+        """State for a checkpoint, without the weights, which are a file of their own."""
         if self.work is not None and self._kept:
             checkpoint.save(self.work, {"step": self.step, "weights": self._kept}, FILE)
         return {"looks": [list(look) for look in self.looks], "waited": self.waited, "step": self.step}
 
     def take(self, state: Mapping[str, Any]) -> None:
-        """From a checkpoint. A killed training may have kept better weights since: it will find them again."""
+        """Restore the state of a checkpoint. Better weights of a killed training will be reached again."""
         import torch
 
         self.looks = [(int(step), float(loss)) for step, loss in state["looks"]]

@@ -23,7 +23,7 @@ Examples = Sequence[tuple[str, int]]
 
 @dataclass(frozen=True)
 class ClassifierRecipe:
-    """How a classifier is trained, as papers print it.
+    """Settings to train a classifier, as papers print them.
 
     `dropout` of None is the model's own. `least_steps`: a small set is read more often, so that there is something to
     learn.
@@ -70,7 +70,7 @@ class TrainedClassifier:
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """Everything needed to train it again."""
+        """All facts needed to train it again."""
         return self.finished.manifest
 
     def save(self, output: Path, files: Files | None = None) -> Path:

@@ -29,7 +29,7 @@ def continue_training(
     length: int = 128,
     device: str = "auto",
 ) -> Path:
-    """Trains a model on a text with one recipe and writes a new folder, with a manifest that says what it learned from.
+    """Train a model on a text with one recipe and write a new folder, with a manifest that says what it learned from.
 
     `method` is what the manifest calls it; `options` are facts of the caller's. No line is held out.
     """

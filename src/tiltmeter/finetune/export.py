@@ -25,7 +25,7 @@ Files = Mapping[str, Mapping[str, Any] | str]
 
 
 def check_output(output: str | Path) -> Path:
-    """Refuses a folder that exists: a model is never written over."""
+    """Raise an error if the folder exists: a model is never overwritten."""
     path = at_home(output)
     if path.exists() or path.is_symlink():
         raise UsageError(f"{path} exists already. Give a new folder (-o), or delete it.", code="output-exists", folder=path)
@@ -86,7 +86,7 @@ def save_model(
 
 
 def parent_facts(parts: Parts) -> dict[str, Any]:
-    """Which model it was made from."""
+    """Facts of the parent model."""
     known = {name: parts.facts.get(name) for name in ("name", "revision", "weights_sha256")}
     return known | {"kind": parts.kind, "architecture": type(parts.module).__name__}
 

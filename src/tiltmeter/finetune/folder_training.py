@@ -1,4 +1,4 @@
-"""From a parent model and a task to a finished folder, and what is left when that fails."""
+"""Training of a parent model on a task, into a finished folder; a failure keeps the last good checkpoint."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Made:
     """JSON files that belong beside the manifest."""
 
     def manifest(self, parts: Parts, recipe: Recipe | None = None, trained: Trained | None = None) -> dict[str, Any]:
-        """Everything needed to make it again."""
+        """All facts needed to make it again."""
         facts: dict[str, Any] = {"method": self.method, "citation": self.citation, "parent": parent_facts(parts)}
         facts |= {"data": dict(self.data), "options": dict(self.options)}
         if recipe is not None:
@@ -122,7 +122,7 @@ def train_and_save(
 
 
 def _finished(parts: Parts, adapters: Any, made: Made) -> Parts:
-    """As it is saved: adapters merged, and with the configuration of before."""
+    """Merge the adapters and restore the configuration, for saving."""
     module = merged(parts.module, adapters)
     for name, value in made.config.items():
         setattr(module.config, name, value)

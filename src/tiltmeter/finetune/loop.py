@@ -110,7 +110,7 @@ class Loop:
         self._unseen.append((int(self.task.lengths[rows].sum()), loss, norm.detach()))
 
     def _see(self) -> None:
-        """Fetches the losses since the last look. One that is no number ends the training."""
+        """Fetch the losses since the last look. One that is no number ends the training."""
         first = self.step - len(self._unseen)
         for n, (tokens, loss, norm) in enumerate(self._unseen, first):
             row = {"step": n + 1, "loss": float(loss), "norm": float(norm), "tokens": tokens}
@@ -151,7 +151,7 @@ class Loop:
         self._logged = len(self.curve)
 
     def _last_good(self) -> int | None:
-        """Puts the weights of the last checkpoint back; its step, if there is one."""
+        """Restore the weights of the last checkpoint. Return its step, if there is one."""
         path = self.work and self.work / checkpoint.CHECKPOINT
         if not self.work or not path or not path.is_file():
             return None

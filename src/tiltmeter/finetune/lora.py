@@ -10,7 +10,7 @@ from tiltmeter.finetune.recipe import Recipe
 
 
 def check_lora(recipe: Recipe) -> None:
-    """Refuses before a model is loaded, if peft is wanted and not there."""
+    """Raise an error, before a model is loaded, if peft is needed and not installed."""
     if recipe.lora_rank and find_spec("peft") is None:
         raise UsageError(
             "LoRA needs the package peft, which is not installed: pip install 'tiltmeter[lora]'.",
@@ -20,7 +20,7 @@ def check_lora(recipe: Recipe) -> None:
 
 
 def with_lora(module: Any, recipe: Recipe) -> Any:
-    """Puts adapters beside every linear layer but the head, in place, and freezes the rest; what knows how to merge them.
+    """Put adapters beside every linear layer but the head, in place, and freeze the rest. Return what merges them.
 
     None without LoRA. The adapters are float32 whatever the weights are: a bfloat16 step is lost beside a larger number.
     """

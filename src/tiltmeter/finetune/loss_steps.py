@@ -78,7 +78,7 @@ class Steps:
         return total, weights
 
     def _fitting(self, task: Task, rows: Ints, compute: Callable[[], R]) -> R:
-        """Tries again with half of the tokens at once, when they do not fit."""
+        """Try again with half of the tokens at once, when they do not fit."""
         while True:
             try:
                 with running_out():

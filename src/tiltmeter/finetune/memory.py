@@ -28,7 +28,7 @@ def running_out() -> Iterator[None]:
 
 @contextmanager
 def no_room_is_the_end(what: str) -> Iterator[None]:
-    """Where smaller pieces are no help."""
+    """Turn an out-of-memory error that smaller pieces cannot avoid into a ModelError."""
     try:
         with running_out():
             yield

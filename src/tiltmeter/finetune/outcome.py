@@ -29,7 +29,7 @@ class DivergedError(TiltmeterError):
 
 @dataclass(frozen=True)
 class Trained:
-    """How a training went: one row for each step, what the held-out rows cost at which step, and how it ended."""
+    """Outcome of a training: one row for each step, the held-out losses, and why it stopped."""
 
     steps: int
     curve: list[dict[str, Any]]
@@ -47,7 +47,7 @@ class Trained:
         return sum(row["tokens"] for row in self.curve)
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Facts for the manifest."""
         losses = [row["loss"] for row in self.curve]
         return {
             "steps": self.steps,

@@ -62,14 +62,14 @@ class Recipe:
         yield from (what for what, is_so in problems.items() if is_so)
 
     def n_steps(self, n_rows: int) -> int:
-        """How many steps the budget pays for, over a text of so many rows."""
+        """Number of steps in the budget, for a text of so many rows."""
         return self.steps or max(1, math.ceil(self.epochs * math.ceil(n_rows / self.rows)))
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Facts for the manifest."""
         return asdict(self)
 
     def digest(self) -> str:
-        """Names this recipe in a checkpoint, so that another recipe's is not continued by mistake."""
+        """Name this recipe in a checkpoint, so that another recipe's is not continued by mistake."""
         named = {name: value for name, value in asdict(self).items() if name not in NOT_NAMED}
         return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Which rows a step sees: a function of seed and step alone, so that a resumed training sees the same ones."""
+"""Order of rows: a function of seed and step alone, so that a resumed training sees the same ones."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Task(ABC):
     """How many tokens each row has: rows of like length go together, and decide how many fit."""
 
     def piece_tokens(self, device: str) -> int:
-        """How many tokens to try at once; where they do not fit, fewer will be."""
+        """Number of tokens to try at once; it is reduced if they do not fit."""
         return CPU_TOKENS if device == "cpu" else GPU_TOKENS // 4
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
@@ -60,7 +60,7 @@ class _Text(Task):
         self.pad = tokenizer.pad_token_id or 0
 
     def piece_tokens(self, device: str) -> int:
-        """As many as keep a GPU busy with a small model."""
+        """Number of tokens that keeps a GPU busy with a small model."""
         return CPU_TOKENS if device == "cpu" else GPU_TOKENS
 
     def ids(self, rows: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""From lines of text to rows of token ids, and a held-out part that depends on the text alone."""
+"""Rows of token ids from lines of text, and a held-out part that depends on the text alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Text:
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Facts for the manifest."""
         return {"source": self.source, "lines": len(self.lines), "sha256": self.sha256}
 
 

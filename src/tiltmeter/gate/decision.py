@@ -31,6 +31,9 @@ class Finding:
     noticed: float
     verdict: str
     reason: str
+    limit_low: float
+    limit_high: float
+    """The limits that apply to this number; for a distance they lie around the best value."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Ruling:
 
     def _beyond(self, finding: Finding) -> float:
         """How far a value lies beyond the nearer limit; below 0 within them."""
-        return max(finding.value - self.rule.high, self.rule.low - finding.value)
+        return max(finding.value - finding.limit_high, finding.limit_low - finding.value)
 
     @property
     def verdict(self) -> str:
@@ -89,8 +92,8 @@ class Decision:
 
     @property
     def passed(self) -> bool:
-        """Whether the release goes through."""
-        return self.verdict == PASS or (self.verdict == UNDECIDED and self.undecided == PASS)
+        """Whether the release goes through: no rule stops it."""
+        return not any(ruling.rule.stops(ruling.verdict, self.undecided) for ruling in self.rulings)
 
     @property
     def exit_code(self) -> int:
@@ -102,6 +105,11 @@ class Decision:
         """What an undecided rule does, as a verb."""
         return "passes" if self.undecided == PASS else "fails"
 
+    @property
+    def must_be_shown(self) -> bool:
+        """Whether an undecided rule stops the release although undecided rules may pass."""
+        return self.undecided == PASS and self.verdict == UNDECIDED and not self.passed
+
     def count(self, verdict: str) -> int:
         """How many rulings have this verdict."""
         return sum(ruling.verdict == verdict for ruling in self.rulings)
@@ -110,7 +118,8 @@ class Decision:
     def summary(self) -> str:
         """The whole in one sentence."""
         counts = ", ".join(f"{self.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if self.count(one))
-        then = f" What is undecided {self.fate} here." if self.verdict == UNDECIDED else ""
+        then = f" What is undecided {self.fate} here." if self.verdict == UNDECIDED and not self.must_be_shown else ""
+        then += " A rule 'shown to be' passes only if it is shown." if self.must_be_shown else ""
         return f"{'PASS' if self.passed else 'FAIL'}: of {_rules(len(self.rulings))}, {counts}.{then}"
 
     def to_dict(self) -> dict[str, Any]:

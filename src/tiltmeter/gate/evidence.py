@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltmeter.benchmarks.kit.items import has_column
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, RunError, UsageError
 from tiltmeter.families import Answers
 from tiltmeter.gate.rule import Rule
 from tiltmeter.runs import Run, load_run
@@ -55,16 +55,19 @@ class Evidence:
     def _refuse_absent(self, rule: Rule) -> None:
         there = {name: part for part in self.answers.values() for name in part.benchmarks}
         if rule.benchmark not in there:
-            raise TiltmeterError(f"{rule.text}: the run has no {rule.benchmark}. Benchmarks there: {', '.join(there)}.")
+            message = f"{rule.text}: the run has no {rule.benchmark}. Benchmarks there: {', '.join(there)}."
+            raise InputError(message, code="no-such-benchmark", rule=rule.text, benchmark=rule.benchmark)
         table = there[rule.benchmark].table
         if "scorer" in table:
             scorers = list(dict.fromkeys(map(str, table[table["benchmark"] == rule.benchmark]["scorer"])))
             if rule.scorer not in scorers:
                 asked = f"the run did not ask {rule.benchmark} by {rule.scorer}"
-                raise TiltmeterError(f"{rule.text}: {asked}. Scorers there: {', '.join(scorers)}.")
+                message = f"{rule.text}: {asked}. Scorers there: {', '.join(scorers)}."
+                raise InputError(message, code="no-such-scorer", rule=rule.text, scorer=rule.scorer)
         if rule.model and rule.model not in self.models:
             known = ", ".join(self.models)
-            raise TiltmeterError(f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}.")
+            message = f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}."
+            raise InputError(message, code="no-such-model", rule=rule.text, model=rule.model)
 
     def is_baseline(self, model: str) -> bool:
         """Whether a model is the baseline under another name: the same weights, asked in the same way."""
@@ -114,11 +117,13 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
         refuse_incomparable([ours, theirs], same_models=False)
     elif baseline_model is not None:
         if baseline_model not in models:
-            raise TiltmeterError(f"The run has no model '{baseline_model}'. Models: {', '.join(models)}.")
+            message = f"The run has no model '{baseline_model}'. Models: {', '.join(models)}."
+            raise UsageError(message, code="no-such-model", model=baseline_model)
         name = baseline_model
         models.remove(name)
         if not models:
-            raise TiltmeterError(f"{name} is the only model of the run, so there is none to compare with it.")
+            message = f"{name} is the only model of the run, so there is none to compare with it."
+            raise UsageError(message, code="only-model", model=name)
     return Evidence(by_family([part for part in parts if len(part)]), tuple(models), name, settings)
 
 
@@ -128,7 +133,8 @@ def _one_model(run: Run, wanted: str | None) -> str:
         return models[0]
     if wanted not in models:
         which = f"has no model '{wanted}'" if wanted else "has several models; say which with --baseline-model"
-        raise TiltmeterError(f"The baseline run {run.folder} {which}. Models: {', '.join(models)}.")
+        message = f"The baseline run {run.folder} {which}. Models: {', '.join(models)}."
+        raise RunError(message, code="baseline-model", run=str(run.folder), models=models)
     return str(wanted)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Ruling, of_models
+from tiltmeter.gate.rule import NO_EVIDENCE
 from tiltmeter.storage.files import write_text
 from tiltmeter.storage.seals import add_file
 
@@ -21,10 +22,11 @@ SUITE = "tiltmeter check"
 
 def as_json(decision: Decision) -> str:
     """JSON; a number that is not known is null."""
-    return _json(decision.to_dict())
+    return json_text(decision.to_dict())
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def json_text(value: Mapping[str, Any]) -> str:
+    """Return JSON in which a number that is not known is null."""
     return json.dumps(_known(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -39,7 +41,7 @@ def _known(value: Any) -> Any:
 def as_junit(decision: Decision) -> str:
     """JUnit XML: a test case per rule and model. Undecided rules fail, or are skipped where they may pass."""
     failed = [ruling for ruling in decision.rulings if _stops(ruling, decision)]
-    skipped = decision.count(UNDECIDED) if decision.undecided == PASS else 0
+    skipped = decision.count(UNDECIDED) - sum(ruling.verdict == UNDECIDED for ruling in failed)
     suites, suite = _suite(len(decision.rulings), failures=len(failed), skipped=skipped)
     for ruling in decision.rulings:
         case = ElementTree.SubElement(suite, "testcase", classname=_clean(ruling.model), name=_clean(ruling.rule.title))
@@ -54,7 +56,7 @@ def as_junit(decision: Decision) -> str:
 
 
 def _stops(ruling: Ruling, decision: Decision) -> bool:
-    return ruling.verdict == FAIL or (ruling.verdict == UNDECIDED and decision.undecided == FAIL)
+    return ruling.rule.stops(ruling.verdict, decision.undecided)
 
 
 def _lines(ruling: Ruling) -> str:
@@ -93,9 +95,11 @@ def explained(decision: Decision) -> str:
     """How verdicts are made, in a few sentences."""
     levels = sorted({f"{100 * ruling.rule.confidence:g} %" for ruling in decision.rulings})
     many = f", corrected for the {decision.numbers} numbers that were checked," if decision.numbers > 1 else ""
+    lenient = any(ruling.rule.form == NO_EVIDENCE for ruling in decision.rulings)
+    unless = " A rule of the form 'no evidence' passes unless it fails." if lenient else ""
     return (
         f"A rule passes when its interval ({', '.join(levels)}) lies within the limits, fails when its interval{many} lies "
-        f"wholly outside, and is undecided otherwise. What is undecided {decision.fate} here."
+        f"wholly outside, and is undecided otherwise. What is undecided {decision.fate} here.{unless}"
     )
 
 

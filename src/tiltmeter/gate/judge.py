@@ -1,9 +1,9 @@
 """Rules held against a run: pass, fail or undecided.
 
 A number passes when its interval lies within the limits, fails when its interval, corrected for all numbers that are
-held against limits, lies wholly outside, and is undecided otherwise. Only failing needs the correction: one wrong fail
-among many rules stops a good release, while a bad release passes only if every rule passes wrongly (an
-intersection-union test; Berger, 1982, Technometrics 24).
+held against limits, lies wholly outside, and is undecided otherwise; the form "no evidence" passes unless it fails. Only
+failing needs the correction: one wrong fail among many rules stops a good release, while a bad release passes only if every
+rule passes wrongly (an intersection-union test; Berger, 1982, Technometrics 24).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
 from tiltmeter.gate.evidence import Evidence, OneRun, gather
 from tiltmeter.gate.numbers import Number, corrected, numbers_of
-from tiltmeter.gate.rule import VALUE, WORSENING, Rule
+from tiltmeter.gate.rule import NO_EVIDENCE, OWN, WORSENING, Rule
 from tiltmeter.gate.rules_file import RuleBook, read_rules
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.runs import Run, load_run
@@ -26,6 +26,8 @@ from tiltmeter.stats.significance import smallest_difference
 from tiltmeter.storage.seals import run_digest
 
 POWER = 0.8
+ROUNDING = 1e-9
+"""An end that equals a limit lies within it, although 42 of 60 items may come out as 70.00000000000001 %."""
 
 
 def check(
@@ -45,9 +47,10 @@ def check(
     compares = any(rule.needs_baseline for rule in book.rules)
     if compares and baseline is None and baseline_model is None:
         first = next(rule for rule in book.rules if rule.needs_baseline)
-        raise TiltmeterError(f"{first.text}: there is no baseline. Give --baseline RUN, or --baseline-model of this run.")
+        message = f"{first.text}: there is no baseline. Give --baseline RUN, or --baseline-model of this run."
+        raise UsageError(message, code="no-baseline", rule=first.text)
     if not compares and (baseline is not None or baseline_model is not None):
-        raise TiltmeterError("A baseline is given, and no rule compares with one.")
+        raise UsageError("A baseline is given, and no rule compares with one.", code="unused-baseline")
     loaded = run if isinstance(run, Run) else load_run(run)
     other = load_run(baseline) if isinstance(baseline, str | Path) else baseline
     evidence = gather(loaded, other, baseline_model)
@@ -62,10 +65,11 @@ def _refuse_itself(evidence: Evidence, rules: Sequence[Rule]) -> None:
     for rule in (rule for rule in rules if rule.needs_baseline):
         for model in [rule.model] if rule.model else evidence.models:
             if evidence.is_baseline(model):
-                raise TiltmeterError(
+                raise UsageError(
                     f"{rule.text}: {model} and its baseline have the same weights, so a model is compared with itself. "
-                    "Give the run of another model as --baseline, or name the model that the rule is for."
-                )
+                    "Give the run of another model as --baseline, or name the model that the rule is for.",
+                    code="baseline-is-model", rule=rule.text, model=model,
+                )  # fmt: skip
 
 
 def judge(evidence: Evidence, book: RuleBook) -> Decision:
@@ -88,37 +92,53 @@ def judge(evidence: Evidence, book: RuleBook) -> Decision:
 
 def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding:
     margin = noticed(wide, corrected(rule.confidence, together))
-    verdict, why = _verdict(rule, narrow, wide)
+    limits = rule.limits(narrow.best)
+    verdict, why = verdict_of(rule, narrow, wide, limits)
     places = decimals_of(rule.measure, narrow.value, narrow.low, narrow.high)
     noticing = f" A breach of {margin:.{places}f} or more is noticed {POWER:.0%} of the time." if verdict != FAIL else ""
     return Finding(
         narrow.group, narrow.n, narrow.value, narrow.low, narrow.high, wide.low, wide.high, margin, verdict,
-        f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{noticing}",
+        f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{noticing}", *limits,
     )  # fmt: skip
 
 
-def _verdict(rule: Rule, narrow: Number, wide: Number) -> tuple[str, str]:
+def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, float]) -> tuple[str, str]:
+    """Return the verdict about a number and why; `wide` has the interval that is corrected for all numbers."""
+    low, high = limits
     if narrow.missing > rule.max_missing:
         return FAIL, f"lacks {narrow.missing:.1%} of the scores; at most {100 * rule.max_missing:g}% may be missing"
-    if narrow.n < rule.least_n:
-        return UNDECIDED, f"comes from {narrow.n:,} items, and at least {rule.least_n:,} are asked for"
-    if wide.low > rule.high:
-        return FAIL, f"lies wholly above {rule.high:g}"
-    if wide.high < rule.low:
-        return FAIL, f"lies wholly below {rule.low:g}"
-    if narrow.low >= rule.low and narrow.high <= rule.high:
-        return PASS, f"lies within the limit{'s' * math.isfinite(rule.low + rule.high)} (n = {narrow.n:,})"
-    over = [limit for limit in (rule.low, rule.high) if narrow.low <= limit <= narrow.high]
+    if narrow.units < rule.least_n:
+        return UNDECIDED, f"comes from {_units(narrow)}, and at least {rule.least_n:,} are asked for"
+    verdict = compared((narrow.low, narrow.high), (wide.low, wide.high), limits)
+    if verdict == FAIL:
+        return FAIL, f"lies wholly above {high:g}" if wide.low > high else f"lies wholly below {low:g}"
+    if verdict == PASS:
+        return PASS, f"lies within the limit{'s' * math.isfinite(low + high)} (n = {narrow.n:,})"
+    over = [limit for limit in limits if narrow.low <= limit <= narrow.high]
     across = f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
     beyond = f"lies beyond the limit, but not surely for {narrow.n:,} items and this many rules"
-    return UNDECIDED, across if over else beyond  # beyond: not once the interval is corrected
+    why = across if over else beyond  # beyond: not once the interval is corrected
+    return (PASS, f"{why}, which is no evidence of a breach") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
+
+
+def compared(narrow: tuple[float, float], wide: tuple[float, float], limits: tuple[float, float]) -> str:
+    """Compare an interval, and the one that is corrected for all numbers, with limits: pass, fail or undecided."""
+    low, high = limits[0] - ROUNDING, limits[1] + ROUNDING
+    if wide[0] > high or wide[1] < low:
+        return FAIL
+    return PASS if narrow[0] >= low and narrow[1] <= high else UNDECIDED
+
+
+def _units(number: Number) -> str:
+    return f"{number.units:,} clusters of {number.n:,} items" if number.units < number.n else f"{number.n:,} items"
 
 
 def _text(rule: Rule, number: Number, places: int) -> str:
-    sign = "" if rule.quantity == VALUE else "+"
+    sign = "" if rule.quantity in OWN else "+"
     value, low, high = (f"{end:{sign}.{places}f}" for end in (number.value, number.low, number.high))
-    what = {VALUE: "", WORSENING: "worse by "}.get(rule.quantity, "a change of ")
-    return f"{what}{value} [{low}, {high}]".replace("-", "−")
+    what = "" if rule.quantity in OWN else "worse by " if rule.quantity == WORSENING else "a change of "
+    pooled = "pooled " if rule.pooled else ""
+    return f"{pooled}{what}{value} [{low}, {high}]".replace("-", "−")
 
 
 def noticed(number: Number, confidence: float) -> float:

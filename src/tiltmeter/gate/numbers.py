@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, RunError
 from tiltmeter.gate.evidence import Evidence, plain
-from tiltmeter.gate.rule import VALUE, WORSENING, Rule
+from tiltmeter.gate.rule import OWN, WORSENING, Rule
 from tiltmeter.gate.sense import check_baseline, check_best
-from tiltmeter.stats.direction import AWAY, worse_is, worsening
+from tiltmeter.stats.direction import AWAY, best_of, worse_is, worsening
 from tiltmeter.stats.measured import neutral_of
+from tiltmeter.stats.pooling import is_poolable, pool_rows, units_of
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ class Number:
     high: float
     missing: float = 0.0
     """The share of scores that are missing, of the model or of the baseline, whichever lacks more."""
+    best: float = math.nan
+    """The value of a model without fault: the neutral point of this row, or the measure's ideal."""
+    units: int = 0
+    """How many independent units the n items are: clusters where the benchmark has them."""
+    width: float = math.nan
+    """The width of the interval of the value or of the difference from the baseline."""
+    baseline: float = math.nan
+    """The value of the baseline, where the rule compares with one."""
 
 
 def corrected(confidence: float, numbers: int) -> float:
@@ -68,6 +77,7 @@ class _Tables:
         compared = [rule for rule in rules if rule.needs_baseline]
         apart = [rule for rule in rules if not rule.needs_baseline or _is_distance(rule)]
         self.baseline = evidence.baseline
+        self.confidence = settings.confidence
         self.estimates = evidence.estimates(apart, settings) if apart else None
         self.differences = evidence.differences(compared, settings) if compared else None
         few = replace(settings, resamples=MINIMUM_RESAMPLES)
@@ -76,25 +86,48 @@ class _Tables:
 
     def numbers(self, rule: Rule, model: str) -> tuple[Number, ...]:
         """The numbers of one rule for one model: one, or one for each group of a column."""
-        rows = _rows(self.estimates if rule.quantity == VALUE else self.differences, rule, model)
+        rows = _rows(self.estimates if rule.quantity in OWN else self.differences, rule, model)
+        if rule.pooled:
+            rows = self._pooled(rule, model)
         return tuple(self._number(rule, model, row) for row in rows)
 
+    def _pooled(self, rule: Rule, model: str) -> list[Any]:
+        """The rows of a rule with pooled values and intervals; all groups of the column are pooled, also for one of them."""
+        rows = _rows(self.estimates, replace(rule, worst=True), model)
+        whole = catalog.find("measures", rule.measure).spec.proportion
+        if whole is None or not is_poolable(rows):
+            message = f"{rule.text}: pooling needs at least 3 groups of {rule.by}, each with a value and an interval."
+            raise RunError(message, code="too-few-groups", rule=rule.text, by=rule.by)
+        changed = []
+        for row, ends in zip(rows, pool_rows(rows, whole, self.confidence), strict=True):
+            copy = row.copy()
+            copy["value"], copy["low"], copy["high"] = ends
+            changed.append(copy)
+        return [row for row in changed if rule.worst or plain(str(row["group"])) == plain(rule.group)]
+
     def _number(self, rule: Rule, model: str, row: Any) -> Number:
-        column = "value" if rule.quantity == VALUE else "difference"
-        if rule.quantity == VALUE and catalog.find("measures", rule.measure).spec.ideal is None:
-            check_best(rule, float(row["neutral"]))
+        column = "difference" if rule.needs_baseline else "value"
+        best = best_of(catalog.find("measures", rule.measure))
+        if not rule.needs_baseline and catalog.find("measures", rule.measure).spec.ideal is None:
+            best = float(row["neutral"])
+            check_best(rule, best)
         ends = (float(row[column]), float(row["low"]), float(row["high"]))
         if not all(map(math.isfinite, ends)):
             what = "no value" if not math.isfinite(ends[0]) else "no interval"
             why = f": {row['note']}" if row["note"] else ""
             group = f" in {row['group']}" if rule.worst else ""
-            raise TiltmeterError(f"{rule.text}: {model} has {what}{group}, so the rule cannot be judged{why}.")
+            message = f"{rule.text}: {model} has {what}{group}, so the rule cannot be judged{why}."
+            raise RunError(message, code=what.replace(" ", "-"), rule=rule.text, model=model, group=str(row["group"]))
         if rule.quantity == WORSENING:
             ends = self._worsening(rule, model, row)
         sides = self._sides(rule, model, row) if rule.needs_baseline else [row]
         if any(0 < int(one["n"]) == int(one["n_ties"]) for one in sides):
-            raise TiltmeterError(f"{rule.text}: every pair has two equal scores, so the rule cannot be judged.")
-        return Number(str(row["group"]), int(row["n"]), *ends, max(map(_missing, [row, *sides])))
+            message = f"{rule.text}: every pair has two equal scores, so the rule cannot be judged."
+            raise RunError(message, code="all-tied", rule=rule.text, model=model)
+        missing = max(map(_missing, [row, *sides]))
+        width, baseline = float(row["high"]) - float(row["low"]), float(row.get("baseline_value", math.nan))
+        units = min(map(units_of, [row, *sides]))
+        return Number(str(row["group"]), int(row["n"]), *ends, missing, best, units, width, baseline)
 
     def _sides(self, rule: Rule, model: str, row: Any) -> list[Any]:
         """The estimates of the model and of the baseline that a difference is between."""
@@ -118,7 +151,8 @@ class _Tables:
         same = _same_group(_rows(self.estimates, rule, model), row)
         if same is None or not math.isfinite(same["low"]):
             why = f": {same['note']}" if same is not None else ""
-            raise TiltmeterError(f"{rule.text}: {model} has no interval, so the rule cannot be judged{why}.")
+            message = f"{rule.text}: {model} has no interval, so the rule cannot be judged{why}."
+            raise RunError(message, code="no-interval", rule=rule.text, model=model)
         return same
 
 
@@ -165,4 +199,4 @@ def _refuse_none(rows: pd.DataFrame, rule: Rule, why: str, what: str = "", there
     known = list(dict.fromkeys(map(str, there)))
     more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
     listed = f" {what} there: {', '.join(known[:MOST_LISTED])}{more}." if known else ""
-    raise TiltmeterError(f"{rule.text}: {why}.{listed}")
+    raise InputError(f"{rule.text}: {why}.{listed}", code="no-such-number", rule=rule.text)

@@ -1,44 +1,65 @@
-"""Before a run: how many items a rule needs to be decided, for a model without fault and for one that breaks it.
+"""Before a run: the chances of every rule, for a model without fault, at the limit and beyond it, and the items needed.
 
 The spread is known beforehand for a measure that counts items (a share p of n items varies by √(p(1 − p)/n)). For others,
-an earlier run of any model tells it. Chances are those of a normal distribution.
+an earlier run of any model tells it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks.kit.items import group_column, items_table
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.gate.evidence import Evidence
+from tiltmeter.gate.chances import (
+    MOST_EXACT,
+    Chances,
+    all_of,
+    distance_chances,
+    normal_chances,
+    pooled_chances,
+    share_chances,
+)
+from tiltmeter.gate.evidence import Evidence, plain
 from tiltmeter.gate.judge import POWER
-from tiltmeter.gate.numbers import Number, corrected, numbers_of
-from tiltmeter.gate.rule import VALUE, Rule
+from tiltmeter.gate.numbers import Number, numbers_of
+from tiltmeter.gate.rule import DISTANCE, OWN, WORSENING, Rule
 from tiltmeter.gate.sense import check_sense
-from tiltmeter.stats.direction import best_of, range_of
+from tiltmeter.stats.direction import AWAY, best_of, range_of, worse_is
 from tiltmeter.stats.significance import smallest_difference
 
 MOST_ITEMS = 10_000_000
+TOGETHER = "all groups"
+UNKNOWN = Chances()
+Three = tuple[Chances, Chances, Chances]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a rule needs: `passes` items for a model at `best` to pass 80 times in 100, `fails` for one at `breach` to fail.
+    """What a rule can decide: chances for models at `best`, at `limit` and at `breach`, and the items it needs.
 
-    None where the spread is unknown. `there` is how many items the benchmark has, None where it is not at hand.
+    `passes` items let a model at `best` pass 80 times in 100, `fails` items let one at `breach` fail. None where the spread
+    is unknown. `there` is how many items the benchmark has, None where it is not at hand; `limit_items` how many of them
+    lie between the best value and the limit, for a measure that is a share of items.
     """
 
     rule: Rule
     group: str
     best: float
+    limit: float
     breach: float
+    neutral: Chances
+    at_limit: Chances
+    beyond: Chances
     passes: int | None
     fails: int | None
     there: int | None
+    limit_items: float | None
     spread_known: bool
     note: str
 
@@ -56,87 +77,189 @@ class Plan:
             return "unknown"
         return "yes" if self.there >= self.needed else "no"
 
-
-def plan(rules: Sequence[Rule], evidence: Evidence | None = None) -> list[Plan]:
-    """A plan for each rule, or for each group of a column where an earlier run names them."""
-    entries = {rule: check_sense(rule) for rule in rules}
-    known = numbers_of(evidence.for_rules(rules), rules) if evidence is not None else {}
-    places = [(rule, number) for rule in rules for number in _first(known, rule) or (None,)]
-    return list(_plans(places, entries))
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        names = ("group", "best", "limit", "breach", "passes", "fails", "needed", "there", "enough", "limit_items", "note")
+        chances = {name: getattr(self, name).to_dict() for name in ("neutral", "at_limit", "beyond")}
+        return {"rule": self.rule.text, **{name: getattr(self, name) for name in names}, **chances}
 
 
-def _first(known: dict[tuple[Rule, str], tuple[Number, ...]], rule: Rule) -> tuple[Number, ...]:
-    """The numbers of the first model: any model tells the spread."""
-    return next((numbers for (of, _), numbers in known.items() if of == rule), ())
+@dataclass(frozen=True)
+class _Place:
+    """One number that a rule will be about: its group, how many items it will have, and what an earlier run says of it."""
+
+    rule: Rule
+    measure: Entry
+    group: str
+    n: int | None
+    number: Number | None = None
+
+    @property
+    def best(self) -> float:
+        """Where a model without fault lies: the best value, no change at all, or the middle of the limits."""
+        if self.rule.needs_baseline:
+            return 0.0
+        best = best_of(self.measure)
+        if not math.isnan(best):
+            return best
+        ends = [end for end in (self.rule.low, self.rule.high) if math.isfinite(end)]
+        return sum(ends) / len(ends) if len(ends) == 2 else ends[0]
+
+    @property
+    def limit(self) -> float:
+        """The limit that is looked at: the upper one, else the lower one; of a distance, the one within the range."""
+        low, high = self.rule.limits(self.best)
+        if self.rule.quantity == DISTANCE and high > range_of(self.measure)[1]:
+            return low
+        return high if math.isfinite(high) else low
+
+    @property
+    def breach(self) -> float:
+        """A value as far beyond the limit as the best one lies within it, where the range allows."""
+        low, high = range_of(self.measure) if self.rule.quantity in OWN else (-math.inf, math.inf)
+        return min(max(2 * self.limit - self.best, (low + self.limit) / 2), (high + self.limit) / 2)
 
 
-def _plans(places: Sequence[tuple[Rule, Number | None]], entries: dict[Rule, Entry]) -> Iterator[Plan]:
-    for rule, number in places:
-        measure = entries[rule]
-        best = _best(rule, measure)
-        breach = _breach(rule, measure, best)
-        spread, note = _spread(rule, measure, number, breach)
-        group = number.group if number is not None else "each group" if rule.worst else rule.group
-        passes = fails = None
-        if spread is not None:
-            level = corrected(rule.confidence, len(places))
-            passes = items_for(partial(_at, chance_to_pass, rule, best, spread))
-            fails = items_for(partial(_at, partial(chance_to_fail, confidence=level), rule, breach, spread))
-        there = number.n if number is not None else _items_there(rule)
-        yield Plan(rule, group, best, breach, passes, fails, there, spread is not None, note)
+def plan(
+    rules: Sequence[Rule], evidence: Evidence | None = None, *, disagreement: float | None = None, together: bool = True
+) -> list[Plan]:
+    """Plan each rule; a rule about every group of a column gets a row for each group and one for all of them.
+
+    Args:
+        rules: The rules.
+        evidence: An earlier run of any model, which tells spreads, groups and how far two models agree.
+        disagreement: Share of items on which a model and its baseline are expected to disagree, where no run tells it.
+        together: Correct failing for all numbers of all rules, as a check does.
+    """
+    places = [place for rule in rules for place in _places(rule, evidence)]
+    count = len(places) if together else 1
+    plans = []
+    for rule in rules:
+        ours = [place for place in places if place.rule == rule]
+        rows = [_plan(place, count, disagreement) for place in ours]
+        whole = [_together(rows, ours, count)] if rule.worst and len(rows) > 1 else []
+        plans += whole if rule.pooled and whole else [*rows, *whole]
+    return plans
 
 
-def _best(rule: Rule, measure: Entry) -> float:
-    """Where a model without fault lies: the best value, no change at all, or the middle of the limits."""
-    if rule.quantity != VALUE:
-        return 0.0
-    best = best_of(measure)
-    if not math.isnan(best):
-        return best
-    ends = [end for end in (rule.low, rule.high) if math.isfinite(end)]
-    return sum(ends) / len(ends) if len(ends) == 2 else ends[0]
+def _places(rule: Rule, evidence: Evidence | None) -> Iterator[_Place]:
+    measure = check_sense(rule)
+    if evidence is not None:
+        known = numbers_of(evidence.for_rules([rule]), [replace(rule, pooled=False)])
+        for number in next(iter(known.values())):  # any model tells the spread
+            yield _Place(rule, measure, number.group, number.n, number)
+        return
+    sizes = _sizes(rule)
+    for group, n in sizes.items() if sizes else [("each group" if rule.worst else rule.group, None)]:
+        yield _Place(rule, measure, group, n)
 
 
-def _breach(rule: Rule, measure: Entry, best: float) -> float:
-    """A value as far beyond the limit as the best one lies within it, where the range allows."""
-    limit = rule.high if math.isfinite(rule.high) else rule.low
-    low, high = range_of(measure) if rule.quantity == VALUE else (-math.inf, math.inf)
-    return min(max(2 * limit - best, (low + limit) / 2), (high + limit) / 2)
+def _plan(place: _Place, together: int, disagreement: float | None) -> Plan:
+    rule = place.rule
+    spread, note = _spread(place, disagreement)
+    passes = fails = None
+    found: Three = (UNKNOWN, UNKNOWN, UNKNOWN)
+    if spread is not None:
+        chance = partial(_normal, place, spread, together)
+        passes = items_for(lambda n: chance(place.best, n).passes if n >= rule.least_n else 0.0)
+        fails = items_for(lambda n: chance(place.breach, n).fails)
+        if place.n is not None and not rule.pooled:
+            best, limit, breach = (_chances(place, at, spread, together) for at in (place.best, place.limit, place.breach))
+            found = (best, limit, breach)
+    whole = place.measure.spec.proportion
+    items = abs(place.limit - place.best) / whole * place.n if whole and place.n else None
+    return Plan(
+        rule, place.group, place.best, place.limit, place.breach, *found, passes, fails, place.n, items,
+        spread is not None, note,
+    )  # fmt: skip
 
 
-def _spread(rule: Rule, measure: Entry, number: Number | None, breach: float) -> tuple[float | None, str]:
+def _together(rows: Sequence[Plan], places: Sequence[_Place], together: int) -> Plan:
+    """The row of a rule about every group: a model all of whose groups are neutral, at the limit, or beyond it."""
+    first, rule = rows[0], rows[0].rule
+    whole, sizes = places[0].measure.spec.proportion, [place.n for place in places]
+    if rule.pooled and whole is not None and None not in sizes:
+        n = [size for size in sizes if size is not None]
+        limits = rule.limits(first.best)
+        truths = (first.best, first.limit, first.breach)
+        best, limit, breach = (pooled_chances(rule, limits, truth, whole, n, together) for truth in truths)
+    else:
+        best, limit, breach = (all_of([getattr(row, name) for row in rows]) for name in ("neutral", "at_limit", "beyond"))
+    needed = [row.needed for row in rows]
+    most = None if None in needed else max(n for n in needed if n is not None)
+    note = "every group at this value; items: those of the group that needs most"
+    there = None if None in sizes else min(n for n in sizes if n is not None)
+    return Plan(
+        rule,
+        TOGETHER,
+        first.best,
+        first.limit,
+        first.breach,
+        best,
+        limit,
+        breach,
+        most,
+        most,
+        there,
+        None,
+        first.spread_known,
+        note,
+    )
+
+
+def _chances(place: _Place, truth: float, spread: float, together: int) -> Chances:
+    """Chances of a number with the items that are there."""
+    rule, n = place.rule, int(place.n or 0)
+    whole = place.measure.spec.proportion
+    limits = rule.limits(place.best)
+    clustered = place.number is not None and place.number.units < place.number.n
+    if rule.quantity in OWN and whole is not None and n <= MOST_EXACT and not clustered:
+        return share_chances(rule, limits, truth, whole, n, together)
+    if rule.quantity == WORSENING and worse_is(place.measure) == AWAY and place.number is not None and whole is not None:
+        return _worsening(place, truth, spread, together)
+    limits = limits if whole is None else _between_steps(limits, whole / n)
+    return normal_chances(rule, limits, truth, spread / math.sqrt(n), together)
+
+
+def _between_steps(limits: tuple[float, float], step: float) -> tuple[float, float]:
+    """Move limits to the middle between the two possible values around them: shares of items change in steps."""
+    low, high = limits
+    return (
+        step * (math.ceil(low / step) - 0.5) if math.isfinite(low) else low,
+        step * (math.floor(high / step) + 0.5) if math.isfinite(high) else high,
+    )
+
+
+def _worsening(place: _Place, truth: float, spread: float, together: int) -> Chances:
+    """Chances of being farther from neutral than the baseline of an earlier run by `truth`."""
+    assert place.number is not None
+    whole, best = float(place.measure.spec.proportion or 1.0), best_of(place.measure)
+    theirs = place.number.baseline
+    ours = theirs + (truth if theirs >= best else -truth)
+    root = math.sqrt(int(place.n or 0))
+    errors = [whole * math.sqrt(max(share * (1 - share), 0.0)) / root for share in (ours / whole, theirs / whole)]
+    return distance_chances(place.rule, best, (ours, theirs), (errors[0], errors[1], spread / root), together)
+
+
+def _normal(place: _Place, spread: float, together: int, truth: float, n: int) -> Chances:
+    return normal_chances(place.rule, place.rule.limits(place.best), truth, spread / math.sqrt(n), together)
+
+
+def _spread(place: _Place, disagreement: float | None) -> tuple[float | None, str]:
     """The standard deviation of one item, and where it is from."""
+    rule, number, whole = place.rule, place.number, place.measure.spec.proportion
     if number is not None:
-        error = (number.high - number.low) / (2 * smallest_difference(1.0, rule.confidence, power=0.5))
+        error = number.width / (2 * smallest_difference(1.0, rule.confidence, power=0.5))
         return error * math.sqrt(number.n), f"spread of {number.n:,} items of an earlier run"
-    whole = measure.spec.proportion
     if whole is None:
         return None, "its spread is not known beforehand; give an earlier run: tiltmeter check RUN --plan"
+    if rule.needs_baseline and disagreement is not None:
+        return whole * math.sqrt(disagreement), f"if the models disagree on {disagreement:.0%} of the items"
     if rule.needs_baseline:
         return whole * math.sqrt(0.5), "at most, for two models that have nothing in common; an earlier run tells better"
-    share = min(max(breach / whole, 0.05), 0.95)
-    return whole * math.sqrt(max(0.25 if rule.low < whole / 2 < rule.high else 0.0, share * (1 - share))), "a share of items"
-
-
-def _at(chance: Callable[[Rule, float, float], float], rule: Rule, value: float, spread: float, n: int) -> float:
-    return chance(rule, value, spread / math.sqrt(n))
-
-
-def chance_to_pass(rule: Rule, value: float, error: float) -> float:
-    """The chance that the interval of a model at this value lies within the limits."""
-    from scipy.stats import norm
-
-    reach = smallest_difference(1.0, rule.confidence, power=0.5)
-    above, below = ((rule.high - value) / error - reach, (value - rule.low) / error - reach)
-    return max(0.0, float(norm.cdf(above) - norm.cdf(-below)))
-
-
-def chance_to_fail(rule: Rule, value: float, error: float, confidence: float) -> float:
-    """The chance that the corrected interval of a model at this value lies wholly outside the limits."""
-    from scipy.stats import norm
-
-    reach = smallest_difference(1.0, confidence, power=0.5)
-    return float(norm.cdf((value - rule.high) / error - reach) + norm.cdf((rule.low - value) / error - reach))
+    share = min(max(place.breach / whole, 0.05), 0.95)
+    low, high = rule.limits(place.best)
+    return whole * math.sqrt(max(0.25 if low < whole / 2 < high else 0.0, share * (1 - share))), "a share of items"
 
 
 def items_for(chance: Callable[[int], float]) -> int | None:
@@ -153,15 +276,13 @@ def items_for(chance: Callable[[int], float]) -> int | None:
     return high
 
 
-def _items_there(rule: Rule) -> int | None:
-    """How many items the benchmark has, or the group; None where it cannot be read here."""
-    if rule.worst:
-        return None
+def _sizes(rule: Rule) -> dict[str, int]:
+    """How many items the rule's groups have; nothing where the benchmark or the column cannot be read here."""
     try:
-        items = load_benchmark(rule.benchmark).asked_items
+        benchmark = load_benchmark(rule.benchmark)
+        table = items_table(replace(benchmark, items=benchmark.asked_items))
+        labels = ["all"] * len(table) if rule.by == "all" else group_column(table, list(table["item"]), rule.by)
     except TiltmeterError:
-        return None
-    if rule.by == "all":
-        return len(items)
-    named = [item for item in items if str(getattr(item, rule.by, item.extra.get(rule.by))) == rule.group]
-    return len(named) or None
+        return {}
+    named = [label for label in labels if label is not None and (rule.worst or plain(label) == plain(rule.group))]
+    return {name: named.count(name) for name in sorted(set(named))}

@@ -9,15 +9,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
-from tiltmeter.gate.grammar import limits, parse
+from tiltmeter.errors import InputError
+from tiltmeter.gate.grammar import LIMITS, RANGES, limits, parse
 from tiltmeter.gate.rule import CONFIDENCE, LEAST_N, MAX_MISSING, Rule
 from tiltmeter.storage.typed_values import fits
 
-LIMITS = ("within", "at_least", "at_most", "no_worse_by", "rises_at_most", "falls_at_most", "moves_at_most")
 PLACES = ("measure", "scorer", "benchmark")
 TEXTS = (*PLACES, "by", "group", "worst", "model", "name")
-KEYS = (*TEXTS, "confidence", "min_n", "max_missing", *LIMITS)
+KEYS = (*TEXTS, "confidence", "min_n", "max_missing", "pooling", *LIMITS)
 TOP = ("rules", "rule", "confidence", "min_n", "max_missing", "undecided")
 POLICIES = ("fail", "pass")
 
@@ -31,12 +30,13 @@ class RuleBook:
 
     def __post_init__(self) -> None:
         if not self.rules:
-            raise TiltmeterError("There is no rule to check. Give --rule or --rules FILE.")
+            raise InputError("There is no rule to check. Give --rule or --rules FILE.", code="no-rule")
         if self.undecided not in POLICIES:
-            raise TiltmeterError(f"What is undecided can {' or '.join(POLICIES)}, not '{self.undecided}'.")
+            message = f"What is undecided can {' or '.join(POLICIES)}, not '{self.undecided}'."
+            raise InputError(message, code="unknown-policy", policy=self.undecided)
         again = [rule.text for n, rule in enumerate(self.rules) if replace(rule, name="") in _unnamed(self.rules[:n])]
         if again:
-            raise TiltmeterError(f'The rule "{again[0]}" is there twice.')
+            raise InputError(f'The rule "{again[0]}" is there twice.', code="repeated-rule", rule=again[0])
 
 
 def _unnamed(rules: Sequence[Rule]) -> list[Rule]:
@@ -69,9 +69,9 @@ def _table(path: Path) -> dict[str, Any]:
     try:
         stated = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise TiltmeterError(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise InputError(f"Cannot read {path}: {error.strerror or error}.", code="unreadable-file", file=str(path)) from None
     except (ValueError, RecursionError) as error:  # not TOML, or not UTF-8
-        raise TiltmeterError(f"{path} is not a file of rules: {error}.") from None
+        raise InputError(f"{path} is not a file of rules: {error}.", code="not-rules", file=str(path)) from None
     _refuse_unknown(stated, TOP, str(path))
     return stated
 
@@ -81,65 +81,78 @@ def _refuse_unknown(stated: Mapping[str, Any], known: Sequence[str], where: str)
         if key not in known:
             near = get_close_matches(key, known, 1)
             meant = f" Did you mean '{near[0]}'?" if near else ""
-            raise TiltmeterError(f"{where} has an unknown key '{key}'.{meant} Keys: {', '.join(known)}.")
+            message = f"{where} has an unknown key '{key}'.{meant} Keys: {', '.join(known)}."
+            raise InputError(message, code="unknown-key", key=key, where=where)
 
 
 def _list(stated: Mapping[str, Any], key: str, file: str | Path | None) -> list[Any]:
     given = stated.get(key, [])
     if not isinstance(given, list):
         how = "[[rule]] tables" if key == "rule" else "a list of texts"
-        raise TiltmeterError(f"{file}: '{key}' must be {how}.")
+        raise InputError(f"{file}: '{key}' must be {how}.", code="wrong-type", key=key, where=str(file))
     return given
 
 
 def _rule(stated: Any, where: str, confidence: float, least_n: int, max_missing: float) -> Rule:
     if not isinstance(stated, dict):
-        raise TiltmeterError(f"{where} must be a table.")
+        raise InputError(f"{where} must be a table.", code="wrong-type", where=where)
     _refuse_unknown(stated, KEYS, where)
     texts = {key: _text(stated[key], f"{where}, {key}") for key in TEXTS if key in stated}
     lacking = [key for key in PLACES if not texts.get(key)]
     if lacking:
-        raise TiltmeterError(f"{where} lacks {', '.join(lacking)}.")
+        raise InputError(f"{where} lacks {', '.join(lacking)}.", code="missing-key", where=where, keys=lacking)
     given = [key for key in LIMITS if key in stated]
     if not given or (len(given) > 1 and set(given) != {"at_least", "at_most"}):
-        raise TiltmeterError(f"{where} needs exactly one limit ({', '.join(LIMITS)}), and has {len(given)}.")
+        message = f"{where} needs exactly one limit ({', '.join(LIMITS)}), and has {len(given)}."
+        raise InputError(message, code="one-limit", where=where, limits=given)
     about = {"by": texts["worst"], "worst": True} if "worst" in texts else {}
     if about and {"by", "group"} & set(texts):
-        raise TiltmeterError(f"{where} asks for the worst {texts['worst']} and for one group; only one can be meant.")
+        message = f"{where} asks for the worst {texts['worst']} and for one group; only one can be meant."
+        raise InputError(message, code="unreadable-place", where=where)
     if ("by" in texts) != ("group" in texts):
-        raise TiltmeterError(f"{where} needs both by and group, or worst instead of them.")
+        raise InputError(f"{where} needs both by and group, or worst instead of them.", code="unreadable-place", where=where)
     fields: dict[str, Any] = {key: text for key, text in texts.items() if key != "worst"} | about
     for key in given:
         fields |= limits(key, _limit(stated[key], key, where))
     fields["measure"] = fields["measure"].replace("-", "_")
     fields["confidence"] = _number(stated, "confidence", confidence, where)
     fields["max_missing"] = _number(stated, "max_missing", max_missing, where)
+    fields["pooled"] = _flag(stated, "pooling", where)
     return Rule(**fields, least_n=_count(stated, "min_n", least_n, where))
 
 
 def _limit(given: Any, key: str, where: str) -> Any:
-    if key != "within":
+    if key not in RANGES and not (key == "shown_within" and isinstance(given, list)):
         return _number({key: given}, key, 0.0, where)
     if not isinstance(given, list) or len(given) != 2:
-        raise TiltmeterError(f"{where}: within is a list of two numbers, such as [45, 55].")
+        raise InputError(
+            f"{where}: {key} is a list of two numbers, such as [45, 55].", code="wrong-type", key=key, where=where
+        )
     return [_number({key: one}, key, 0.0, where) for one in given]
 
 
 def _text(given: Any, where: str) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise TiltmeterError(f"{where} must be a text, not {given!r}.")
+        raise InputError(f"{where} must be a text, not {given!r}.", code="wrong-type", where=where)
     return given.strip()
+
+
+def _flag(stated: Mapping[str, Any], key: str, where: str) -> bool:
+    given = stated.get(key, False)
+    if not isinstance(given, bool):
+        raise InputError(f"{where}: {key} must be true or false, not {given!r}.", code="wrong-type", key=key, where=where)
+    return given
 
 
 def _count(stated: Mapping[str, Any], key: str, default: int, where: str) -> int:
     number = _number(stated, key, default, where)
     if not number.is_integer():
-        raise TiltmeterError(f"{where}: {key} must be a whole number, not {number!r}.")
+        raise InputError(f"{where}: {key} must be a whole number, not {number!r}.", code="wrong-type", key=key, where=where)
     return int(number)
 
 
 def _number(stated: Mapping[str, Any], key: str, default: float, where: str) -> float:
     given = stated.get(key, default)
     if not fits(float, given):
-        raise TiltmeterError(f"{where}: {key} must be a number, not {given!r}.")
+        raise InputError(f"{where}: {key} must be a number, not {given!r}.", code="wrong-type", key=key, where=where)
     return float(given)

@@ -1,4 +1,4 @@
-"""Whether a limit makes sense for its measure, as the measure's own file describes it."""
+"""Checks that a limit makes sense for its measure, as the measure's own file describes it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
-from tiltmeter.gate.rule import VALUE, WORSENING, Rule
+from tiltmeter.errors import InputError
+from tiltmeter.gate.rule import DISTANCE, VALUE, WORSENING, Rule
 from tiltmeter.stats.direction import best_of, distance, range_of, worse_is
 
 LEAST_ROOM = 1e-3
@@ -19,20 +19,24 @@ def check_sense(rule: Rule) -> Entry:
     measure = catalog.find("measures", rule.measure)
     low, high = range_of(measure)
     spans = f"{rule.text}: {measure.name} ranges from {low:g} to {high:g}"
-    if rule.quantity == WORSENING and not worse_is(measure):
-        raise TiltmeterError(
-            f"{rule.text}: {measure.name} has no neutral or ideal value, so nothing is worse. Use 'rises at most', "
-            "'falls at most' or 'moves at most'."
+    _refuse_without_best(rule, measure)
+    if rule.pooled and measure.spec.proportion is None:
+        raise _refused(
+            rule, "pooling-needs-shares", f"{rule.text}: {measure.name} is no share of items, so it is not pooled."
         )
-    if rule.quantity != VALUE:
+    if rule.needs_baseline:
         if max(_room(rule, measure, baseline) for baseline in (low, high, best_of(measure))) < LEAST_ROOM * (high - low):
-            raise TiltmeterError(f"{spans}, so it cannot move that far.")
+            raise _refused(rule, "limit-beyond-range", f"{spans}, so it cannot move that far.")
+        return measure
+    if rule.quantity == DISTANCE:
+        if _room(rule, measure) < LEAST_ROOM * (high - low):
+            raise _refused(rule, "cannot-fail", f"{spans}, so practically no model can fail.")
         return measure
     for limit in (rule.low, rule.high):
         if math.isfinite(limit) and not low <= limit <= high:
-            raise TiltmeterError(f"{spans}, and {limit:g} lies outside.")
+            raise _refused(rule, "limit-beyond-range", f"{spans}, and {limit:g} lies outside.")
     if _room(rule, measure) < LEAST_ROOM * (high - low):
-        raise TiltmeterError(f"{spans}, so practically no model can fail.")
+        raise _refused(rule, "cannot-fail", f"{spans}, so practically no model can fail.")
     if rule.worst or rule.by == "all":  # one group may be a contrast, whose neutral point is known when it is read
         check_best(rule, best_of(measure))
     return measure
@@ -43,16 +47,19 @@ def check_baseline(rule: Rule, baseline: float) -> None:
     measure = catalog.find("measures", rule.measure)
     low, high = range_of(measure)
     if _room(rule, measure, baseline) < LEAST_ROOM * (high - low):
-        raise TiltmeterError(
+        raise _refused(
+            rule, "cannot-fail",
             f"{rule.text}: the baseline is {baseline:g} and {measure.name} ranges from {low:g} to {high:g}, so practically "
-            "no model can fail. Limit the value itself."
-        )
+            "no model can fail. Limit the value itself.",
+        )  # fmt: skip
 
 
 def _room(rule: Rule, measure: Entry, baseline: float = 0.0) -> float:
     """The length of that part of the measure's range whose values break the rule."""
     low, high = range_of(measure)
-    if rule.quantity == WORSENING:
+    if rule.quantity == DISTANCE:
+        least, most = rule.limits(best_of(measure))
+    elif rule.quantity == WORSENING:
         reach = distance(measure, baseline) + rule.high
         least, most = best_of(measure) - reach, best_of(measure) + reach
     else:
@@ -64,4 +71,27 @@ def _room(rule: Rule, measure: Entry, baseline: float = 0.0) -> float:
 def check_best(rule: Rule, best: float) -> None:
     """Refuses a rule that would fail a model without fault."""
     if rule.quantity == VALUE and not math.isnan(best) and not rule.low <= best <= rule.high:
-        raise TiltmeterError(f"{rule.text}: {best:g} is the best value, and the rule would fail a model that has it.")
+        raise _refused(
+            rule,
+            "best-value-fails",
+            f"{rule.text}: {best:g} is the best value, and the rule would fail a model that has it.",
+        )
+
+
+def _refuse_without_best(rule: Rule, measure: Entry) -> None:
+    if rule.quantity == WORSENING and not worse_is(measure):
+        raise _refused(
+            rule, "no-best-value",
+            f"{rule.text}: {measure.name} has no neutral or ideal value, so nothing is worse. Use 'rises at most', "
+            "'falls at most' or 'moves at most'.",
+        )  # fmt: skip
+    if rule.quantity == DISTANCE and math.isnan(best_of(measure)):
+        raise _refused(
+            rule, "no-best-value",
+            f"{rule.text}: {measure.name} has no neutral or ideal value to lie near. State the limits themselves, such as "
+            "'shown to be within 1..2'.",
+        )  # fmt: skip
+
+
+def _refused(rule: Rule, code: str, message: str) -> InputError:
+    return InputError(message, code=code, rule=rule.text)

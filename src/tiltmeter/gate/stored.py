@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.gate.decision import Decision
 from tiltmeter.gate.evidence import SUFFIX
 from tiltmeter.gate.forms import STORED, as_json
@@ -28,7 +28,7 @@ def stored_decision(run: Run) -> Decision | None:
     """Compute the decision in a run's folder again. None if the run was never checked.
 
     Raises:
-        TiltmeterError: The file was changed, is about another run, or does not say what the answers give.
+        RunError: The file was changed, is about another run, or does not say what the answers give.
     """
     path = run.folder / STORED
     if not path.is_file() and STORED not in run.manifest.get(ADDED, {}):
@@ -39,13 +39,17 @@ def stored_decision(run: Run) -> Decision | None:
         undecided, baseline = str(stored["undecided"]), str(stored["baseline"])
         place, seal = str(stored["baseline_run"]), str(stored["baseline_seal"])
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise TiltmeterError(f"{path} is not a decision of this version. {AGAIN}") from None
+        raise RunError(
+            f"{path} is not a decision of this version. {AGAIN}", code="decision-unreadable", file=str(path)
+        ) from None
     if about != run_digest(run.manifest):
-        raise TiltmeterError(f"{path} is about an earlier run in this folder. {AGAIN}")
+        raise RunError(f"{path} is about an earlier run in this folder. {AGAIN}", code="decision-outdated", file=str(path))
     model = baseline.removesuffix(SUFFIX) if place else baseline
     decision = check(run, RuleBook(rules, undecided), _baseline(path, place, seal), model or None)
     if not _same(json.loads(as_json(decision)), stored):
-        raise TiltmeterError(f"{path} differs from what the answers of the run give. {AGAIN}")
+        raise RunError(
+            f"{path} differs from what the answers of the run give. {AGAIN}", code="decision-differs", file=str(path)
+        )
     return decision
 
 
@@ -62,7 +66,7 @@ def _baseline(path: Path, place: str, seal: str) -> Run | None:
         return None
     baseline = load_run(place)
     if run_digest(baseline.manifest) != seal:
-        raise TiltmeterError(f"{path} compares with an earlier run in {place}. {AGAIN}")
+        raise RunError(f"{path} compares with an earlier run in {place}. {AGAIN}", code="decision-outdated", file=str(path))
     return baseline
 
 

@@ -12,6 +12,7 @@ MEASURE = Measure(
     neutral=0.0,
     direction="two-sided",
     range=(-1.0, 1.0),
+    difference_of="fnr",
     among="toxic",
     cites="Dixon et al. (2018), Measuring and Mitigating Unintended Bias in Text Classification, AIES: equality of rates.",
 )

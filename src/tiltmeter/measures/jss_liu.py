@@ -45,5 +45,5 @@ def _jss_liu(of_stereo: Fit, of_anti: Fit) -> NDArray[np.float64]:
 
 
 def of_moments(stereo: Floats, stereo_square: Floats, anti: Floats, anti_square: Floats, n: Floats) -> Floats:
-    """From the means and mean squares of both scores."""
+    """Compute it from the means and mean squares of both scores."""
     return _jss_liu(fit_of_moments(stereo, stereo_square, n), fit_of_moments(anti, anti_square, n))

@@ -12,6 +12,7 @@ MEASURE = Measure(
     neutral=0.0,
     direction="two-sided",
     range=(-1.0, 1.0),
+    difference_of="negative_share",
     cites="Dhamala et al. (2021), BOLD, FAccT.",
 )
 

@@ -18,7 +18,7 @@ FEW_SPARE_ROWS, SPARE_SHARE = 128, 0.05
 
 
 def check_weights(name: str, module: Any, info: dict[str, Any], what: str) -> dict[str, int]:
-    """Refuses weights that are missing, and those that the configuration has no place for; counts idle heads.
+    """Raise an error for missing weights, and for those without a place in the configuration; count unused heads.
 
     A head for another task is ignored. A weight inside its layers, or of a layer more, was
     used when the model was trained: without it the answers are another model's.
@@ -46,7 +46,7 @@ def check_weights(name: str, module: Any, info: dict[str, Any], what: str) -> di
 
 
 def _in_layers(module: Any, keys: Iterable[str]) -> Iterable[str]:
-    """Those that name a layer (a number in a list of modules) of a list that the model has too."""
+    """Yield the weights of a layer (a number in a list of modules) in a list that the model has too."""
     prefix = f"{getattr(module, 'base_model_prefix', '') or ''}."
     lists = {list_of for key in module.state_dict() if (list_of := _list_of(key, prefix))}
     return (key for key in keys if _list_of(key, prefix) in lists)
@@ -62,7 +62,7 @@ def _some(keys: list[str]) -> str:
 
 
 def count_embeddings(module: Any) -> int:
-    """How many tokens a model knows."""
+    """Number of tokens that a model has embeddings for."""
     return int(module.get_input_embeddings().weight.shape[0])
 
 

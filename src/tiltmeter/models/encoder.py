@@ -71,17 +71,17 @@ class Encoder(WeightedModel):
 
     @cached_property
     def n_layers(self) -> int:
-        """How many layers stand above the input embeddings."""
+        """Number of layers above the input embeddings."""
         config = self._module.config
         return int(getattr(config, "num_hidden_layers", getattr(config, "n_layer", 0)))
 
     @property
     def attention_cells(self) -> int:
-        """For the batches' budget: attention weights per pair of positions."""
+        """Attention weights per pair of positions, for the budget of batches."""
         return max(1, self.n_layers) * int(getattr(self._module.config, "num_attention_heads", 1))
 
     def check_layer(self, layer: int) -> None:
-        """Refuses a layer that the model does not have. 0 are the input embeddings, −1 is the last layer."""
+        """Raise an error for a layer that the model does not have. 0 are the input embeddings, −1 is the last layer."""
         if not -self.n_layers - 1 <= layer <= self.n_layers:
             raise UsageError(
                 f"{self.name} has the layers 0 (input embeddings) to {self.n_layers}, or −1 (last) to "

@@ -73,7 +73,7 @@ class Fingerprint:
 
     @property
     def versions(self) -> tuple[tuple[int, int], ...]:
-        """Where each tensor lies and how often it was changed in place: a cheap sign of a change, not a proof of none."""
+        """Address and version of each tensor: a cheap sign of a change, not a proof of none."""
         tensors = self.module.state_dict(keep_vars=True).values()
         return tuple((tensor.data_ptr(), _version(tensor)) for tensor in tensors if hasattr(tensor, "data_ptr"))
 

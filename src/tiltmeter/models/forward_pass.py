@@ -14,7 +14,7 @@ class OutOfMemoryError(Exception):
 
 
 def cap_memory(gpus: float) -> None:
-    """Where this process has a part of a GPU only: that part of its memory and no more, so that others find theirs."""
+    """Limit this process to its part of a GPU's memory, so that others have theirs."""
     if not 0 < gpus < 1:
         return
     import torch
@@ -74,7 +74,7 @@ def without_plans() -> Iterator[None]:
 
 @contextmanager
 def room_for(name: str) -> Iterator[None]:
-    """Where a smaller batch is no help: the model itself does not fit, or others have filled the device."""
+    """Turn an out-of-memory error that smaller batches cannot avoid into a ModelError: the model itself does not fit."""
     try:
         yield
     except RuntimeError as error:

@@ -51,7 +51,7 @@ class Generated:
 
 
 def why_not(module: Any) -> str | None:
-    """Why a model cannot go on from a text; None if it can."""
+    """Reason why a model cannot continue a text; None if it can."""
     return REFUSED.get(str(getattr(module.config, "model_type", "")))
 
 
@@ -75,7 +75,7 @@ class _Rows:
         return np.flatnonzero((self.lengths[rows] <= column) & (self.ends[rows] < 0))
 
     def say(self, column: int, places: Ints, tokens: Ints, logprobs: Floats, words: Vocabulary, are_ends: AreEnds) -> None:
-        """Notes one token for each of these rows, and which of them are finished by it."""
+        """Note one token for each of these rows, and which of them are finished by it."""
         rows = self.present[places]
         stopped = np.isin(tokens, list(words.stop)) | ~np.isfinite(logprobs)
         self.ids[rows, column] = tokens
@@ -178,6 +178,6 @@ class _Steps:
         return last
 
     def keep(self, places: torch.Tensor) -> None:
-        """Forgets all rows but these."""
+        """Forget all rows but these."""
         if self.remembers and len(places):
             self.cache.batch_select_indices(places)

@@ -20,7 +20,7 @@ MASKED_LM_HEADS = {"xlm": "XLMWithLMHeadModel", "flaubert": "FlaubertWithLMHeadM
 
 
 def detect_kind(config: Any, name: str) -> str:
-    """By the architecture that the checkpoint names, else by what its model type can be."""
+    """Detect the kind by the architecture that the checkpoint names, else by its model type."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         MODEL_FOR_MASKED_LM_MAPPING_NAMES,

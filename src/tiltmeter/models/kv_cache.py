@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def give_room(kept: Any, width: int) -> None:
-    """Makes the plain layers of a cache as wide as they will ever be."""
+    """Make the plain layers of a cache as wide as they will ever be."""
     from transformers.cache_utils import DynamicLayer
 
     for layer in getattr(kept, "layers", ()):
@@ -52,7 +52,7 @@ def _roomy_layer() -> Any:
             return self.keys, self.values
 
         def batch_select_indices(self, indices: torch.Tensor) -> None:
-            """In place: the rows that stay move together at the front."""
+            """Move the rows that stay to the front, in place."""
             filled, n = self.get_seq_length(), len(indices)
             for one in self.whole:
                 one[:n, :, :filled] = one[indices, :, :filled]

@@ -96,7 +96,7 @@ class LanguageModel(WeightedModel):
         return self.begin(batch).answer()
 
     def begin(self, batch: Batch) -> Pending:
-        """Starts a pass. A GPU works on it while the caller goes on; on a CPU it is done when this returns."""
+        """Start a pass. A GPU works on it while the caller continues; on a CPU it is done when this returns."""
         with passing(self.precision, self._module):
             return self._begin(batch)
 
@@ -130,7 +130,7 @@ class LanguageModel(WeightedModel):
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens it can predict."""
+        """Number of tokens it can predict."""
         return int(self._module.config.vocab_size)
 
     def _begin(self, batch: Batch) -> Pending:
@@ -178,21 +178,21 @@ class Pending:
     received: torch.Tensor | None
 
     def answer(self) -> Answer:
-        """Waits for it."""
+        """Wait for it."""
         logprob, rank, block = (self.parts.fetch(tensor, self.finished) for tensor in (self.logprob, self.rank, self.block))
         received = None if self.received is None else self.parts.fetch(self.received, self.finished)
         return Answer(logprob, rank, block, received)
 
 
 def _read_again(site_of_read: Ints) -> tuple[Ints, Ints]:
-    """Reads that are the first at their site, and the others. Found here, since asking a GPU would mean waiting."""
+    """Reads that are the first at their site, and the others. Computed on the CPU, so that a GPU need not wait."""
     first = np.ones(len(site_of_read), dtype=bool)
     first[1:] = site_of_read[1:] != site_of_read[:-1]
     return np.flatnonzero(first), np.flatnonzero(~first)
 
 
 def _range(ascending: Ints, low: int, high: int) -> tuple[int, int]:
-    """Where the values in [low, high) stand."""
+    """Indices of the values in [low, high)."""
     first, last = np.searchsorted(ascending, (low, high))
     return int(first), int(last)
 

@@ -184,7 +184,7 @@ class BodyAndHead:
         return self._hidden(self._run(ids, options)), None
 
     def _mask(self, valid: NDArray[np.bool_], attention: bool) -> torch.Tensor | None:
-        """Which positions may be attended to: nothing to say without padding, and faster kernels can then be used.
+        """Attention mask of the batch; None without padding, which allows faster kernels.
 
         A plain mask makes transformers look whether it masks anything, for which a GPU must finish all its work; one
         made ready for every query position is taken as it is.
@@ -223,7 +223,7 @@ class BodyAndHead:
 
     @contextmanager
     def _last_layer_at(self, sites: Sites, n_positions: int) -> Iterator[None]:
-        """Computes the last feed-forward layer only at the sites: what it gives elsewhere is never read.
+        """Compute the last feed-forward layer only at the sites: what it gives elsewhere is never read.
 
         With one read per sequence this spares most of a layer. For encoders of BERT's make; others run as they are.
         """
@@ -257,7 +257,7 @@ class BodyAndHead:
     def _body_with_attention(
         self, ids: torch.Tensor, valid: torch.Tensor, options: dict[str, Any]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Averages attention over layers, heads and the sentence's own query positions (padding asks nothing)."""
+        """Average attention over layers, heads and the sentence's own query positions (padding asks nothing)."""
         self._set_attention("eager")
         try:
             output = self._run(ids, {**options, "output_attentions": True})
@@ -341,7 +341,7 @@ def ready_mask(valid: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def short_attention(device: torch.device, width: int) -> Iterator[None]:
-    """For short sequences on a GPU: kernels with large tiles spend most of their work on padding."""
+    """Use kernels with small tiles for short sequences on a GPU: large tiles spend most of their work on padding."""
     if device.type != "cuda" or width > SHORT:
         yield
         return

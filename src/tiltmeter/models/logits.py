@@ -16,7 +16,7 @@ class LogProbabilities:
         self.all = logits.log_softmax(1)  # several times faster than logsumexp, for all that it writes down
 
     def at(self, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Some of them; not a number in broken rows. Marking those here spares a pass over the vocabulary."""
+        """Pick some of them; NaN in broken rows. Marking those here saves a pass over the vocabulary."""
         return self.all[rows, tokens].masked_fill_(~self.largest[rows].isfinite(), float("nan"))
 
     def total(self) -> torch.Tensor:
@@ -27,7 +27,7 @@ class LogProbabilities:
 def count_larger(
     logits: torch.Tensor, row: torch.Tensor, picked: torch.Tensor, first: torch.Tensor, again: torch.Tensor
 ) -> torch.Tensor:
-    """How many logits of its row each picked one is strictly below: its rank without sorting the vocabulary.
+    """Rank of each picked logit: the number of logits of its row that are strictly above it, without sorting.
 
     Every row is read at least once, most rows only once: copying the logits for those would cost as much as counting.
     `first` are the reads that are the first of their row, `again` the others.
@@ -50,7 +50,7 @@ def _larger(logits: torch.Tensor, picked: torch.Tensor) -> torch.Tensor:
 
 
 def count_larger_of_many(logits: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """How many logits of its row each of many values is strictly below.
+    """Number of logits of its row that are strictly above each of many values.
 
     Every logit is looked up among the few sorted values of its row: the vocabulary itself is never sorted.
     """

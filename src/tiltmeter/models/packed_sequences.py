@@ -34,7 +34,7 @@ class Joined:
     longest: int
 
     def at(self, rows: torch.Tensor, columns: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Where (sequence, column) stands in the row."""
+        """Position of (sequence, column) in the packed row."""
         import torch
 
         return torch.zeros_like(rows), self.starts[rows] + columns
@@ -76,7 +76,7 @@ def _one_by_one(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, edges: list[i
 
 @contextmanager
 def attending_to(joined: Joined) -> Iterator[None]:
-    """Says where sequences begin, to every layer of the model that is run inside."""
+    """Say where sequences begin, to every layer of the model that is run inside."""
     token = _now.set(joined)
     try:
         yield
@@ -112,7 +112,7 @@ def first_position(parts: BodyAndHead, pad: int | None) -> int | None:
 
 
 def register() -> bool:
-    """Makes the attention known to transformers under our name."""
+    """Make the attention known to transformers under our name."""
     try:
         from transformers import AttentionInterface
     except ImportError:

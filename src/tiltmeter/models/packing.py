@@ -18,7 +18,7 @@ MOST_BYTES = 2**30
 
 
 def pack_linears(module: Any) -> int:
-    """Packs every plain float32 linear layer on the CPU; how many. None where there is no such thing."""
+    """Pack every plain float32 linear layer on the CPU. Return their number; 0 where the CPU has no such layers."""
     import torch
 
     layers = [layer for layer in module.modules() if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32]
@@ -55,7 +55,7 @@ class _Packed:
         return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")  # type: ignore[no-any-return]
 
     def plain(self, x: torch.Tensor) -> torch.Tensor:
-        """As torch does it."""
+        """Compute the product as torch does."""
         import torch
 
         return torch.nn.functional.linear(x, self.weight, self.bias)

@@ -1,4 +1,4 @@
-"""Where a model lies: an embedded one, a folder, a .gguf file, or the hub and its cache."""
+"""Places of models: an embedded one, a folder, a .gguf file, or the hub and its cache."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def weights_in(folder: Path) -> list[Path]:
 
 
 def _hub_folder(name: str, revision: str | None) -> Path:
-    """Downloads (or finds in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
+    """Download (or find in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
     import huggingface_hub
     from huggingface_hub.utils import enable_progress_bars  # type: ignore[attr-defined]
 

@@ -90,7 +90,7 @@ def load_tokenizer(name: str, folder: Path, *, trust_remote_code: bool, **option
 
 
 def guard(name: str, load: Callable[[], T]) -> T:
-    """Turns what transformers raises for an unusable folder into one message."""
+    """Turn the exceptions of transformers for an unusable folder into a ModelError."""
     try:
         return load()
     except TiltmeterError:
@@ -122,7 +122,7 @@ def quieten() -> None:
 
 
 def _never_prompt() -> None:
-    """Where transformers would wait for an answer on the terminal, it gives up at once."""
+    """Make transformers raise an error instead of waiting for an answer on the terminal."""
     from transformers import dynamic_module_utils
 
     dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0

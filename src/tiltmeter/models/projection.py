@@ -74,7 +74,7 @@ def body_of(module: Any, *, causal: bool) -> Any:
 
 
 def fold(module: Any, directions: NDArray[np.floating[Any]], *, causal: bool) -> bool:
-    """Writes the removal into the weights of a body that ends in a linear map (OPT's `project_out`); whether it could.
+    """Write the removal into the weights of a body that ends in a linear map (OPT's `project_out`). Else return False.
 
     Most bodies end in a normalisation with a weight for each dimension, and no such weights take out a direction. For a head
     alone its first layer would do, but then the body's vectors would still hold what the head no longer sees.
@@ -126,7 +126,7 @@ def _remove(body: Any, _: Any, output: Any) -> Any:
 
 
 def write_directions(path: Path, directions: NDArray[np.floating[Any]]) -> None:
-    """As float32 in safetensors, which says its own shape and holds no code."""
+    """Write directions as float32 in safetensors, a format with a shape and without code."""
     from safetensors.numpy import save_file
 
     save_file({KEY: np.ascontiguousarray(directions, dtype=np.float32)}, path)

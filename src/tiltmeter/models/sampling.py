@@ -1,4 +1,4 @@
-"""How one token is chosen from a model's logits: temperature, top-k, top-p, a penalty for repeating, or the likeliest.
+"""Choice of one token from a model's logits: temperature, top-k, top-p, a penalty for repeating, or the likeliest.
 
 A token is drawn by the Gumbel-max trick: noise is added to every logit, and the largest wins. The noise of a row is a part
 of one table that begins at a number of the row's own, so what a row says does not depend on the rows that share its batch.

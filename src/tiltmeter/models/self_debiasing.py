@@ -72,7 +72,7 @@ class SelfDebiasing(nn.Module):
         return known + (-self.decay * invited).clamp_(min=self.floor)
 
     def generate(self, input_ids: Tensor, attention_mask: Tensor | None = None, **options: Any) -> Any:
-        """As the base's `generate`; every step's distribution is the debiased one."""
+        """Generate as the base does, from the debiased distribution at every step."""
 
         def steer(ids: Tensor, _: Tensor) -> Tensor:
             return self._next(ids, attention_mask)
@@ -88,7 +88,7 @@ class SelfDebiasing(nn.Module):
         return self._debiased(states[:, -1])
 
     def get_input_embeddings(self) -> Any:
-        """Those of the base."""
+        """Input embeddings of the base."""
         return self.unwrapped.get_input_embeddings()
 
     def set_attn_implementation(self, implementation: str) -> None:
@@ -128,7 +128,7 @@ class _Asking(nn.Module):
         return target(input_ids=ids, **masks, **{**self.parts.options, **options})
 
     def _positions(self, mask: Tensor) -> dict[str, Tensor]:
-        """With padding in front a text would begin at a later position; masked models are padded behind."""
+        """Position ids from the mask, since padding in front would shift a text; masked models are padded behind."""
         target = self.base if self.parts.body_module is None else self.parts.body_module
         if bool(mask[:, 0].all()) or "position_ids" not in inspect.signature(target.forward).parameters:
             return {}
@@ -158,7 +158,7 @@ def behind(prefix: Sequence[int], ids: Tensor, mask: Tensor, leading: Sequence[i
 
 
 def check_settings(descriptions: Sequence[str], template: str, decay: float, epsilon: float) -> None:
-    """Refuses what cannot be meant."""
+    """Raise an error for invalid settings."""
     if not descriptions or not all(one.strip() for one in descriptions):
         raise UsageError(
             "Self-Debias needs a description of the bias, such as 'gender' or 'race or colour'.",

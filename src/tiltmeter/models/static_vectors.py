@@ -52,12 +52,12 @@ class StaticVectors:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Facts for the manifest."""
         return {"name": str(self.path), "kind": self.kind}
 
     @property
     def identity(self) -> ModelIdentity:
-        """Everything about the vectors that decides what they answer."""
+        """All facts that decide the answers of the vectors."""
         from tiltmeter.models.identity import identify_vectors
 
         return identify_vectors(self.path)

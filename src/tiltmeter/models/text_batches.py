@@ -36,7 +36,7 @@ def encode_texts(tokens: Tokenization, texts: Sequence[str], max_length: int) ->
 
 
 def pieces(lengths: Ints, budget: int) -> Iterator[slice]:
-    """Cuts rows, longest first, so that each piece holds at most so many tokens with its padding, and at least one row.
+    """Cut rows, longest first, so that each piece holds at most so many tokens with its padding, and at least one row.
 
     >>> [(piece.start, piece.stop) for piece in pieces(np.array([8, 7, 4, 4, 4, 2]), 16)]
     [(0, 2), (2, 6)]

@@ -187,7 +187,7 @@ def check_writer(model: LanguageModel, chat: str | None = None) -> None:
 
 
 def sentence_end(text: str) -> int | None:
-    """Where the first sentence ends, behind its full stop, or at a new line; None if it goes on.
+    """End of the first sentence, after its full stop or at a new line; None if it does not end.
 
     >>> sentence_end(" by Dr. Hill in 1999. Then"), sentence_end(" of the U.S. and 3.5"), sentence_end(" he is")
     (21, None, None)

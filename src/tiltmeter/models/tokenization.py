@@ -136,7 +136,7 @@ class Tokenization:
         return [self._spelled[id_] for id_ in ids]
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Facts for the manifest."""
         return {
             "class": type(self.tokenizer).__name__,
             "sha256": self.sha256,

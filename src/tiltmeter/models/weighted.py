@@ -64,12 +64,12 @@ class WeightedModel:
 
     @property
     def device(self) -> str:
-        """Where it runs: cpu, cuda, mps."""
+        """Device: cpu, cuda or mps."""
         return str(next(self._module.parameters()).device.type)
 
     @property
     def identity(self) -> ModelIdentity:
-        """Everything about the model that decides what it answers, as it is now: a model in memory may be trained on.
+        """All facts that decide its answers now: a model in memory may be trained further.
 
         Each reading of a model that is `uncacheable` gives another one, so that none of its answers is found again.
         """
@@ -108,7 +108,7 @@ class WeightedModel:
 
     @property
     def uncacheable(self) -> str | None:
-        """Why no answer of this model may be cached: code takes part in its forward pass that cannot be identified."""
+        """Reason why no answer may be cached: unidentified code takes part in the forward pass. None if there is none."""
         return Fingerprint(self._module).unknown_code
 
     def _look(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""How many tokens go into one batch: as the user set it, or measured."""
+"""Number of tokens in one batch: as the user set it, or measured."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TokenBudget:
         return sizes[::-1]
 
     def _without_padding(self, lengths: NDArray[np.int64]) -> list[int]:
-        """As few batches as the limit allows, of nearly equal numbers of tokens."""
+        """Cut into as few batches as the limit allows, of nearly equal numbers of tokens."""
         upto = np.cumsum(lengths)
         parts = min(len(lengths), max(1, -(-int(upto[-1]) // self.tokens)))
         ends = np.searchsorted(upto, upto[-1] * np.arange(1, parts) / parts, side="right")
@@ -79,11 +79,11 @@ class TokenBudget:
             self.tokens = self.most
 
     def fitted(self) -> None:
-        """Records that a batch fitted into memory, so that a larger one is tried next."""
+        """Record that a batch fitted into memory, so that a larger one is tried next."""
         self.tokens = min(self.tokens * 2, self.most)
 
     def failed(self, width: int, size: int) -> None:
-        """Records that a batch did not fit: halves the size and keeps it below from now on."""
+        """Record that a batch did not fit: halve the size and keep it below from now on."""
         if size == 1:
             raise ModelError(
                 f"One sequence of {width} tokens does not fit into memory. Use a smaller model, --precision bf16, "
@@ -116,6 +116,6 @@ def _positive(value: int | str) -> int:
 
 
 def check_batch_tokens(value: int | str) -> None:
-    """Raises an error if the value is neither 'auto' nor a number."""
+    """Raise an error if the value is neither 'auto' nor a number."""
     if value != "auto":
         _positive(value)

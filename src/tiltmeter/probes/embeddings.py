@@ -40,7 +40,7 @@ class Asked:
 
 
 class EmbeddingProbe:
-    """Asks one model for the vectors of many passages, by one pooling of one layer."""
+    """Probe for the vectors of many passages, by one pooling of one layer."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class EmbeddingProbe:
 
     @property
     def label(self) -> str:
-        """How the vectors were made, for the column `scorer`."""
+        """Name of pooling and layer, for the column `scorer`."""
         return self.pooling.name if self.layer == -1 else f"{self.pooling.name}@{self.layer}"
 
     def vectors(self, passages: Sequence[Passage], advance: Advance | None = None) -> Vectors:
@@ -112,7 +112,7 @@ class EmbeddingProbe:
         return positions_of(self.pooling, encoded, passage.span)
 
     def _forward(self, ready: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
-        """Forwards batches, longest first. What is finished is stored even if the run is interrupted."""
+        """Forward batches, longest first. What is finished is stored even if the run is interrupted."""
         groups: dict[tuple[int, ...], list[Asked]] = {}
         for passage in ready:  # a sentence with two stimuli is forwarded once
             groups.setdefault(passage.ids, []).append(passage)
@@ -146,7 +146,7 @@ class EmbeddingProbe:
 
 
 class StaticProbe:
-    """Gives static vectors: a passage is a word, and words that are not in the vocabulary are missing."""
+    """Probe for static vectors: a passage is a word, and words that are not in the vocabulary are missing."""
 
     label = "static"
 

@@ -66,7 +66,7 @@ class Running:
 
 
 class LikelihoodProbe:
-    """Asks one model about many items. Memory depends on the block, never on how many items there are."""
+    """Probe for the token log-probabilities of many items. Memory depends on the block, not on the number of items."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class LikelihoodProbe:
             yield self._close(before)
 
     def _open(self, number: int, items: Sequence[Item], names: Sequence[str]) -> OpenBlock:
-        """Loads what is known of a block and starts asking for the rest."""
+        """Load the stored answers of a block and start the passes for the rest."""
         tables = {name: self.cache.load_block(name, number) for name in names}
         known = {name: table for name, table in tables.items() if table is not None}
         self.work.reused.update(*(batches_of(table) for table in known.values()))
@@ -138,7 +138,7 @@ class LikelihoodProbe:
         return block
 
     def _close(self, block: OpenBlock) -> Block:
-        """Waits for what is still running, and stores the finished views of the block."""
+        """Wait for what is still running, and store the finished views of the block."""
         if block.collected is None:
             self.cache.drop_parts(block.number)  # those of a run that was killed when it had stored all views
             return Block(block.items, block.tables)
@@ -183,7 +183,7 @@ class LikelihoodProbe:
         return f"longer than the model's maximum of {most} tokens" if most and length > most else None
 
     def _run(self, block: OpenBlock, plan: Plan, attention: bool, share: float) -> None:
-        """Forwards a plan's sequences in batches; each batch is stored as soon as it is answered."""
+        """Forward a plan's sequences in batches; each batch is stored as soon as it is answered."""
         assert block.collected is not None
         self.work.duplicates += plan.n_asked - len(plan)
         answers = block.collected.answers_for(plan)
@@ -198,7 +198,7 @@ class LikelihoodProbe:
             self._collect(leave=RUNNING_AT_ONCE if self.model.device != "cpu" else 0)
 
     def _collect(self, leave: int, of: OpenBlock | None = None) -> None:
-        """Stores answers, oldest first, until only `leave` passes (of that block) are still running."""
+        """Store answers, oldest first, until only `leave` passes (of that block) are still running."""
         while len(self.running) > leave and (of is None or self.running[0].block is of):
             oldest = self.running.popleft()
             assert oldest.block.collected is not None
@@ -216,7 +216,7 @@ class LikelihoodProbe:
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Pauses garbage collection: planning makes very many small tuples and no cycles, so collecting would only slow it."""
+    """Pause garbage collection: planning makes very many small tuples and no cycles, so collecting would only slow it."""
     was_on = gc.isenabled()
     gc.disable()
     try:

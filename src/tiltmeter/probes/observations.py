@@ -32,7 +32,7 @@ class Replies:
     attention: NDArray[np.float32]
 
     def put(self, reads: slice, answer: Answer) -> None:
-        """Stores a batch's answer."""
+        """Store a batch's answer."""
         self.logprob[reads] = answer.logprob
         self.rank[reads] = answer.rank
         self.block[reads] = answer.block
@@ -73,7 +73,7 @@ class Collected:
         return query._replace(columns=columns, tokens=tokens, positions=positions)
 
     def add_part(self, part: pa.Table) -> set[int]:
-        """Adds the stored table of a finished batch, and returns the numbers of the views in it."""
+        """Add the stored table of a finished batch, and return the numbers of the views in it."""
         number = {view.name: n for n, view in enumerate(self.views)}
         rows = part.select(["view", "item", "role", "position"]).to_pydict()
         answered = [
@@ -177,7 +177,7 @@ def _columns(
 
 
 def _marks(sentences: Sequence[Sentence]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which positions are content, and which of those are modified, as sentence × position tables."""
+    """Masks of content positions and of modified ones, as sentence × position tables."""
     width = max((len(sentence.ids) for sentence in sentences), default=0) + 1
     content, modified = (np.zeros((len(sentences), width), dtype=bool) for _ in range(2))
     for row, sentence in enumerate(sentences):

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class Span(NamedTuple):
-    """Which sequences a batch holds: `size` of them from `first` on."""
+    """Sequences of a batch: `size` of them from `first` on."""
 
     first: int
     size: int

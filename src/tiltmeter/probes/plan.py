@@ -80,7 +80,7 @@ class Plan:
 
 
 def make_plan(queries: Mapping[int, Sequence[Query]], mask_id: int) -> Plan:
-    """Pools the queries of several views, by the views' numbers. Equal sequences are forwarded once."""
+    """Pool the queries of several views, by the views' numbers. Equal sequences are forwarded once."""
     pooled = [query for of_view in queries.values() for query in of_view]
     ids, lengths = _flat(query.ids for query in pooled), _sizes(query.ids for query in pooled)
     columns, counts = _flat(query.columns for query in pooled), _sizes(query.columns for query in pooled)

@@ -1,4 +1,4 @@
-"""How well a model can read texts, counted: unknown tokens, and special tokens spelled out in a text."""
+"""Readability of texts for a model: unknown tokens, and special tokens spelled out in a text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Readable:
         self.special = Counter[str]()
 
     def add(self, counts: Sequence[TokenCount]) -> None:
-        """Adds texts."""
+        """Add texts."""
         self.total["texts"] += len(counts)
         self.total["tokens"] += sum(count.tokens for count in counts)
         self.total["unknown"] += sum(count.unknown for count in counts)
@@ -25,5 +25,5 @@ class Readable:
         self.special.update(token for count in counts if count.special for token in set(count.special))
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Counts for the manifest."""
         return dict(self.total) | {"special": dict(sorted(self.special.items()))}

@@ -1,4 +1,4 @@
-"""From items to tokenised sentences: which tokens are content, and which of them are modified (M in the papers)."""
+"""Tokenised sentences of items: which tokens are content, and which of them are modified (M in the papers)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ SAVE_EVERY = 2048
 
 
 class TemplateProbe:
-    """Asks one model for the log-probabilities of many queries."""
+    """Probe for the log-probabilities of many queries."""
 
     def __init__(
         self, model: LanguageModel, cache_root: Path | None = None, *, batch_tokens: int | str = "auto", version: int = 1
@@ -41,7 +41,7 @@ class TemplateProbe:
         self._ids: dict[tuple[str, bool], tuple[int, ...]] = {}
 
     def read(self, queries: Sequence[Query], advance: Advance | None = None) -> list[Floats]:
-        """For every query, one log-probability per column. Queries are numbered by their `sentence`."""
+        """Log-probabilities of every query, one per column. Queries are numbered by their `sentence`."""
         advance = advance or (lambda _: None)
         keys = [tuple(key_of(q.ids, at, token) for at, token in zip(q.columns, q.tokens, strict=True)) for q in queries]
         known = {key: float(row[0]) for key, row in self.cache.load([key for of_query in keys for key in of_query]).items()}

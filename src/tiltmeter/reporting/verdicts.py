@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision
 from tiltmeter.gate.plan import Plan
+from tiltmeter.gate.sequential_result import ALL_ITEMS, EARLY, OPEN, SequentialDecision
 from tiltmeter.reporting.columns import Column, Grid
 from tiltmeter.reporting.wrapping import filled
 
@@ -32,18 +33,40 @@ def decision_lines(decision: Decision, width: int | None) -> Iterator[Text]:
 
 
 def plan_table(plans: Sequence[Plan]) -> Grid:
-    """A row per rule: the items it needs to pass a model without fault, and to fail one that breaks it."""
+    """A row per rule: chances of a neutral model, of one at the limit and of one beyond it, and the items it needs."""
     names = [Column("rule", [one.rule.text for one in plans]), Column("group", [one.group for one in plans])]
     numbers = {
-        "to pass a\nmodel at": [_value(one.best) for one in plans],
-        "items\nfor that": [_items(one.passes, one) for one in plans],
-        "to fail\none at": [_value(one.breach) for one in plans],
-        "items\nfor that ": [_items(one.fails, one) for one in plans],
+        "neutral:\npasses": [_chance(one.best, one.neutral.passes) for one in plans],
+        "limit:\nfails": [_chance(one.limit, one.at_limit.fails) for one in plans],
+        "limit:\npasses": [_chance(one.limit, one.at_limit.passes) for one in plans],
+        "beyond:\nfails": [_chance(one.breach, one.beyond.fails) for one in plans],
+        "items\nneeded": [_items(one.needed, one) for one in plans],
         "there": ["?" if one.there is None else f"{one.there:,}" for one in plans],
         "enough": [one.enough for one in plans],
+        "limit in\nitems": ["" if one.limit_items is None else f"±{one.limit_items:.0f}" for one in plans],
     }
     values = [Column(head, cells, "number") for head, cells in numbers.items()]
     return Grid("", names, [*values, Column("note", [one.note for one in plans], "text")], all_values=True)
+
+
+def sequential_lines(decision: SequentialDecision, width: int | None) -> Iterator[Text]:
+    """Every number of a sequential check with its verdict, and below it how many items it took."""
+    from rich.text import Text
+
+    margin = max(map(len, COLOURS)) + 2
+    for one in decision.findings:
+        group = "" if one.group == "all" else f" ({one.group})"
+        first = Text(filled(f"{one.model}{group}: {one.rule.title}", width, one.verdict.ljust(margin), " " * margin))
+        first.stylize(COLOURS[one.verdict], 0, len(one.verdict))
+        yield first
+        how = {EARLY: "decided early", ALL_ITEMS: "decided by all items", OPEN: "not decided"}[one.stage]
+        text = f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}], {how}: {one.asked:,} of {one.items:,} items."
+        yield Text(filled(text.replace("-", "−"), width, " " * margin, " " * margin))
+
+
+def _chance(value: float, chance: float) -> str:
+    """A true value and the chance of a verdict there."""
+    return f"{_value(value)}: {chance:.0%}" if math.isfinite(chance) else f"{_value(value)}: ?"
 
 
 def _value(value: float) -> str:

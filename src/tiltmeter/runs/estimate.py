@@ -16,6 +16,7 @@ from tiltmeter.families.kit.answers import with_unique_names
 from tiltmeter.families.kit.protocol import measures_of
 from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.stats.estimates import Estimate, estimates_table
+from tiltmeter.stats.pooling import with_pooled
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]
     entries = wanted.entries.get(part.family)
     if not entries:
         return []
-    return with_cautions(find_family(part.family).estimate(part, entries, wanted.columns[part.family], settings), part)
+    rows = with_cautions(find_family(part.family).estimate(part, entries, wanted.columns[part.family], settings), part)
+    return with_pooled(rows, settings.confidence)
 
 
 def columns_of(family: str, answers: Mapping[str, Answers], columns: Sequence[str]) -> list[str]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
 from math import factorial, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.stats.attenuation import Clear, clear
+from tiltmeter.stats.design import Design
 
 Floats = NDArray[np.float64]
-EXACT = 7
-"""Up to so many points every permutation is counted."""
 LEAST = 4
 """Points below which nothing is said: Fisher's z has no spread with three."""
 
@@ -86,7 +84,7 @@ def interval(x: Floats, y: Floats, resamples: int, confidence: float, random: np
     (benchmarks/correlation_coverage.py). On Fisher's scale the spread of z is that of √(1 / (n − 3)), not √(1 / n).
     """
     n = len(x)
-    drawn = random.integers(0, n, (resamples, n))
+    drawn = np.concatenate(list(Design.independent(n).indices(resamples, random)))
     z = np.arctanh(np.clip(pearson(x[drawn], y[drawn]), -0.999999, 0.999999))
     z = z[np.isfinite(z)]
     middle = float(np.arctanh(np.clip(pearson(x, y), -0.999999, 0.999999)))
@@ -107,15 +105,14 @@ def smallest_noticed(n: int, power: float = 0.8, level: float = 0.05) -> float:
     return float(np.tanh((norm.ppf(1 - level / 2) + norm.ppf(power)) / sqrt(n - 3)))
 
 
-def _orders(n: int, resamples: int, random: np.random.Generator) -> NDArray[np.intp]:
+def _orders(n: int, resamples: int, random: np.random.Generator) -> NDArray[np.int64]:
     """All orders of few points, or random ones of many, the given one first."""
-    if n <= EXACT:
-        return np.array(list(permutations(range(n))), dtype=np.intp)
-    drawn = random.permuted(np.tile(np.arange(n), (max(resamples, 9999), 1)), axis=1)
-    return np.concatenate([np.arange(n)[None], drawn]).astype(np.intp)
+    ways, is_exact = Design.independent(n).permute(max(resamples, 9999), random)
+    orders = list(ways)
+    return np.concatenate(orders if is_exact else [np.arange(n)[None], *orders])
 
 
-def _p(x: Floats, y: Floats, found: float, orders: NDArray[np.intp]) -> float:
+def _p(x: Floats, y: Floats, found: float, orders: NDArray[np.int64]) -> float:
     """The share of orders with at least this correlation, in either direction; the given order counts."""
     assert len(orders) >= min(factorial(len(x)), 2)
     return float(np.mean(np.abs(pearson(x, y[orders])) >= abs(found) - 1e-12))

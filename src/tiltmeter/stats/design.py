@@ -1,29 +1,58 @@
-"""How the rows of a sample depend on each other, and the resampling that follows from it."""
+"""How the rows of a sample depend on each other, and the resampling that follows from it.
+
+All resampling of data in the package happens here: one bootstrap, one permutation, one exchange of sides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
+from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 EXACT_FLIPS = 12
 """Up to so many clusters all ways to exchange the sides are tried."""
+EXACT_ORDERS = 7
+"""Up to so many rows all orders are tried."""
+CELLS_AT_ONCE = 2**15
+"""Draws × clusters at a time: what fits into a processor's cache, and little memory however many rows there are."""
+FEW_STRATA = 32
+"""Strata up to which each is permuted by itself, which is faster than sorting random numbers."""
+
+
+def generator(seed: int, *labels: str) -> np.random.Generator:
+    """Make a separate random stream for each labelled purpose, so that no result depends on what was computed before."""
+    return np.random.default_rng([seed, zlib.crc32("|".join(labels).encode())])
+
+
+def portions(total: int, n: int, cells: int = CELLS_AT_ONCE) -> Iterator[int]:
+    """Split a number of draws of n clusters into parts that are made at a time."""
+    step = max(2, cells // max(1, n))
+    for first in range(0, total, step):
+        yield min(step, total - first)
 
 
 @dataclass(frozen=True)
 class Design:
     """Rows in clusters (template, article, sentence frame), which are resampled whole, within strata.
 
-    `cluster` and `stratum` are codes 0, 1, … with one entry a row; a cluster lies in one stratum.
+    Attributes:
+        cluster: The code 0, 1, … of each row's cluster.
+        stratum: The code of each row's stratum; a cluster lies in one stratum.
+        group: The code of each row's group, where tests permute groups.
     """
 
     cluster: Ints
     stratum: Ints
+    group: Ints | None = None
 
     @classmethod
     def of(cls, cluster: NDArray[np.object_], stratum: NDArray[np.object_]) -> Design:
@@ -34,7 +63,26 @@ class Design:
         _, codes = np.unique(both, return_inverse=True)
         return cls(codes.astype(np.int64), strata.astype(np.int64))
 
-    @property
+    @classmethod
+    def independent(cls, n: int, stratum: Ints | None = None) -> Design:
+        """Make a design of n rows that are each a cluster."""
+        return cls(np.arange(n, dtype=np.int64), np.zeros(n, dtype=np.int64) if stratum is None else stratum)
+
+    @classmethod
+    def clustered(cls, cluster: Ints, stratum: Ints | None = None) -> Design:
+        """Make a design from codes of clusters.
+
+        Where a cluster lies in several strata, or a stratum has one cluster, there is one stratum.
+        """
+        codes = np.unique(cluster, return_inverse=True)[1].astype(np.int64)
+        nothing = np.zeros(len(codes), dtype=np.int64)
+        if stratum is None or not len(codes):
+            return cls(codes, nothing)
+        pieces = np.unique(np.stack([codes, stratum]), axis=1)
+        is_nested = pieces.shape[1] == codes.max() + 1 and np.unique(pieces[1], return_counts=True)[1].min() > 1
+        return cls(codes, stratum if is_nested else nothing)
+
+    @cached_property
     def n_clusters(self) -> int:
         """Number of clusters."""
         return int(self.cluster.max(initial=-1)) + 1
@@ -46,21 +94,56 @@ class Design:
         strata[self.cluster] = self.stratum
         return strata
 
+    @cached_property
+    def is_independent(self) -> bool:
+        """Whether every row is a cluster of its own, in the order of the rows."""
+        return bool(np.array_equal(self.cluster, np.arange(len(self.cluster))))
+
     def totals(self, columns: Mapping[str, Floats]) -> dict[str, Floats]:
         """Add up each column within clusters: the sufficient statistics of measures that are ratios of sums."""
         return {
             name: np.bincount(self.cluster, values, self.n_clusters).astype(np.float64) for name, values in columns.items()
         }
 
-    def bootstrap(self, n: int, rng: np.random.Generator) -> Floats:
-        """Draw clusters with replacement within strata: n rows of how often each cluster is drawn."""
-        weights = np.zeros((n, self.n_clusters))
-        for stratum in np.unique(self.stratum_of_cluster):
-            (places,) = np.nonzero(self.stratum_of_cluster == stratum)
-            weights[:, places] = rng.multinomial(len(places), np.full(len(places), 1 / len(places)), size=n)
-        return weights
+    def sums(self, rows: Floats) -> Floats:
+        """Add up a matrix of rows within clusters."""
+        if self.is_independent:
+            return rows
+        found = np.zeros((self.n_clusters, rows.shape[1]))
+        np.add.at(found, self.cluster, rows)
+        return found
 
-    def flip(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], bool]:
+    def bootstrap(self, n: int, rng: np.random.Generator, cells: int = CELLS_AT_ONCE) -> Iterator[Floats]:
+        """Draw clusters with replacement within strata: n rows of how often each cluster is drawn, some at a time."""
+        k = self.n_clusters
+        rows = k * np.arange(max(portions(n, k, cells), default=0))
+        for index in self._drawn(n, rng, rows, cells):
+            yield np.bincount(index.ravel(), minlength=index.size).astype(np.float64).reshape(index.shape)
+
+    def weights(self, n: int, rng: np.random.Generator) -> Floats:
+        """Make all rows of `bootstrap` at once."""
+        return np.concatenate([np.empty((0, self.n_clusters)), *self.bootstrap(n, rng)])
+
+    def indices(self, n: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """Draw clusters as `bootstrap` does, as their numbers: for measures that are no functions of sums."""
+        yield from self._drawn(n, rng, np.zeros(1, dtype=np.int64), CELLS_AT_ONCE)
+
+    def _drawn(self, n: int, rng: np.random.Generator, rows: Ints, cells: int) -> Iterator[Ints]:
+        """Draw numbers of clusters, each row counting from its number in `rows` on."""
+        strata = self.stratum_of_cluster
+        order = np.argsort(strata, kind="stable")
+        sizes = np.bincount(strata, minlength=1)
+        size, start = sizes[strata[order]].astype(np.float64), (np.cumsum(sizes) - sizes)[strata[order]]
+        is_sorted = bool((order[1:] > order[:-1]).all())
+        first = start + rows[:, None] if is_sorted else start[None]
+        for count in portions(n, self.n_clusters, cells):
+            at = rng.random((count, self.n_clusters))
+            at *= size
+            index = at.astype(np.int64)
+            index += first[:count]
+            yield index if is_sorted else order[index] + rows[:count, None]
+
+    def flip(self, n: int, rng: np.random.Generator) -> tuple[Iterator[Bools], bool]:
         """Choose clusters whose two sides are exchanged, and say whether all ways to choose are there.
 
         Up to twelve clusters every way is listed, so that a test on them is exact; else n random ways.
@@ -68,25 +151,52 @@ class Design:
         k = self.n_clusters
         if k <= EXACT_FLIPS:
             every = (np.arange(2**k)[:, None] >> np.arange(k)) & 1
-            return every.astype(bool), True
-        return rng.random((n, k)) < 0.5, False
+            return iter([every.astype(bool)]), True
+        return (rng.random((count, k)) < 0.5 for count in portions(n, k)), False
 
+    def permute(self, n: int, rng: np.random.Generator) -> tuple[Iterator[Ints], bool]:
+        """Put the clusters into random orders within strata, and say whether all orders are there.
 
-def widening(n_clusters: int, confidence: float, effective: float | None = None) -> float:
-    """Factor by which percentile intervals of few clusters are too narrow (Hesterberg, 2015).
+        Up to seven clusters of one stratum every order is listed; else n random ones. Position i of an order says which
+        cluster stands where cluster i stood.
+        """
+        k, strata = self.n_clusters, self.stratum_of_cluster
+        if k <= EXACT_ORDERS and factorial(k) <= n and not strata.any():
+            return iter([np.array(list(permutations(range(k))), dtype=np.int64).reshape(-1, k)]), True
+        return self._permuted(n, rng), False
 
-    √(m/(m−1)) removes the bias of a variance of m clusters; Student's quantile is that of the number of clusters.
+    def _permuted(self, n: int, rng: np.random.Generator) -> Iterator[Ints]:
+        k, strata = self.n_clusters, self.stratum_of_cluster
+        base = np.argsort(strata, kind="stable")
+        ends = np.cumsum(np.bincount(strata, minlength=1))
+        for count in portions(n, k, 2**20):
+            order = np.empty((count, k), dtype=np.int64)
+            if len(ends) > FEW_STRATA:
+                order[:, base] = np.argsort(strata + rng.random((count, k)), axis=1)
+            else:
+                for places in np.split(base, ends[:-1]):
+                    order[:, places] = rng.permuted(np.broadcast_to(places, (count, len(places))), axis=1)
+            yield order
 
-    Args:
-        n_clusters: Number of clusters.
-        confidence: Level of the interval.
-        effective: Number of clusters of equal size that vary as much, m. Default: `n_clusters`.
+    def permute_groups(self, n: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """Deal the groups of rows to clusters at random: n rows with the group of each row, some at a time.
 
-    >>> round(widening(5, 0.95), 3), round(widening(1000, 0.95), 3)
-    (1.584, 1.002)
-    """
-    from scipy.special import ndtri, stdtrit
-
-    tail = 0.5 + confidence / 2
-    m = n_clusters if effective is None else effective
-    return float(np.sqrt(m / (m - 1)) * stdtrit(n_clusters - 1, tail) / ndtri(tail))
+        Rows are what each cluster has of each group (at most one row a group and cluster). Clusters with equally many
+        rows exchange their groups, and each deals them to its rows at random. So clusters of one group each are permuted
+        among each other, and clusters that have all groups permute them within.
+        """
+        assert self.group is not None
+        parts = np.bincount(self.cluster, minlength=self.n_clusters)
+        order = np.argsort(self.cluster, kind="stable")
+        classes = []
+        for size in np.unique(parts[parts > 0]):
+            rows = order[parts[self.cluster[order]] == size].reshape(-1, size)
+            classes.append((rows, self.group[rows], Design.independent(len(rows))))
+        for count in portions(n, len(self.cluster), 2**18):
+            found = np.empty((count, len(self.cluster)), dtype=np.int64)
+            for rows, groups, of_clusters in classes:
+                others = np.concatenate(list(of_clusters._permuted(count, rng)))
+                dealt = groups[others]
+                dealt = rng.permuted(dealt, axis=2) if rows.shape[1] > 1 else dealt
+                found[:, rows.ravel()] = dealt.reshape(count, -1)
+            yield found

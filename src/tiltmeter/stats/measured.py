@@ -8,10 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
+from tiltmeter.stats.intervals import (
+    FEWEST,
+    NONE,
+    Ends,
+    bounded_interval,
+    difference_interval,
+    percentile_interval,
+    wilson_interval,
+)
 from tiltmeter.stats.moments import exchange_together
-from tiltmeter.stats.resampling import Floats, Sample, bounded_interval, percentile_interval
+from tiltmeter.stats.resampling import Floats, Sample
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval, permutation_p
+from tiltmeter.stats.units import Units
 
 ROUNDING = 1e-12
 
@@ -49,21 +59,80 @@ def wins_and_losses(measure: Entry, sample: Sample) -> tuple[int, int]:
     return int((sides > 0).sum()), int((sides < 0).sum())
 
 
-def interval_of(measure: Entry, n: int, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
-    """The interval from a measure's draws, and a note if there is none or it is of another kind."""
+def interval_of(
+    measure: Entry, units: Units | int, value: float, draws: Floats, settings: Settings, p: float = np.nan
+) -> tuple[float, float, str]:
+    """Make the interval from a measure's draws, and a note if there is none or it is of another kind.
+
+    Args:
+        measure: The measure, whose declaration says what kind of interval it has.
+        units: The independent units that were drawn.
+        value: The estimate.
+        draws: The measure on resampled units.
+        settings: Level of the interval.
+        p: Of the test against neutral. The interval of a one-sided measure holds neutral where it is not significant.
+    """
+    units = Units.independent(units) if isinstance(units, int) else units
     defined = draws[~np.isnan(draws)]
     if len(defined) < MINIMUM_RESAMPLES:
-        return np.nan, np.nan, "too few defined resamples for an interval"
+        return *NONE, "too few defined resamples for an interval"
     note = f"{len(draws) - len(defined)} of {len(draws)} resamples undefined" if len(defined) < len(draws) else ""
-    if np.ptp(defined) <= ROUNDING * np.abs(defined).max():  # an interval without width would claim certainty
-        whole = measure.spec.proportion
-        if whole is None:
-            return np.nan, np.nan, "no interval, because all resamples give the same value"
-        low, high = exact_proportion_interval(round(value / whole * n), n, settings.confidence)
-        return low / (100 / whole), high / (100 / whole), "exact interval, because all resamples give the same value"
+    whole = measure.spec.proportion
+    is_constant = bool(np.ptp(defined) <= ROUNDING * np.abs(defined).max())  # without width it would claim certainty
+    if is_constant and whole is None:
+        return *NONE, "no interval, because all resamples give the same value"
+    if whole is not None and (is_constant or units.n >= FEWEST):
+        note = "exact interval, because all resamples give the same value" if is_constant else note
+        return *_of_share(measure, units, value, defined, settings), note
+    if units.n < FEWEST:
+        return *NONE, f"no interval: {units.n} independent items; at least {FEWEST} are needed"
+    wider = value + (defined - value) * units.widening(settings.confidence)
     if measure.spec.is_one_sided:
-        return *bounded_interval(value, defined, settings.confidence, measure.spec.range), note
-    return *percentile_interval(defined, settings.confidence), note
+        ends = bounded_interval(value, wider, settings.confidence, measure.spec.range)
+        return *_with_neutral(ends, measure, p, settings), note
+    lowest, highest = measure.spec.range
+    low, high = percentile_interval(wider, settings.confidence)
+    return max(low, lowest), min(high, highest), note
+
+
+def _of_share(measure: Entry, units: Units, value: float, draws: Floats, settings: Settings) -> Ends:
+    """Exact (Clopper–Pearson) where the test is the exact binomial one of the same items, or all agree; else Wilson's."""
+    whole = measure.spec.proportion or 1.0
+    is_exact = has_exact_test(measure) and units.degrees is None and units.m == units.n
+    if is_exact or np.ptp(draws) <= ROUNDING * np.abs(draws).max():
+        low, high = exact_proportion_interval(round(value / whole * units.n), units.n, settings.confidence)
+        return low / (100 / whole), high / (100 / whole)
+    return _scaled(share_interval(value / whole, draws / whole, units, settings), whole)
+
+
+def share_interval(share: float, draws: Floats, units: Units, settings: Settings) -> Ends:
+    """Wilson's interval of a share, as of so many independent items as would vary like its draws."""
+    return wilson_interval(share, float(np.nanstd(draws, ddof=1)), (units.df + 1, units.m), settings.confidence)
+
+
+def share_difference_interval(
+    shares: Ends, draws: tuple[Floats, Floats], units: tuple[Units, Units], settings: Settings
+) -> Ends:
+    """Newcombe's interval of the difference of two shares, correlated as their draws are; none of too few items."""
+    if min(side.n for side in units) < 2 or min(side.m for side in units) <= 1 or np.isnan(shares).any():
+        return NONE
+    one, other = (share_interval(*known, settings) for known in zip(shares, draws, units, strict=True))
+    both = np.isfinite(draws[0]) & np.isfinite(draws[1])
+    spreads = [float(np.std(side[both])) if both.any() else 0.0 for side in draws]
+    together = float(np.corrcoef(draws[0][both], draws[1][both])[0, 1]) if min(spreads) > ROUNDING else 0.0
+    return difference_interval(shares, (one, other), together)
+
+
+def _scaled(ends: Ends, factor: float) -> Ends:
+    return ends[0] * factor, ends[1] * factor
+
+
+def _with_neutral(ends: Ends, measure: Entry, p: float, settings: Settings) -> Ends:
+    """Extend the interval to neutral, an end of the range, where a test of neutral is not significant."""
+    if np.isnan(p) or p < 1 - settings.confidence:
+        return ends
+    neutral = neutral_of(measure)
+    return min(ends[0], neutral), max(ends[1], neutral)
 
 
 def p_values(
@@ -78,7 +147,7 @@ def p_values(
     neutral = neutral_of(measure)
     if np.isnan(neutral):
         return [neutral] * len(samples)
-    if has_exact_test(measure):
+    if has_exact_test(measure) and samples[0].cluster is None:
         return [binomial_p(*wins_and_losses(measure, sample)) for sample in samples]
     start = rng.bit_generator.state
     swapped = exchange_together(measure, samples, sides, rng, settings.resamples)
@@ -88,7 +157,8 @@ def p_values(
         rng.bit_generator.state = start
         rest = exchange_together(measure, [sample.turned(sides) for sample in samples], sides, rng, settings.resamples)
         centres = [_centre(*both) for both in zip(swapped, rest, strict=True)]
-    return [permutation_p(*known) for known in zip(values, swapped, centres, strict=True)]
+    is_exact = samples[0].has_all_flips
+    return [permutation_p(*known, is_exact=is_exact) for known in zip(values, swapped, centres, strict=True)]
 
 
 def _centre(draws: Floats, of_the_rest: Floats) -> float:

@@ -83,8 +83,10 @@ class _Moments:
         self.weighted = measure.spec.weighted
         self.places = places_of(samples[0].parts) if self.weighted else whole
         added = np.stack([self._of(sample) for sample in samples])
-        self.added = [added[:, at] * _weights(measure, samples[0], at) for at in self.places]
+        self.weights = [_weights(measure, samples[0], at) for at in self.places]
+        self.added = [added[:, at] * of_part for at, of_part in zip(self.places, self.weights, strict=True)]
         self.base = np.zeros((len(self.places), len(samples), 1, added.shape[-1]))
+        self.of_varying_size = samples[0].cluster is not None
 
     def _of(self, sample: Sample) -> Floats:
         read = {name: sample.columns[name] for name in self.measure.parameters}
@@ -95,7 +97,7 @@ class _Moments:
 
     def moved_to(self, turned: _Moments) -> _Moments:
         """The same, with weights that say which items are taken from the others: their sums begin with all of these."""
-        self.base = np.stack([added.sum(axis=1, keepdims=True) for added in self.added])
+        self.base, self.of_varying_size = np.stack([added.sum(axis=1, keepdims=True) for added in self.added]), False
         self.added = [theirs - ours for ours, theirs in zip(self.added, turned.added, strict=True)]
         return self
 
@@ -104,13 +106,21 @@ class _Moments:
         finished: list[Floats] = []
         waiting: list[list[Floats]] = []
         for rows in weights:
-            waiting.append([rows[:, at] @ added for at, added in zip(self.places, self.added, strict=True)])
+            sums = [rows[:, at] @ added for at, added in zip(self.places, self.added, strict=True)]
+            waiting.append([self._mean(rows, n, of_part) for n, of_part in enumerate(sums)])
             if sum(means[0].shape[1] for means in waiting) >= FINISHED_AT_ONCE:
                 finished.append(self._finished(waiting))
                 waiting = []
         if waiting:
             finished.append(self._finished(waiting))
         return np.concatenate(finished, axis=-1)
+
+    def _mean(self, rows: Floats, part: int, sums: Floats) -> Floats:
+        """Divide by the size of each draw, which varies where clusters are drawn."""
+        if not self.of_varying_size:
+            return sums
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(sums / (rows[:, self.places[part]] @ self.weights[part])[None], dtype=np.float64)
 
     def _finished(self, waiting: list[list[Floats]]) -> Floats:
         """The measure from its means; for a weighted measure, the mean of the parts where it is defined."""

@@ -1,75 +1,81 @@
-"""Bootstrap and permutation, vectorised: draws of item indices within strata, and measures applied to all draws."""
+"""Samples of items under a design, and measures applied to all of their draws."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
+from tiltmeter.stats.design import EXACT_FLIPS, Design, Floats, Ints, generator
+from tiltmeter.stats.units import Units, units_of
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-CELLS_AT_ONCE = 2**15
-"""Draws × items at a time: what fits into a processor's cache, and little memory however many items there are."""
-
-
-def generator(seed: int, *labels: str) -> np.random.Generator:
-    """A separate random stream for each labelled purpose, so that no result depends on what was computed before."""
-    return np.random.default_rng([seed, zlib.crc32("|".join(labels).encode())])
+__all__ = ["Floats", "Ints", "Sample", "bootstrap", "bootstrap_alike", "exchanged", "generator", "statistic"]
 
 
 @dataclass(frozen=True)
 class Sample:
     """Complete items in the order of their strata. `columns` are what measures read; `parts` are what the weighted ones
-    average over (integer codes), and `order` is where each item stood before.
+    average over (integer codes), and `order` is where each item stood before. `cluster`: items that are drawn together;
+    None where all are independent.
     """
 
     columns: Mapping[str, Any]
     stratum: Ints
     parts: Ints
     order: Ints
+    cluster: Ints | None = None
 
     @classmethod
-    def of(cls, columns: Mapping[str, Any], stratum: Ints, parts: Ints) -> Sample:
+    def of(cls, columns: Mapping[str, Any], stratum: Ints, parts: Ints, cluster: Ints | None = None) -> Sample:
         """Sorts the items by stratum (stable, so that equal data give equal draws)."""
         order = np.argsort(stratum, kind="stable")
-        return cls({name: values[order] for name, values in columns.items()}, stratum[order], parts[order], order)
+        sorted_columns = {name: values[order] for name, values in columns.items()}
+        return cls(sorted_columns, stratum[order], parts[order], order, None if cluster is None else cluster[order])
 
     def __len__(self) -> int:
         return len(self.stratum)
 
+    @cached_property
+    def design(self) -> Design:
+        """How the items depend on each other."""
+        if self.cluster is None:
+            return Design.independent(len(self), self.stratum)
+        return Design.clustered(self.cluster, self.stratum)
+
+    @property
+    def units(self) -> Units:
+        """The independent items, or clusters of items."""
+        ones = np.ones(len(self))
+        return units_of(ones, None if self.cluster is None else self.design.cluster, "clusters")
+
     def draws(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
         """Item indices drawn with replacement inside each stratum, some draws at a time."""
-        yield from self._places(rng, resamples, np.zeros(1, dtype=np.int64))
+        yield from self.design.indices(resamples, rng)
 
     def counts(self, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
         """How often each item is in each of the same draws: draws × items."""
-        n = len(self)
-        rows = n * np.arange(max(portions(resamples, n), default=0))
-        for index in self._places(rng, resamples, rows):
-            yield np.bincount(index.ravel(), minlength=index.size).astype(np.float64).reshape(index.shape)
+        for weights in self.design.bootstrap(resamples, rng):
+            yield weights if self.cluster is None else weights[:, self.design.cluster]
 
-    def _places(self, rng: np.random.Generator, resamples: int, rows: Ints) -> Iterator[Ints]:
-        """Drawn indices, each row counting from its number in `rows` on."""
-        sizes = np.bincount(self.stratum)
-        size, start = sizes[self.stratum].astype(np.float64), (np.cumsum(sizes) - sizes)[self.stratum]
-        first = start + rows[:, None]
-        for count in portions(resamples, len(self)):
-            at = rng.random((count, len(self)))
-            at *= size
-            index = at.astype(np.int64)
-            index += first[:count]
-            yield index
+    def repeated(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
+        """Item indices of drawn clusters, one draw at a time, since draws differ in size."""
+        for weights in self.counts(rng, resamples):
+            yield from (np.repeat(np.arange(len(self)), row.astype(np.int64))[None] for row in weights)
 
     def flips(self, rng: np.random.Generator, repeats: int) -> Iterator[NDArray[np.bool_]]:
-        """Which items change sides in each permutation."""
-        for count in portions(repeats, len(self)):
-            yield rng.random((count, len(self))) < 0.5
+        """Which items change sides in each permutation: all ways where there are few items."""
+        for flip in self.design.flip(repeats, rng)[0]:
+            yield flip if self.cluster is None else flip[:, self.design.cluster]
+
+    @property
+    def has_all_flips(self) -> bool:
+        """Whether there are so few items, or clusters of them, that all ways to exchange sides are tried."""
+        return self.design.n_clusters <= EXACT_FLIPS
 
     def turned(self, sides: tuple[str, str]) -> Sample:
         """The same items with their two sides exchanged."""
@@ -78,6 +84,8 @@ class Sample:
 
     def drawn(self, names: Sequence[str], index: Ints) -> dict[str, Any]:
         """Some columns on drawn items. Codes stay: every draw takes as many items of each stratum."""
+        if self.cluster is not None:
+            return {name: self.columns[name][index] for name in names}
         columns = {name: self.columns[name] for name in names}
         return {name: values if values.dtype.kind == "i" else values[index] for name, values in columns.items()}
 
@@ -130,7 +138,7 @@ def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resample
 def bootstrap_alike(measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, resamples: int) -> list[Floats]:
     """The measure on resampled items, for samples of the same items by different models: all samples share each draw."""
     values: list[list[Floats]] = [[] for _ in samples]
-    for index in samples[0].draws(rng, resamples):
+    for index in samples[0].draws(rng, resamples) if samples[0].cluster is None else samples[0].repeated(rng, resamples):
         for of_sample, sample in zip(values, samples, strict=True):
             of_sample.append(statistic(measure, sample.drawn(measure.parameters, index), sample.parts))
     return [np.concatenate(of_sample) for of_sample in values]
@@ -144,31 +152,3 @@ def exchanged(measure: Entry, sample: Sample, sides: tuple[str, str], rng: np.ra
         swapped = {sides[0]: np.where(flip, other, one), sides[1]: np.where(flip, one, other)}
         values.append(statistic(measure, {**sample.columns, **swapped}, sample.parts))
     return np.concatenate(values)
-
-
-def percentile_interval(draws: Floats, confidence: float) -> tuple[float, float]:
-    """The central part of the bootstrap draws that holds the share `confidence` of them."""
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(draws, [tail, 100 - tail])
-    return float(low), float(high)
-
-
-def bounded_interval(value: float, draws: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
-    """Interval for measures that cannot cross neutral (KLS ≥ 50, JSS ≤ 100), so that any noise moves them away from it.
-
-    Resampling adds further noise, so plain percentiles miss the true value (and often the estimate itself). This interval
-    is the hull of two corrections, the draws shifted by their bias and the basic (reflected) interval, kept inside the
-    range. In simulations (docs/intervals.md) it covers the true value 82 to 97 times in 100; plain percentiles never do
-    when there is no lean at all.
-    """
-    low, high = percentile_interval(draws, confidence)
-    bias = float(np.mean(draws)) - value
-    lower, upper = min(low - bias, 2 * value - high), max(high - bias, 2 * value - low)
-    return max(lower, limits[0]), min(upper, limits[1])
-
-
-def portions(total: int, n: int) -> Iterator[int]:
-    """How many draws of n items are made at a time."""
-    step = max(2, CELLS_AT_ONCE // max(1, n))
-    for first in range(0, total, step):
-        yield min(step, total - first)

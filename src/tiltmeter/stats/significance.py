@@ -1,14 +1,16 @@
-"""Exact tests, and the correction for several tests at once."""
+"""Exact tests, tests of equivalence, and the correction for several tests at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, combinations
 from math import comb, exp, lgamma, log
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tiltmeter.stats.design import Design
 
 EXACT_SPLITS = 100_000
 SHUFFLES = 99_999
@@ -94,33 +96,44 @@ def split_p(x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Gener
     if n_splits <= EXACT_SPLITS:
         members = np.fromiter(chain.from_iterable(combinations(range(len(both)), len(x))), np.intp).reshape(n_splits, -1)
         return float(np.mean(both[members].sum(axis=1) >= least)), True
-    hits = sum(int((sums >= least).sum()) for sums in _shuffled_sums(both, len(x), rng))
+    orders = Design.independent(len(both)).permute(SHUFFLES, rng)[0]
+    hits = sum(int((both[order[:, : len(x)]].sum(axis=1) >= least).sum()) for order in orders)
     return (1 + hits) / (1 + SHUFFLES), False
 
 
-def _shuffled_sums(values: NDArray[np.float64], n: int, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
-    """Sums of n of the values, picked at random, some thousands at a time to keep memory small."""
-    step = max(1, 2_000_000 // len(values))
-    for first in range(0, SHUFFLES, step):
-        count = min(step, SHUFFLES - first)
-        yield rng.permuted(np.broadcast_to(values, (count, len(values))), axis=1)[:, :n].sum(axis=1)
-
-
 def sign_flip_p(values: NDArray[np.float64], rng: np.random.Generator, flips: int = 9_999) -> float:
-    """Two-sided p that values are centred on 0: their mean against means with random signs."""
+    """Two-sided p that values are centred on 0: their mean against means with exchanged signs; exact up to 12 values.
+
+    >>> sign_flip_p(np.arange(1.0, 9.0), np.random.default_rng(0))
+    0.0078125
+    """
     if not len(values) or not np.isfinite(values).all():
         return float("nan")
-    means = np.mean(np.where(rng.random((flips, len(values))) < 0.5, -values, values), axis=1)
-    return permutation_p(float(values.mean()), means, 0.0)
+    ways, is_exact = Design.independent(len(values)).flip(flips, rng)
+    means = np.concatenate([np.mean(np.where(flip, -values, values), axis=1) for flip in ways])
+    return permutation_p(float(values.mean()), means, 0.0, is_exact=is_exact)
 
 
-def bootstrap_p(differences: NDArray[np.float64]) -> float:
-    """Two-sided p of a difference from its bootstrap draws: how often they fall on the other side of zero."""
-    defined = differences[~np.isnan(differences)]
-    if not len(defined):
+def equivalence_p(value: float, error: float, margin: float, n: int | None = None) -> float:
+    """p of two one-sided tests (Schuirmann, 1987) that a value lies within ±margin of 0.
+
+    Args:
+        value: The estimate, such as a paired difference.
+        error: Its standard error.
+        margin: The largest value that does not matter.
+        n: Number of independent units, for Student's distribution; None for the normal one.
+
+    >>> round(equivalence_p(0.0, 1.0, 1.96), 3), equivalence_p(3.0, 1.0, 2.0) > 0.5
+    (0.025, True)
+    """
+    from scipy.special import ndtr, stdtr
+
+    if np.isnan(value) or np.isnan(error):
         return float("nan")
-    below, above = (defined <= 0).sum(), (defined >= 0).sum()
-    return float(min(1.0, 2 * (1 + min(below, above)) / (1 + len(defined))))
+    if error == 0:
+        return float(abs(value) >= margin)
+    nearest = (margin - abs(value)) / error
+    return float(ndtr(-nearest) if n is None else stdtr(n - 1, -nearest))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -50,7 +50,7 @@ class Kept:
     """The question that it answers."""
 
     def read(self, columns: Container[str] | None = None) -> Cell:
-        """Its content; of the items only these columns, if any are named."""
+        """Load its content; of the items only these columns, if any are named."""
         tables = {name: read_frame(path) for name, path in self.tables.items()}
         return Cell(self.family, tables, read_frame(self.items, columns), self.manifest, self.attachments)
 
@@ -70,7 +70,7 @@ class CellStore:
             return None
 
     def find(self, key: str) -> Kept | None:
-        """Where the files of a finished cell are; nothing where `load` gives nothing. Every file is verified."""
+        """Paths of the files of a finished cell, each verified; None where `load` returns None."""
         if self.root is None or not self.root.is_dir():  # looking leaves no trace in a new cache
             return None
         register(self.root.parent)
@@ -94,7 +94,7 @@ class CellStore:
             return None
 
     def save(self, key: str, cell: Cell, question: Mapping[str, Any]) -> None:
-        """Writes a cell that is in memory. `question`: what the key stands for."""
+        """Write a cell that is in memory. `question`: what the key stands for."""
         if self.root is not None:
             with self.writing(key) as writer:
                 writer.add({**cell.tables, ITEMS: cell.items})
@@ -102,7 +102,7 @@ class CellStore:
 
     @contextmanager
     def writing(self, key: str) -> Iterator[CellWriter]:
-        """Writes a cell piece by piece, beside its place. It is renamed there when it is finished, or nothing is left."""
+        """Write a cell piece by piece, beside its place. It is renamed there when it is finished, or nothing is left."""
         assert self.root is not None
         register(self.root.parent)
         making = temporary_beside(self.root / key)
@@ -121,7 +121,7 @@ class CellWriter:
         self._tables: dict[str, GrowingFrame] = {}
 
     def add(self, tables: Mapping[str, pd.DataFrame]) -> None:
-        """Some more rows of its tables, or of its items."""
+        """Add rows to its tables, or to its items."""
         for name, frame in tables.items():
             self._tables.setdefault(name, GrowingFrame(self._making / f"{name}.parquet")).add(frame)
 

@@ -63,7 +63,7 @@ class GrowingFrame:
         self._parts: list[Path] = []
 
     def add(self, piece: pd.DataFrame) -> None:
-        """Adds some rows. They are written once there are enough of them."""
+        """Add some rows. They are written once there are enough of them."""
         if len(piece) or not (self._waiting or self._parts):  # one without rows says what the columns are, and is enough
             self._waiting.append(piece)
             self._rows += len(piece)
@@ -71,7 +71,7 @@ class GrowingFrame:
             self._write()
 
     def finish(self) -> None:
-        """Makes one file of what was written."""
+        """Make one file of what was written."""
         if self._waiting:
             self._write()
         if len(self._parts) == 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tiltmeter.errors import RunError, TiltmeterError, UsageError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.storage.temporary import temporary_beside
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def write_atomically(path: Path, write: Callable[[Path], None], *, own: bool = F
         write(temporary)
         temporary.replace(path)
     except OSError as error:
-        raise TiltmeterError(
+        raise RunError(
             f"Cannot write {path}: {error.strerror or error}. Nothing that was finished is lost: free some space or "
             "choose a writable folder (-o, or TILTMETER_CACHE for the cache), and run the same command again.",
             code="cannot-write",
@@ -134,7 +134,7 @@ def digest_of(path: Path) -> Path:
 
 
 def remove_checked(path: Path) -> None:
-    """Removes a file of a cache, and its digest."""
+    """Remove a file of a cache, and its digest."""
     path.unlink(missing_ok=True)
     digest_of(path).unlink(missing_ok=True)
 

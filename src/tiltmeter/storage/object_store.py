@@ -46,7 +46,7 @@ class Depot:
         self.local = "file" in _protocols(self.files)
 
     def check(self) -> str:
-        """Writes and reads a small document: what is wrong with the place is said before any work. The token in it."""
+        """Write and read a small document, so that a bad place is reported before any work. Return the token in it."""
         before = self.read(CHECK)
         token = str(before["token"]) if isinstance(before, dict) and "token" in before else uuid.uuid4().hex
         self.write(CHECK, {"token": token})
@@ -94,7 +94,7 @@ class Depot:
         return bool(self._try(lambda: self._now().exists(self._at(f"{name}/{WHOLE}"))))
 
     def put(self, folder: Path, name: str) -> None:
-        """Copies a folder of this machine here. One that is there already stays: equal names hold equal things."""
+        """Copy a folder of this machine here. One that is there already stays: equal names hold equal things."""
         if self.has(name):
             return
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -102,13 +102,13 @@ class Depot:
         self._try(lambda: self.files.pipe_file(self._at(f"{name}/{WHOLE}"), b"1"))
 
     def put_file(self, path: Path, name: str) -> None:
-        """Copies one file of this machine here."""
+        """Copy one file of this machine here."""
         if self.local:
             Path(self._at(name)).parent.mkdir(parents=True, exist_ok=True)
         self._try(lambda: self.files.put_file(str(path), self._at(name)))
 
     def get(self, name: str, folder: Path) -> None:
-        """Copies a folder from here to this machine."""
+        """Copy a folder from here to this machine."""
         for place in self._try(lambda: self._now().find(self._at(name))):
             inner = place[len(self._at(name)) :].lstrip("/")
             if inner == WHOLE:
@@ -117,7 +117,7 @@ class Depot:
             self._get(place, folder / inner)
 
     def drop(self, name: str) -> None:
-        """Removes a folder."""
+        """Remove a folder."""
         if self._try(lambda: self._now().exists(self._at(name))):
             self._try(lambda: self.files.rm(self._at(name), recursive=True))
 

@@ -50,7 +50,7 @@ class ObservationCache:
         sweep(self.folder.rglob(".*.tmp") if self.folder else ())
 
     def block_file(self, view: str, block: int) -> Path | None:
-        """Where a finished block of a view is, or will be."""
+        """Path of a finished block of a view."""
         return self.folder and self.folder / view / f"block-{block:04d}.parquet"
 
     def load_block(self, view: str, block: int) -> pa.Table | None:
@@ -59,7 +59,7 @@ class ObservationCache:
         return _load(path) if path else None
 
     def save_block(self, view: str, block: int, table: pa.Table, batches: Iterable[str]) -> None:
-        """Stores a finished block and remembers which batches it came from."""
+        """Store a finished block and remember which batches it came from."""
         path = self.block_file(view, block)
         if path:
             write_checked_table(path, table.replace_schema_metadata({"batches": json.dumps(sorted(batches))}))
@@ -73,12 +73,12 @@ class ObservationCache:
         return {batch: table for batch, table in tables.items() if table is not None}
 
     def save_part(self, block: int, batch: str, table: pa.Table) -> None:
-        """Stores what one batch gave."""
+        """Store what one batch gave."""
         if self.folder:
             write_checked_table(self.folder / "parts" / f"block-{block:04d}.{batch}.parquet", table)
 
     def drop_parts(self, block: int) -> None:
-        """Forgets the parts of a block whose views are all stored whole by now, and what a kill left of one."""
+        """Forget the parts of a block whose views are all stored whole by now, and what a kill left of one."""
         if self.folder is None:
             return
         names = {path.name.split(".")[1] for path in (self.folder / "parts").glob(f"block-{block:04d}.*")}

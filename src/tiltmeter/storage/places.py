@@ -1,4 +1,4 @@
-"""Where things are kept on this machine: the user's cache, or the folder that was given instead."""
+"""Places on this machine: the user's cache, or the folder that was given instead."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _shown: ContextVar[Watch | None] = ContextVar("progress", default=None)
 
 @contextmanager
 def showing(watch: Watch | None) -> Iterator[None]:
-    """Shows the progress of what is done inside."""
+    """Show the progress of what is done inside."""
     token = _shown.set(watch)
     try:
         yield

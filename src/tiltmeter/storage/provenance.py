@@ -1,4 +1,4 @@
-"""Where a number came from: what a manifest says of a model and a benchmark, and what names their answers in the cache."""
+"""Provenance of a number: facts of a model and a benchmark for the manifest, and the keys of their answers in the cache."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Data(Protocol):
 
 
 def identity(model: Model, *, without: tuple[str, ...] = (), **more: str) -> dict[str, str]:
-    """Everything about a model that decides what it answers; `more` is what a probe adds, `without` what it ignores."""
+    """All facts that decide a model's answers; `more` are facts of a probe, `without` those that it ignores."""
     return {key: value for key, value in model.identity.describe().items() if key not in without} | more
 
 
@@ -79,7 +79,7 @@ def usable_cache(model: Any, cache: bool | str | Path) -> bool | str | Path:
 
 
 def model_facts(model: Model) -> dict[str, Any]:
-    """For the manifest."""
+    """Facts for the manifest."""
     tokens = getattr(model, "tokens", None)  # a file of static vectors has no tokenizer
     identity, reason = model.identity, model.uncacheable
     known = {"weights_sha256": identity.weights, "model_sha256": identity.model, "shown_as": model.name}

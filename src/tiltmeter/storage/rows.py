@@ -57,7 +57,7 @@ class RowCache:
         return rows
 
     def save(self, keys: Sequence[int], rows: Rows) -> None:
-        """Stores one more part."""
+        """Store one more part."""
         if self.folder is None or not len(keys):
             return
 

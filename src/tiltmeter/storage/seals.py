@@ -24,7 +24,7 @@ DEEPEST = 60
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Writes the manifest with the digests of all files in the folder, and its own: the last file that is written."""
+    """Write the manifest with the digests of all files in the folder, and its own: the last file that is written."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
     files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
     whole = json.loads(json.dumps({**manifest, "files": files}, ensure_ascii=False, default=str))
@@ -34,7 +34,7 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def amend(folder: Path, manifest: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """Adds to the manifest of a folder that was sealed by this process, and seals it again. The files are as they were."""
+    """Add to the manifest of a folder that was sealed by this process, and seal it again. The files do not change."""
     whole = json.loads(json.dumps({name: value for name, value in manifest.items() if name != SEAL} | more, default=str))
     sealed = {**whole, SEAL: _digest(whole)}
     write_json(folder / MANIFEST, sealed, own=True)

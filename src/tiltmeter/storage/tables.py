@@ -88,7 +88,7 @@ def _encodable(row: Row, path: Path) -> Row:
 
 
 def _split(text: str) -> Iterator[str]:
-    """As `text.split("\\n")`, one at a time: the lines of a long file are never held together."""
+    """Yield the lines of `text.split("\\n")` one at a time, to save memory."""
     start = 0
     while (at := text.find("\n", start)) >= 0:
         yield text[start:at]
@@ -147,7 +147,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _dialect(text: str, path: Path, separator: str) -> dict[str, Any]:
-    """How quotation marks are read. Where they make no sense as quotes, they are text, if the table then fits."""
+    """Detect how quotation marks are read. Where they do not match as quotes, they are text, if the table then fits."""
     strict: dict[str, Any] = {"strict": True}
     try:
         for _ in _cells(text, separator, strict):
@@ -193,7 +193,7 @@ def read_table(path: Path, encoding: str | None = None, *, guess: bool = True) -
 
 
 def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], path: Path) -> None:
-    """Names the columns that are missing and those that are there."""
+    """Raise an error that names the missing columns and those that are present."""
     present = list(dict.fromkeys(name for row in rows[:50] for name in row if name != TOO_MANY))
     missing = [name for name in dict.fromkeys(wanted) if name not in present]
     if missing:
@@ -209,7 +209,7 @@ def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], pa
 
 
 def refuse_long_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Refuses a table with a row that has more cells than the header: which of them belong where is unclear."""
+    """Raise an error for a row with more cells than the header, whose columns would be unclear."""
     number = next((n for n, row in enumerate(rows, 1) if TOO_MANY in row), None)
     if number is not None:
         raise InputError(

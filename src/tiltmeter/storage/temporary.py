@@ -30,7 +30,7 @@ def is_left_over(path: Path) -> bool:
 
 
 def sweep(paths: Iterable[Path]) -> None:
-    """Removes those of the paths that a process of this machine was writing when it was killed."""
+    """Remove those of the paths that a process of this machine was writing when it was killed."""
     for path in paths:
         if is_left_over(path):
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
@@ -47,7 +47,7 @@ def _is_alive(process: int) -> bool:
 
 
 def replace_folder(target: Path, making: Path) -> None:
-    """Puts a folder in the place of another, which may be in use: there is no moment without either where that can be."""
+    """Replace a folder that may be in use by another, atomically where the system can."""
     if target.is_dir() and exchange(making, target):
         shutil.rmtree(making, ignore_errors=True)
         return

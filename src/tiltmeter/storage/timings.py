@@ -1,4 +1,4 @@
-"""Where the time of a command goes: importing, loading, asking, estimating, writing, reporting.
+"""Timings of a command: importing, loading, asking, estimating, writing, reporting.
 
 Of loading, some parts have names of their own: the `benchmarks`, the `weights`, the `tokenizer`, the `device` (waking it and
 moving the weights there), waiting for the `hash` of the files, and the `trial` of the batching methods of the model.
@@ -25,7 +25,7 @@ class Timings:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Times what is done inside."""
+        """Time what is done inside."""
         start = time.perf_counter()
         self._inside.append(0.0)
         try:
@@ -36,11 +36,11 @@ class Timings:
             self._inside[-1] += whole
 
     def add(self, name: str, seconds: float) -> None:
-        """Adds to a part."""
+        """Add to a part."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
 
     def rounded(self) -> dict[str, float]:
-        """For the manifest."""
+        """Seconds for the manifest."""
         return {name: round(seconds, 3) for name, seconds in self.seconds.items()}
 
 
@@ -49,7 +49,7 @@ _current: ContextVar[Timings | None] = ContextVar("timings", default=None)
 
 @contextmanager
 def recording() -> Iterator[Timings]:
-    """Collects the parts of what is done inside. Inside another recording it is that one that goes on."""
+    """Collect the parts of what is done inside. Inside another recording, that one continues."""
     known = _current.get()
     if known is not None:
         yield known
@@ -64,7 +64,7 @@ def recording() -> Iterator[Timings]:
 
 @contextmanager
 def timed(name: str) -> Iterator[None]:
-    """Times a part of whatever is recorded; without a recording, nothing."""
+    """Time a part of whatever is recorded; without a recording, nothing."""
     known = _current.get()
     if known is None:
         yield

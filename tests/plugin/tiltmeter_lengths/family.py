@@ -14,11 +14,11 @@ from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, AskContext, Family, ModelInfo
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.families.kit.options import option
 from tiltmeter.families.kit.pack import packed_items
 from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.kit.story import Sheet, Story
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of
 from tiltmeter.stats.resampling import generator

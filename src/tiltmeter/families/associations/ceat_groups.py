@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.families.associations.domains import VARIANCE, domain_estimate, domain_of_words
 from tiltmeter.families.associations.facts import Floats, counted, with_interval
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.kit.vectors import spread
+from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.intervals import bootstrap_p
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import bootstrap_p
+from tiltmeter.stats.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,11 +92,18 @@ def _one(known: Estimate, domain: str, effects: Floats, settings: Settings) -> t
     details = {"n_draws": n, "mean_v": float(variances.mean()), "q": combined.q, "tau2": tau}
     known = replace(known, value=combined.ces, details=details, note="; ".join(filter(None, (shown, why, "two-sided p"))))
     resampled = resample_words(effects, settings, known.group)
-    if n_words == 1:
-        known = _by_the_model(known, combined, settings)
-    else:
-        known = with_interval(replace(known, p=bootstrap_p(resampled)), resampled, settings.confidence)
+    model = _by_the_model(known, combined, settings)
+    known = model if n_words == 1 else _by_resampling(known, resampled, n_words, settings)
     return known, Words(domain, known.group, effects, combined.ces, resampled)
+
+
+def _by_resampling(known: Estimate, resampled: Floats, n_words: int, settings: Settings) -> Estimate:
+    """Interval and p from the same draws of words and contexts, widened for few words."""
+    known = with_interval(known, resampled, settings, n_words)
+    if np.isnan(known.low):
+        return known
+    wider = known.value + (resampled - known.value) * Units.independent(n_words).widening(settings.confidence)
+    return replace(known, p=bootstrap_p(wider))
 
 
 def _by_the_model(known: Estimate, combined: Combined, settings: Settings) -> Estimate:
@@ -122,10 +129,10 @@ def resample_words(effects: Floats, settings: Settings, group: str) -> Floats:
     n_words, n = effects.shape
     of_words, of_draws = generator(settings.seed, "ceat words", group), generator(settings.seed, "ceat draws")
     squares, alone = effects**2, effects.var(axis=1, ddof=1)
-    parts = []
-    for size in _sizes(settings.resamples, max(1, AT_ONCE // n)):
-        words = of_words.multinomial(n_words, np.full(n_words, 1 / n_words), size)
-        draws = of_draws.multinomial(n, np.full(n, 1 / n), size)
+    every = Design.independent(n_words).weights(settings.resamples, of_words)
+    parts: list[Floats] = []
+    for draws in Design.independent(n).bootstrap(settings.resamples, of_draws, AT_ONCE):
+        words = every[sum(map(len, parts)) :][: len(draws)]
         mean = words @ effects / n_words
         variance = (words @ squares - n_words * mean**2) / max(1, n_words - 1)
         single = (words > 0).sum(axis=1) == 1
@@ -134,7 +141,7 @@ def resample_words(effects: Floats, settings: Settings, group: str) -> Floats:
     return np.concatenate(parts)
 
 
-def _combined(effects: Floats, variances: Floats, counts: NDArray[np.int64]) -> Floats:
+def _combined(effects: Floats, variances: Floats, counts: Floats) -> Floats:
     """DerSimonian and Laird's combination over the last axis, every draw taken as often as it was drawn."""
     weights = counts / variances
     total = weights.sum(axis=1)
@@ -144,11 +151,6 @@ def _combined(effects: Floats, variances: Floats, counts: NDArray[np.int64]) -> 
     tau = np.maximum(0.0, (q - (effects.shape[1] - 1)) / c)
     weights = counts / (variances + tau[:, None])
     return np.asarray((weights * effects).sum(axis=1) / weights.sum(axis=1), dtype=np.float64)
-
-
-def _sizes(total: int, most: int) -> Iterator[int]:
-    for first in range(0, total, most):
-        yield min(most, total - first)
 
 
 def _domain(known: Estimate, groups: Sequence[Words], settings: Settings) -> Estimate:

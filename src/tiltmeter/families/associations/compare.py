@@ -15,12 +15,14 @@ from tiltmeter.families.associations.estimate import averages_of, estimate
 from tiltmeter.families.associations.facts import Floats, too_few
 from tiltmeter.families.associations.seat import Test, effect_draws_alike, tests_of
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import sign_flip_p
+from tiltmeter.stats.spread import weighted_means
+from tiltmeter.stats.units import ITEMS, Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +67,7 @@ def _seat(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Differ
     for scorer in dict.fromkeys(tables[0]["scorer"]) if len(tables[0]) and len(tables[1]) else ():
         rows = [table[table["scorer"] == scorer] for table in tables]
         tests = [{test.name: test for test in tests_of(part)} for part in rows]
-        values, draws = {}, {}
+        values, draws, sizes = {}, {}, {}
         for name, test in tests[0].items():
             if name not in tests[1]:
                 continue
@@ -78,11 +80,12 @@ def _seat(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Differ
             if few:
                 yield replace(known, note=too_few(list(dict.fromkeys(few)), FEWEST, "word", " for both models"))
                 continue
+            sizes[name] = n
             values[name] = [float(effect_size(*targets)) for targets in sets]
             rng = generator(settings.seed, "bootstrap", name)
             draws[name] = effect_draws_alike(sets, rng, settings.resamples)
             yield paired_difference(known, values[name], draws[name], measure, settings)
-        yield from _means(rows, str(scorer), averages(ours, rows[0]), values, draws, settings)
+        yield from _means(rows, str(scorer), averages(ours, rows[0]), values, draws, sizes, settings)
 
 
 def _size(ours: Test, theirs: Test) -> int:
@@ -112,6 +115,7 @@ def _means(
     named: dict[str, Sequence[str]],
     values: dict[str, list[float]],
     draws: dict[str, list[Floats]],
+    sizes: dict[str, int],
     settings: Settings,
 ) -> Iterator[Difference]:
     measure = catalog.find("measures", "mean_abs_effect")
@@ -122,7 +126,8 @@ def _means(
         means = [float(measure.function(np.array([values[name][model] for name in run]))) for model in (0, 1)]
         moved = [measure.function(np.stack([draws[name][model] for name in run], axis=-1)) for model in (0, 1)]
         known = replace(_place(rows[0], rows[1], scorer, measure.name, "family", domain), n=len(run))
-        yield paired_difference(known, means, moved, measure, settings)
+        units = Units.independent(sum(sizes[name] for name in run), ITEMS)
+        yield paired_difference(known, means, moved, measure, settings, units=units)
 
 
 def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Difference]:
@@ -146,11 +151,10 @@ def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[
             yield replace(known, note=too_few([(name, len(whole))], FEWEST, "attribute", " for both models"))
             continue
         rng = generator(settings.seed, "compare", quantity, scorer, name)
-        index = rng.integers(0, len(whole), (settings.resamples, len(whole)))
-        draws = [whole[:, model][index].mean(axis=1) for model in (0, 1)]
+        draws = weighted_means(whole, settings.resamples, rng).T
         p = sign_flip_p(whole[:, 0] - whole[:, 1], rng)
         values = [float(whole[:, model].mean()) for model in (0, 1)]
-        yield paired_difference(known, values, draws, catalog.find("measures", quantity), settings, p)
+        yield paired_difference(known, values, list(draws), catalog.find("measures", quantity), settings, p)
 
 
 def _side_by_side(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:

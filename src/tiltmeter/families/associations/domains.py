@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from tiltmeter.families.associations.facts import Floats, with_interval_above_zero
+from tiltmeter.families.associations.facts import Floats, with_interval
 from tiltmeter.measures.group_variance import group_variance
+from tiltmeter.stats.design import generator
 from tiltmeter.stats.estimates import Estimate
-from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.spread import names_of_rows, permuted_spread, spread_over_shared_units
 
 VARIANCE = "group_variance"
 
@@ -28,14 +29,12 @@ def domain_of_words(
     if len(groups) < 2:
         return replace(known, note="not computed: fewer than 2 groups")
     rng = generator(settings.seed, "domain", known.group, known.scorer)
-    ends = np.cumsum([len(of_group) for of_group in words])[:-1]
-    every = np.concatenate(list(words))
-    dealt = [[part.mean() for part in np.split(rng.permutation(every), ends)] for _ in range(settings.resamples)]
+    dealt = permuted_spread(np.concatenate(list(words)), names_of_rows(words), rng, settings.resamples)
     observed = float(group_variance(np.array([of_group.mean() for of_group in words])))
-    p = permutation_p(observed, group_variance(np.array(dealt)), 0.0)
+    p = permutation_p(observed, dealt, 0.0)
     note = "sample variance; words drawn anew for the interval, dealt to the groups for p"
     known = replace(known, value=float(group_variance(groups)), p=p, note=note)
-    return with_interval_above_zero(known, group_variance(resampled.T), settings.confidence)
+    return with_interval(known, group_variance(resampled.T), settings, sum(len(of_group) for of_group in words))
 
 
 def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:
@@ -54,10 +53,6 @@ def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups:
         return replace(known, note="not computed: fewer than 2 groups, or fewer than 2 attributes that all groups have")
     value = float(group_variance(scores.mean(axis=1) if groups is None else groups))
     rng = generator(settings.seed, "domain", known.group, known.scorer)
-    units = scores.shape[1]
-    weights = rng.multinomial(units, np.full(units, 1 / units), settings.resamples) / units
-    draws = group_variance(weights @ scores.T)
-    dealt = np.stack([rng.permuted(scores, axis=0).mean(axis=1) for _ in range(settings.resamples)])
-    p = permutation_p(value, group_variance(dealt), 0.0)
-    known = replace(known, value=value, p=p, note="sample variance")
-    return with_interval_above_zero(known, draws, settings.confidence)
+    draws, dealt = spread_over_shared_units(scores, rng, settings.resamples)
+    known = replace(known, value=value, p=permutation_p(value, dealt, 0.0), note="sample variance")
+    return with_interval(known, draws, settings, scores.shape[1])

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter import catalog
 from tiltmeter.stats.estimates import Estimate
-from tiltmeter.stats.resampling import bounded_interval, percentile_interval
-from tiltmeter.stats.settings import MINIMUM_RESAMPLES
+from tiltmeter.stats.measured import interval_of
+from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,22 +73,11 @@ def draws_of(scorer: str, place: dict[str, str], effects: Floats, variances: Flo
             "variance": np.full(n, np.nan) if variances is None else variances}  # fmt: skip
 
 
-def with_interval(known: Estimate, draws: Floats, confidence: float) -> Estimate:
-    """The estimate with the percentile interval of its bootstrap draws, if they give one."""
-    defined = draws[np.isfinite(draws)]
-    if len(defined) < MINIMUM_RESAMPLES or np.ptp(defined) == 0:
-        return known
-    low, high = percentile_interval(defined, confidence)
-    return replace(known, low=low, high=high)
-
-
-def with_interval_above_zero(known: Estimate, draws: Floats, confidence: float) -> Estimate:
-    """The same for a measure that cannot be below 0: noise always moves it away from 0 (docs/intervals.md)."""
-    defined = draws[np.isfinite(draws)]
-    if len(defined) < MINIMUM_RESAMPLES or np.ptp(defined) == 0 or not np.isfinite(known.value):
-        return known
-    low, high = bounded_interval(known.value, defined, confidence, (0.0, np.inf))
-    return replace(known, low=low, high=high)
+def with_interval(known: Estimate, draws: Floats, settings: Settings, units: int | None = None) -> Estimate:
+    """Fill in the interval of an estimate from its bootstrap draws over so many units (default: its n)."""
+    measure = catalog.find("measures", known.measure)
+    low, high, note = interval_of(measure, known.n if units is None else units, known.value, draws, settings, known.p)
+    return replace(known, low=low, high=high, note="; ".join(filter(None, (known.note, note))))
 
 
 def counted(reasons: Counter[str]) -> dict[str, Any]:

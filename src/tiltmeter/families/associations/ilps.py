@@ -20,6 +20,7 @@ from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import sign_flip_p
+from tiltmeter.stats.spread import weighted_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,10 +83,10 @@ def judge_attributes(known: Estimate, values: Floats, label: Sequence[str], sett
         return replace(known, note=too_few([(known.group, len(there))], FEWEST, "attribute"))
     names = (*label, known.scorer, known.group) if known.by == "group" else (*label, known.group)
     rng = generator(settings.seed, *names)
-    draws = there[rng.integers(0, len(there), (settings.resamples, len(there)))].mean(axis=1)
+    draws = weighted_means(there, settings.resamples, rng)
     value = float(mean_increase(there, np.zeros_like(there)))
     known = replace(known, value=value, p=sign_flip_p(there, rng))
-    return with_interval(known, draws, settings.confidence)
+    return with_interval(known, draws, settings)
 
 
 def _increases(probe: TemplateProbe, of: Sequence[int], values: Iterator[Floats], n: int) -> Floats:

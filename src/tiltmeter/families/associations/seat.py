@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest
-from tiltmeter.families.associations.facts import Facts, Floats, counted, fact, too_few, with_interval_above_zero
+from tiltmeter.families.associations.facts import Facts, Floats, counted, fact, too_few, with_interval
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import association
 from tiltmeter.measures.mean_abs_effect import mean_abs_effect
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import Passage
 from tiltmeter.probes.work import Advance
+from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.resampling import generator
-from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
+from tiltmeter.stats.intervals import effect_interval
+from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import SHUFFLES, split_p
 
 if TYPE_CHECKING:
@@ -115,9 +116,10 @@ def judge_seat(
         value = float(mean_abs_effect(np.array([values[name] for name in run])))
         moved = mean_abs_effect(np.stack([draws[name] for name in run], axis=-1))
         absent = len(names) - len(run)
+        units = sum(estimate.n for estimate in estimates if estimate.group in run)
         note = f"over {', '.join(run)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
         known = replace(blank, measure=MEAN, by="family", group=domain, n=len(run), value=value, note=note)
-        yield with_interval_above_zero(known, moved, settings.confidence)
+        yield with_interval(known, moved, settings, units)
 
 
 def _judge(test: Test, blank: Estimate, settings: Settings, *, tested: bool) -> tuple[Estimate, Floats]:
@@ -156,27 +158,5 @@ def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int)
 
 def effect_draws_alike(sets: Sequence[tuple[Floats, Floats]], rng: np.random.Generator, resamples: int) -> list[Floats]:
     """`effect_draws` for several models: the same targets are drawn for all of them."""
-    index = [rng.integers(0, len(targets), (resamples, len(targets))) for targets in sets[0]]
+    index = [np.concatenate(list(Design.independent(len(targets)).indices(resamples, rng))) for targets in sets[0]]
     return [effect_size(x[index[0]], y[index[1]]) for x, y in sets]
-
-
-def effect_interval(value: float, draws: Floats, sizes: tuple[int, int], confidence: float) -> tuple[float, float]:
-    """An interval of d on Fisher's scale, as wide as the bootstrap is there (docs/intervals.md).
-
-    d is a constant times the correlation of s with membership in X, so it is limited on both sides. Percentiles of draws
-    crowd at these limits, and with the eight words of a usual set they cover the truth too rarely. The width is the
-    middle 68 % of the draws, widened by Student's t for the spread lost in small sets.
-    """
-    from scipy.stats import t
-
-    n = sum(sizes)
-    most = float(np.sqrt(n * (n - 1) / (sizes[0] * sizes[1])))
-    defined = draws[np.isfinite(draws)]
-    if len(defined) < MINIMUM_RESAMPLES or abs(value) >= most * (1 - 1e-9):
-        return np.nan, np.nan
-    low, high = np.arctanh(np.clip(np.percentile(defined, [15.87, 84.13]) / most, -1 + 1e-9, 1 - 1e-9))
-    reach = float(t.ppf(0.5 + confidence / 2, n - 2)) * (high - low) / 2 * np.sqrt(n / (n - 2))
-    if not reach:
-        return np.nan, np.nan
-    ends = most * np.tanh(np.arctanh(value / most) + np.array([-reach, reach]))
-    return float(ends[0]), float(ends[1])

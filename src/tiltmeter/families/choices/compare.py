@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.choices.estimate import FEWEST_TEMPLATES, TOO_FEW, stream_of, totals_of
 from tiltmeter.families.choices.outcomes import Floats, design_of, groups_of
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.design import Design, widening
+from tiltmeter.stats.design import Design
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
-from tiltmeter.stats.resampling import percentile_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.units import ITEMS, Units
 
 
 def compare(
@@ -50,38 +52,32 @@ def _difference(
     design = design_of(pair[0])
     columns = [totals_of(side, measure, design) for side in pair]
     values = [float(measure.function(**side)) for side in columns]
-    difference = values[0] - values[1]
     known = replace(
         known, n=int((~missing).sum()), n_missing=int(missing.sum()), value=values[0], baseline_value=values[1],
-        difference=difference, details={"n_templates": design.n_clusters},
+        difference=values[0] - values[1], details={"n_templates": design.n_clusters},
     )  # fmt: skip
-    if np.isnan(difference):
-        return replace(known, note="undefined for one of the two models")
-    if design.n_clusters < FEWEST_TEMPLATES:
+    if design.n_clusters < FEWEST_TEMPLATES and not np.isnan(known.difference):
         return replace(known, note=TOO_FEW)
     rng = stream_of(settings, known.benchmark, known.by, known.group)
-    weights = design.bootstrap(settings.resamples, rng)
+    weights = design.weights(settings.resamples, rng)
     drawn = [measure.function(**{name: values * weights for name, values in side.items()}) for side in columns]
-    moved = drawn[0] - drawn[1]
-    moved = difference + (moved[~np.isnan(moved)] - difference) * widening(design.n_clusters, settings.confidence)
-    if len(moved) < settings.resamples / 2 or np.ptp(moved) == 0:
-        return replace(known, note="no interval: the resamples do not vary, or most are undefined")
-    low, high = percentile_interval(moved, settings.confidence)
-    return replace(known, low=low, high=high, p=_p(measure, columns, difference, design, rng, settings))
+    units = Units.independent(design.n_clusters, ITEMS)
+    return paired_difference(known, values, drawn, measure, settings, _p(measure, columns, design, rng, settings), units)
 
 
 def _p(
-    measure: Entry,
-    columns: Sequence[dict[str, Floats]],
-    difference: float,
-    design: Design,
-    rng: np.random.Generator,
-    settings: Settings,
+    measure: Entry, columns: Sequence[dict[str, Floats]], design: Design, rng: np.random.Generator, settings: Settings
 ) -> float:
     """Test that exchanging the two models changes nothing."""
-    flips, is_exact = design.flip(settings.resamples, rng)
-    mixed = [
-        {name: np.where(flips, other[name], own[name]) for name in own} for own, other in (columns, tuple(reversed(columns)))
-    ]
-    draws = np.asarray(measure.function(**mixed[0]) - measure.function(**mixed[1]), dtype=np.float64)
+    difference = float(measure.function(**columns[0]) - measure.function(**columns[1]))
+    ways, is_exact = design.flip(settings.resamples, rng)
+    draws = np.concatenate([_exchanged(measure, columns, flips) for flips in ways])
     return permutation_p(difference, draws, 0.0, is_exact=is_exact)
+
+
+def _exchanged(measure: Entry, columns: Sequence[dict[str, Floats]], flips: NDArray[np.bool_]) -> Floats:
+    """Compute the difference after exchanging the two models in some templates."""
+    ours, theirs = (
+        {name: np.where(flips, other[name], own[name]) for name in own} for own, other in (columns, tuple(reversed(columns)))
+    )
+    return np.asarray(measure.function(**ours) - measure.function(**theirs), dtype=np.float64)

@@ -13,10 +13,9 @@ import numpy as np
 from tiltmeter.catalog import Entry
 from tiltmeter.families.choices.outcomes import Floats, cells, counts_of, design_of, exchanged, groups_of
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.design import Design, widening
+from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of
-from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 
@@ -74,17 +73,10 @@ def _estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Set
     if design.n_clusters < FEWEST_TEMPLATES:
         return replace(known, note=TOO_FEW)
     rng = stream_of(settings, known.benchmark, known.by, known.group)
-    weights = design.bootstrap(settings.resamples, rng)
-    draws = measure.function(**{name: values * weights for name, values in columns.items()})
-    wider = value + (draws - value) * widening(design.n_clusters, settings.confidence)
-    low, high, note = interval_of(measure, design.n_clusters, value, wider, settings)
-    low, high = _inside(low, measure), _inside(high, measure)
+    weights = design.weights(settings.resamples, rng)
+    draws = np.asarray(measure.function(**{name: values * weights for name, values in columns.items()}), dtype=np.float64)
+    low, high, note = interval_of(measure, design.n_clusters, value, draws, settings)
     return replace(known, low=low, high=high, p=_p(measure, columns, value, design, rng, settings), note=note)
-
-
-def _inside(edge: float, measure: Entry) -> float:
-    lowest, highest = measure.spec.range
-    return float(np.clip(edge, lowest, highest))
 
 
 def _p(
@@ -94,6 +86,6 @@ def _p(
     neutral = neutral_of(measure)
     if np.isnan(neutral):
         return neutral
-    flips, is_exact = design.flip(settings.resamples, rng)
-    draws = np.asarray(measure.function(**exchanged(columns, flips)), dtype=np.float64)
+    ways, is_exact = design.flip(settings.resamples, rng)
+    draws = np.concatenate([np.asarray(measure.function(**exchanged(columns, flips)), dtype=np.float64) for flips in ways])
     return permutation_p(value, draws, neutral, is_exact=is_exact)

@@ -11,10 +11,10 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY
 from tiltmeter.families.generations.draws import measured
 from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
-from tiltmeter.families.generations.few import difference_of_few
 from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.settings import Settings
 
@@ -64,7 +64,7 @@ def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: 
     known = Difference(*place, n=len(part.rows), n_missing=missing, details={**ours.details, **part.units.details})
     values = [float(measured(measure, one.sums)) for one in parts]
     draws = [measured(measure, one.draws) for one in parts]
-    return difference_of_few(known, values, draws, part.units, measure, settings)
+    return paired_difference(known, values, draws, measure, settings, units=part.units)
 
 
 def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.clusters import Units, by_cluster
 from tiltmeter.families.generations.judge_scores import SUMS, Judged
-from tiltmeter.stats.design import widening
+from tiltmeter.stats.design import Design, Floats, Ints, generator
 from tiltmeter.stats.measured import interval_of
-from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.units import Units
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 CELLS_AT_ONCE = 8_000_000
 COLUMN = {name: n for n, name in enumerate(SUMS)}
 
@@ -25,13 +19,14 @@ def drawn(sums: Floats, settings: Settings, *labels: str) -> Floats:
     """Draws × columns: sums over prompts drawn with replacement. The same labels and the same number of prompts give the
     same draws, so models and judges share them.
     """
-    n = len(sums)
-    rng = generator(settings.seed, "generations", *labels, str(n))
-    parts = []
-    for count in portions(settings.resamples, n):
-        index = rng.integers(n, size=(count, n)) + n * np.arange(count)[:, None]
-        parts.append(np.bincount(index.ravel(), minlength=count * n).reshape(count, n) @ sums)
-    return np.concatenate(parts)
+    rng = generator(settings.seed, "generations", *labels, str(len(sums)))
+    draws = Design.independent(len(sums)).bootstrap(settings.resamples, rng, CELLS_AT_ONCE)
+    return np.concatenate([weights @ sums for weights in draws])
+
+
+def by_cluster(sums: Floats, codes: Ints | None) -> Floats:
+    """A row of sums for each cluster, in the order of the codes; the prompts themselves where there are none."""
+    return sums if codes is None else Design.clustered(codes).sums(sums)
 
 
 def drawn_group(judged: Judged, rows: Ints, settings: Settings, *labels: str) -> Floats:
@@ -81,43 +76,10 @@ def gap_of(measure: Entry, sums: Floats, other: Floats) -> Floats:
     return measured(measure, sums, **{name: column_of(other, name.removeprefix("other_")) for name in read})
 
 
-def interval(measure: Entry, units: Units, value: float, draws: Floats, settings: Settings) -> tuple[float, float, str]:
-    """The percentile interval, widened as Student's t is for few prompts (Hesterberg, 2015), inside the possible range.
-
-    Of a share Wilson's interval, for as many independent texts as would vary like the draws: percentiles of few prompts with
-    rare texts miss the truth too often (docs/generations.md).
-    """
+def interval(
+    measure: Entry, units: Units, value: float, draws: Floats, settings: Settings, p: float = np.nan
+) -> tuple[float, float, str]:
+    """Make the interval of a measure over prompts, or clusters of prompts."""
     if units.too_few:
         return np.nan, np.nan, f"no interval: {units.too_few}"
-    if measure.spec.is_one_sided:
-        return interval_of(measure, units.n, value, draws, settings)
-    widened = value + (draws - value) * widening(units.n, settings.confidence, units.m)
-    low, high, note = interval_of(measure, units.n, value, widened, settings)
-    if measure.spec.proportion and 0 < value < 1 and np.isfinite(low):
-        return *_wilson(value, float(np.nanstd(draws, ddof=1)), units, settings.confidence), note
-    least, most = measure.spec.range
-    return float(max(low, least)), float(min(high, most)), note
-
-
-def _wilson(share: float, error: float, units: Units, confidence: float) -> tuple[float, float]:
-    """Wilson's interval of a share with this standard error over some prompts, with Student's quantile.
-
-    >>> low, high = _wilson(0.5, 0.05, Units(1000, 1000, 1000.0), 0.95)  # as of 100 texts
-    >>> round(low, 3), round(high, 3)
-    (0.404, 0.596)
-    """
-    from scipy.stats import t
-
-    n, q = units.m, float(t.ppf(0.5 + confidence / 2, units.n - 1))
-    spread = share * (1 - share)
-    texts = spread / (error**2 * n / (n - 1)) if error > 0 else n  # prompts that are all alike say nothing of others
-    centre = (share + q * q / (2 * texts)) / (1 + q * q / texts)
-    reach = q * np.sqrt(spread / texts + q * q / (4 * texts**2)) / (1 + q * q / texts)
-    return float(centre - reach), float(centre + reach)
-
-
-def portions(total: int, n: int) -> Iterator[int]:
-    """How many draws of n numbers are made at a time."""
-    step = max(1, CELLS_AT_ONCE // max(1, n))
-    for first in range(0, total, step):
-        yield min(step, total - first)
+    return interval_of(measure, units, value, draws, settings, p)

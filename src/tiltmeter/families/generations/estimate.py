@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.clusters import Units, units_of, within_groups
 from tiltmeter.families.generations.described import FAMILY, described
 from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, interval, measured
 from tiltmeter.families.generations.gaps import gap_estimates
@@ -22,6 +21,7 @@ from tiltmeter.stats.estimates import Details, Estimate
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.units import Units, units_of, within_groups
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import numpy as np
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY
 from tiltmeter.families.generations.draws import Floats, Ints, drawn_group
-from tiltmeter.families.generations.few import difference_of_few
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN, minus_mean
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_of
 from tiltmeter.families.generations.studentised import lone_groups
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.settings import Settings
 
@@ -31,7 +31,7 @@ def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -
             for n, (name, at) in enumerate(groups.items()):
                 known = _known(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at)
                 values = _values(pair, groups, partial(_gap, measure, n), settings)
-                rows.append(difference_of_few(known, *values, pair[0].units(at), measure, settings))
+                rows.append(paired_difference(known, *values, measure, settings, units=pair[0].units(at)))
             yield from corrected(rows)
 
 
@@ -47,7 +47,7 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
                 note = f"no interval and no p: {pair[0].units(every).lone} in each group"
                 rows.append(replace(known, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
                 continue
-            rows.append(difference_of_few(known, now, draws, pair[0].units(every), measure, settings))
+            rows.append(paired_difference(known, now, draws, measure, settings, units=pair[0].units(every)))
         yield from corrected(rows)
 
 

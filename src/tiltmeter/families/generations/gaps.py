@@ -8,17 +8,28 @@ from itertools import combinations
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.clusters import PROMPTS, Units, by_cluster, units_of
-from tiltmeter.families.generations.dealing import dealt_groups, exchanged
 from tiltmeter.families.generations.described import described
-from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn, drawn_group, gap_of, interval, measured
+from tiltmeter.families.generations.draws import (
+    COLUMN,
+    Floats,
+    Ints,
+    by_cluster,
+    drawn,
+    drawn_group,
+    gap_of,
+    interval,
+    measured,
+)
 from tiltmeter.families.generations.judge_scores import Judged
-from tiltmeter.families.generations.studentised import group_test, left_out
+from tiltmeter.families.generations.studentised import exchanged, group_test, left_out, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.measured import share_difference_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.units import PROMPTS, Units, units_of
 
 GAP, MEAN, PAIRED = "gap", "gap to the domain's mean", "counterfactual gap"
 SIGN = " − "
@@ -59,6 +70,23 @@ def _finished(
     return replace(known, value=value, low=low, high=high, p=p, details=details, note=note)
 
 
+def _of_shares(
+    done: Estimate,
+    measure: Entry,
+    sums: tuple[Floats, Floats],
+    draws: tuple[Floats, Floats],
+    units: tuple[Units, Units],
+    settings: Settings,
+) -> Estimate:
+    """Replace the interval of a difference of shares by Newcombe's, where there is one."""
+    if not measure.spec.difference_of or np.isnan(done.low):
+        return done
+    share = catalog.find("measures", measure.spec.difference_of)
+    values = float(measured(share, sums[0])), float(measured(share, sums[1]))
+    ends = share_difference_interval(values, (measured(share, draws[0]), measured(share, draws[1])), units, settings)
+    return replace(done, low=ends[0], high=ends[1])
+
+
 def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
     """One group minus another, whose prompts have nothing to do with each other, unless they share clusters."""
     sides = [judged.sums[groups[name]] for name in pair]
@@ -70,10 +98,11 @@ def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Row
     if judged.clusters:
         p = group_test(judged, ours, _top(measure), settings, *pair).gap(*pair)
     else:
-        chance = dealt_groups(judged, ours, settings, *pair)
+        chance = permuted(judged, ours, settings, *pair)
         p = permutation_p(value, gap_of(measure, chance[:, 0], chance[:, 1]), 0.0)
     first, second = (judged.units(rows) for rows in ours.values())
     done = _finished(known, measure, value, gap_of(measure, *draws), p, first.least(second), settings)
+    done = _of_shares(done, measure, (sides[0].sum(0), sides[1].sum(0)), (draws[0], draws[1]), (first, second), settings)
     weaker = min(first, second, key=lambda side: side.effective)
     return _noted(done, f"{weaker.text} on the weaker side" if judged.clusters else "", judged)
 
@@ -92,8 +121,11 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     value = float(gap_of(measure, first.sum(0), second.sum(0)))
     together = drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED)
     width = first.shape[1]
-    p = permutation_p(value, gap_of(measure, *exchanged(first, second, settings, judged.benchmark, *pair)), 0.0)
-    done = _finished(known, measure, value, gap_of(measure, together[:, :width], together[:, width:]), p, units, settings)
+    *sides_exchanged, is_exact = exchanged(first, second, settings, judged.benchmark, *pair)
+    p = permutation_p(value, gap_of(measure, *sides_exchanged), 0.0, is_exact=is_exact)
+    draws = together[:, :width], together[:, width:]
+    done = _finished(known, measure, value, gap_of(measure, *draws), p, units, settings)
+    done = _of_shares(done, measure, (first.sum(0), second.sum(0)), draws, (units, units), settings)
     done = replace(done, details={**done.details, "n_sets": len(shared)})
     within = f" in {units.n} {units.called}" if codes is not None else ""
     return _noted(done, f"{len(shared)} sets{within}", judged)
@@ -123,7 +155,7 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
     sums = np.stack([judged.sums[at].sum(0) for at in groups.values()])
     draws = np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1)
     test = group_test(judged, groups, _top(measure), settings, domain) if judged.clusters else None
-    chance = dealt_groups(judged, groups, settings, domain) if test is None else np.empty(0)
+    chance = permuted(judged, groups, settings, domain) if test is None else np.empty(0)
     found = []
     for n, (name, at) in enumerate(groups.items()):
         known = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.items import group_column
-from tiltmeter.families.generations.clusters import PROMPTS, Clusters, Units, group_prompts, units_of
+from tiltmeter.families.generations.clusters import Clusters, group_prompts
 from tiltmeter.families.generations.judging import judges_and_temperatures
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Details
+from tiltmeter.stats.units import PROMPTS, Units, units_of
 
 if TYPE_CHECKING:
     import pandas as pd

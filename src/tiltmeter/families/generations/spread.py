@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.clusters import Units
-from tiltmeter.families.generations.dealing import dealt_groups
 from tiltmeter.families.generations.described import described
 from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn_group, interval
 from tiltmeter.families.generations.judge_scores import Judged
-from tiltmeter.families.generations.studentised import group_test, left_out, lone_groups
+from tiltmeter.families.generations.studentised import group_test, left_out, lone_groups, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.units import Units
 
 TOP = {"group_means": "total", "group_shares": "negatives"}
 
@@ -50,8 +49,8 @@ def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Est
     if len(lone) == len(groups):
         none = f"no interval and no p: {units.lone} in each group"
         return replace(known, value=float(value), note="; ".join(filter(None, (none, *told))))
-    low, high, note = interval(measure, units, float(value), draws, settings)
     p = _p(judged, measure, domain, groups, float(value), settings)
+    low, high, note = interval(measure, units, float(value), draws, settings, p)
     notes = "; ".join(filter(None, (note, _too_narrow(lone, units), left_out(judged, groups), *told)))
     return replace(known, value=float(value), low=low, high=high, p=p, note=notes)
 
@@ -59,7 +58,7 @@ def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Est
 def _p(judged: Judged, measure: Entry, domain: str, groups: Mapping[str, Ints], value: float, settings: Settings) -> float:
     """Of dealing prompts to the groups, or clusters, and then counted in standard errors."""
     if judged.clusters is None:
-        return permutation_p(value, spread_of(measure, dealt_groups(judged, groups, settings, domain)), 0.0)
+        return permutation_p(value, spread_of(measure, permuted(judged, groups, settings, domain)), 0.0)
     return group_test(judged, groups, TOP[measure.parameters[0]], settings, domain).spread()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.catalog import Entry
 from tiltmeter.families.heldout.estimate import EVERYTHING, sample_of, stream_of, there
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.differences import paired_difference
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.resampling import bootstrap_alike, statistic
 from tiltmeter.stats.settings import Settings

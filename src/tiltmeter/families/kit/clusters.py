@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+OWN = ("target",)
+"""Columns of every item that may be its cluster."""
+
+
 def clusters_of(answers: Answers, items: pd.DataFrame) -> tuple[list[Any], str]:
     """Returns the cluster of each of these items of one benchmark (None: alone), and the plural noun for clusters."""
     extra = [str(text) for text in items["extra"]]
     column, noun = _declared(answers, str(items["benchmark"].iloc[0]), extra) if extra else (None, "")
+    if column in OWN:
+        return [str(value) if isinstance(value, str) else None for value in items[column]], noun
     return [json.loads(text).get(column) if column and f'"{column}"' in text else None for text in extra], noun
 
 

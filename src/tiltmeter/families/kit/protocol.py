@@ -213,6 +213,14 @@ class Family(ABC):
         """
         yield from ()
 
+    def unit_values(self, answers: Answers, measure: Entry) -> pd.DataFrame | None:
+        """Returns what every item adds to a measure that is a share of items, for sequential checks. Default: None.
+
+        Columns: model, benchmark, scorer, item, value; the measure is the mean of the values, each between 0 and
+        `measure.spec.proportion`, and NaN where an answer is missing.
+        """
+        return None
+
     def debiasing_details(
         self, answers: Answers, estimates: Sequence[pd.DataFrame], base: str, rows: int, settings: Settings
     ) -> DebiasingDetails | None:

@@ -10,14 +10,15 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.estimate import FAMILY, extra_columns
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, drawn
+from tiltmeter.families.labels.resample import counts_of, drawn, units_of_question
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.units import ITEMS
 
 Pair = tuple[Question, Question]
 
@@ -60,4 +61,6 @@ def _difference(pair: Pair, both: tuple[Facts, Facts], counts: Sequence[Floats],
     found = [drawn(question, facts, settings, counts) for question, facts in zip(pair, both, strict=True)]
     streams = [generator(settings.seed, "seeds", facts.model, facts.benchmark) for facts in both]
     draws = [one.both(stream) for one, stream in zip(found, streams, strict=True)]
-    return paired_difference(known, [one.value for one in found], draws, asked.measure, settings)
+    sides = [units_of_question(question, facts, one) for question, facts, one in zip(pair, both, found, strict=True)]
+    units = replace(min(sides, key=lambda side: side.df), called=ITEMS)
+    return paired_difference(known, [one.value for one in found], draws, asked.measure, settings, units=units)

@@ -9,12 +9,13 @@ from itertools import groupby
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, dealt, drawn
+from tiltmeter.families.labels.resample import counts_of, dealt, drawn, gap_interval, units_of_question
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of
 from tiltmeter.stats.resampling import generator
@@ -68,10 +69,13 @@ def _one(question: Question, facts: Facts, counts: Sequence[Floats], settings: S
     if np.isnan(found.value):
         return replace(known, note="not computed: no text is left on one of the two sides that are compared")
     stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
-    low, high, note = interval_of(measure, question.n, found.value, found.both(stream), settings)
+    p = p_value(question, facts, found.value, settings)
+    units = units_of_question(question, facts, found)
+    low, high, note = interval_of(measure, units, found.value, found.both(stream), settings, p)
+    if rate := measure.spec.difference_of:
+        low, high = gap_interval(question, facts, catalog.find("measures", rate), settings, counts)
     notes = [note, _of_seeds(found.seeds_share), _fewer(found.texts.shape[1], settings)]
     details = {**known.details, "seeds_share": found.seeds_share, "n_resamples": found.texts.shape[1]}
-    p = p_value(question, facts, found.value, settings)
     notes_text = "; ".join(filter(None, notes))
     return replace(known, value=found.value, low=low, high=high, p=p, details=details, note=notes_text)
 

@@ -1,63 +1,33 @@
-"""Two levels of chance: which texts were judged, and which seeds were trained. Both are drawn, and told apart."""
+"""Draws of texts and of seeds, and permutations of texts within labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
+from tiltmeter.catalog import Entry
 from tiltmeter.families.labels.estimands import Question
 from tiltmeter.families.labels.facts import Facts, Floats, Ints
-from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.design import Design, generator
+from tiltmeter.stats.measured import share_difference_interval
+from tiltmeter.stats.seeds import TwoLevels
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
+from tiltmeter.stats.units import Units
 
 CELLS = 4_000_000
 """Weights held at once; a question about more texts than that allows gets fewer resamples, and says so."""
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A measure on the texts themselves (one value for each seed), and on draws of texts: seeds × draws."""
-
-    values: Floats
-    texts: Floats
-
-    @property
-    def value(self) -> float:
-        """The mean over seeds."""
-        return float(self.values.mean())
-
-    def both(self, rng: np.random.Generator) -> Floats:
-        """Draws of texts and of seeds: for each draw of texts, the mean of as many seeds drawn again."""
-        n_seeds, n_draws = self.texts.shape
-        chosen = rng.integers(0, n_seeds, (n_seeds, n_draws))
-        return np.asarray(np.take_along_axis(self.texts, chosen, axis=0).mean(axis=0), dtype=np.float64)
-
-    @property
-    def seeds_share(self) -> float:
-        """Which part of the variance is that of the seeds; missing with one seed."""
-        if len(self.values) < 2:
-            return float("nan")
-        defined = self.texts.mean(axis=0)
-        defined = defined[~np.isnan(defined)]
-        of_seeds = float(self.values.var(ddof=1)) / len(self.values)
-        of_texts = float(defined.var(ddof=1)) if len(defined) > 1 else float("nan")
-        return of_seeds / (of_seeds + of_texts) if of_seeds + of_texts > 0 else 0.0
-
-
 def counts_of(facts: Facts, settings: Settings) -> Iterator[Floats]:
     """How often each cluster of texts is in each draw, some draws at a time; the same for all models of a benchmark."""
     rng = generator(settings.seed, "labels", facts.benchmark)
-    n = int(facts.clusters.max()) + 1 if len(facts.clusters) else 0
-    step = max(1, CELLS // max(1, n))
-    for first in range(0, settings.resamples if n else 0, step):
-        rows = min(step, settings.resamples - first)
-        index = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
-        yield np.bincount(index.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+    if len(facts.clusters):
+        yield from Design.clustered(facts.clusters).bootstrap(settings.resamples, rng, CELLS)
 
 
-def drawn(question: Question, facts: Facts, settings: Settings, counts: Sequence[Floats]) -> Drawn:
+def drawn(question: Question, facts: Facts, settings: Settings, counts: Sequence[Floats]) -> TwoLevels:
     """One question on the texts and on draws of them."""
     seeds = len(next(iter(question.varying.values())))
     clusters, values, texts = facts.clusters[question.rows], [], []
@@ -70,7 +40,7 @@ def drawn(question: Question, facts: Facts, settings: Settings, counts: Sequence
             np.atleast_1d(question.measure.function(**merged, weight=part[:, codes] * times))
             for part in _parts(counts, len(codes), wanted)
         ]))  # fmt: skip
-    return Drawn(np.array(values), np.stack(texts))
+    return TwoLevels(np.array(values), np.stack(texts))
 
 
 def _affordable(question: Question, settings: Settings) -> int:
@@ -112,16 +82,36 @@ def dealt(question: Question, facts: Facts, settings: Settings, measure: Callabl
     strata = question.fixed["truth"].astype(np.int64)
     if facts.clustered:
         strata = 2 * facts.clusters[question.rows] + strata
-    base, found = np.argsort(strata, kind="stable"), []
     called = question.varying["called"]
-    step = max(1, CELLS // max(1, called.shape[1]))
-    for first in range(0, settings.resamples, step):
-        rows = min(step, settings.resamples - first)
-        order = np.argsort(strata + rng.random((rows, len(strata))), axis=1)
-        again = np.empty((rows, len(strata)))
-        of_seeds = []
-        for seed in called:
-            again[:, base] = seed[order]
-            of_seeds.append(np.atleast_1d(measure(**dict(question.fixed) | {"called": again})))
+    orders = Design.independent(called.shape[1], np.unique(strata, return_inverse=True)[1]).permute(settings.resamples, rng)[
+        0
+    ]
+    found = []
+    for order in orders:
+        of_seeds = [np.atleast_1d(measure(**dict(question.fixed) | {"called": seed[order]})) for seed in called]
         found.append(np.mean(of_seeds, axis=0))
     return np.concatenate(found)
+
+
+def units_of_question(question: Question, facts: Facts, drawn_values: TwoLevels) -> Units:
+    """Count the independent texts, or clusters of texts, of a question; with several seeds these are a second level."""
+    n = len(np.unique(facts.clusters[question.rows]))
+    counted = min(n, question.n) if question.n else n
+    return Units.independent(counted).with_seeds(len(drawn_values.values), drawn_values.seeds_share)
+
+
+def gap_interval(
+    question: Question, facts: Facts, rate: Entry, settings: Settings, counts: Sequence[Floats]
+) -> tuple[float, float]:
+    """Newcombe's interval of the difference of a rate between the texts that name a group and all others."""
+    member, found, units = question.fixed["member"], [], []
+    stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
+    for side in (member, ~member):
+        rows = question.rows[side]
+        varying = {name: values[:, side] for name, values in question.varying.items()}
+        part = replace(question, measure=rate, rows=rows, varying=varying, fixed={"truth": question.fixed["truth"][side]})
+        part = replace(part, n=len(rows))
+        found.append(drawn(part, facts, settings, counts))
+        units.append(units_of_question(part, facts, found[-1]))
+    shares = found[0].value, found[1].value
+    return share_difference_interval(shares, (found[0].both(stream), found[1].both(stream)), (units[0], units[1]), settings)

@@ -20,6 +20,7 @@ from tiltmeter.families.pairs.options import Options as PairsOptions
 from tiltmeter.families.pairs.paired import READS
 from tiltmeter.families.pairs.published import published
 from tiltmeter.families.pairs.sheets import sheets
+from tiltmeter.families.pairs.unit_values import unit_values
 
 
 class Pairs(Family):
@@ -54,6 +55,7 @@ class Pairs(Family):
     evidence = staticmethod(pair_evidence)
     first_scorer = staticmethod(first_scorer)
     item_readings = staticmethod(item_readings)
+    unit_values = staticmethod(unit_values)
 
     def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
         """Returns how the tokens that both sentences share were found."""

@@ -9,14 +9,15 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.families.pairs.paired import Paired, pair_up
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of
 from tiltmeter.stats.moments import bootstrap_together
 from tiltmeter.stats.resampling import Sample, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
+from tiltmeter.stats.units import ITEMS
 
 
 def compare(
@@ -27,7 +28,7 @@ def compare(
     The same items are drawn for both, so what the models share cancels. p: exact McNemar test for bias_score (over the
     pairs on which the two disagree), else from the bootstrap of the difference; Holm-corrected over groups.
     """
-    pairs = pair_up(answers, [*by, *strata_of(measures)])
+    pairs = pair_up(answers, [*by, *strata_of(measures)], settings.clusters)
     reference = {(paired.benchmark, paired.scorer): paired for paired in pairs if paired.model == second}
     for ours in (paired for paired in pairs if paired.model == first):
         theirs = reference.get((ours.benchmark, ours.scorer))
@@ -60,8 +61,11 @@ def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: st
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     rng = generator(settings.seed, "bootstrap", ours.benchmark, by, group, measure.name)
     draws = bootstrap_together(measure, samples, rng, settings.resamples)
-    p = _mcnemar(measure, samples) if has_exact_test(measure) else None
-    return paired_difference(known, values, draws, measure, settings, p)
+    is_exact = has_exact_test(measure) and samples[0].cluster is None
+    known, units = replace(known, details=ours.cluster_details), replace(samples[0].units, called=ITEMS)
+    return paired_difference(
+        known, values, draws, measure, settings, _mcnemar(measure, samples) if is_exact else None, units
+    )
 
 
 def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:

@@ -11,9 +11,10 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.stats.estimates import Estimate
-from tiltmeter.stats.resampling import Floats, bounded_interval
+from tiltmeter.stats.intervals import bootstrap_p, bounded_interval
+from tiltmeter.stats.resampling import Floats
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
-from tiltmeter.stats.significance import bootstrap_p, fisher_p
+from tiltmeter.stats.significance import fisher_p
 
 DIFFERENCE = "|difference|"
 

@@ -15,7 +15,6 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.domains import spread_over_groups
 from tiltmeter.families.pairs.contrasts import Found, contrast
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
 from tiltmeter.stats.estimates import Estimate, corrected
@@ -28,9 +27,10 @@ from tiltmeter.stats.measured import (
     wins_and_losses,
 )
 from tiltmeter.stats.moments import bootstrap_together, values_of
-from tiltmeter.stats.resampling import Floats, bounded_interval, generator
+from tiltmeter.stats.resampling import Floats, generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.spread import spread_over_groups
 from tiltmeter.storage.progress import watched
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
@@ -44,7 +44,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     Intervals are percentile bootstraps over items, paired, stratified by bias type (measures over targets: by target).
     p: exact binomial for bias_score, else exchanging the two sentences of random pairs; Holm-corrected over groups.
     """
-    pairs = pair_up(answers, [*by, *strata_of(measures)])
+    pairs = pair_up(answers, [*by, *strata_of(measures)], settings.clusters)
     known = _estimated(pairs, measures, by, settings)
     for paired in pairs:
         yield from _rows(paired, measures, by, settings, known)
@@ -138,11 +138,15 @@ def measure_alike(
         if np.isnan(values[n]):
             found.append(Found(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal")))
             continue
-        low, high, note = interval_of(measure, len(complete), values[n], draws[n], settings)
+        low, high, note = interval_of(measure, samples[n].units, values[n], draws[n], settings, p[n])
         equal = measure.spec.is_one_sided and values[n] == measure.spec.neutral
         notes = ["both score distributions are the same" if equal else "", note, _left_out(of_parts[:, n], complete)]
-        whole = replace(row, value=values[n], low=low, high=high, p=p[n], note="; ".join(filter(None, notes)))
-        sides = wins_and_losses(measure, samples[n]) if contrasted and has_exact_test(measure) else None
+        details = complete.cluster_details
+        whole = replace(
+            row, value=values[n], low=low, high=high, p=p[n], details=details, note="; ".join(filter(None, notes))
+        )
+        has_exact = has_exact_test(measure) and samples[n].cluster is None
+        sides = wins_and_losses(measure, samples[n]) if contrasted and has_exact else None
         found.append(Found(whole, draws[n] if contrasted else None, sides))
     return found
 
@@ -210,8 +214,8 @@ def _domains(paired: Paired, measure: Entry, column: str, within: str, settings:
         if spread is None:
             yield replace(known, note="not computed: fewer than 2 groups, or only one item in each group")
             continue
-        low, high = bounded_interval(spread.value, spread.draws, settings.confidence, (0.0, np.inf))
         p = permutation_p(spread.value, spread.dealt, 0.0)
+        low, high, _ = interval_of(variance, known.n, spread.value, spread.draws, settings, p)
         note = f"sample variance over {spread.n_groups} groups; p from assigning the items to groups at random"
         details = {"n_groups": spread.n_groups}
         yield replace(known, value=spread.value, low=low, high=high, p=p, details=details, note=note)

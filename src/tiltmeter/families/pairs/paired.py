@@ -17,9 +17,12 @@ from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.clusters import clusters_of
 from tiltmeter.families.pairs.labels import Labels
+from tiltmeter.stats.estimates import Details
 from tiltmeter.stats.measured import stratum_of
 from tiltmeter.stats.resampling import Sample
+from tiltmeter.stats.units import units_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 READS = frozenset({*ROLES, "target"})
 SIDES = ("stereo", "anti")
+CLUSTER = " cluster"
+"""The column with the cluster of each item; no column of a file has such a name."""
 SMALL = 10
 """Items of a stratum below which it is drawn from together with others."""
 
@@ -73,10 +78,24 @@ class Paired:
             stratum = _with_small_ones_pooled(stratum)
         return Sample.of(columns, stratum, parts)
 
+    @property
+    def clusters(self) -> NDArray[np.int64] | None:
+        """The cluster of each item, where the benchmark says which items are no independent evidence."""
+        return self.labels.codes(CLUSTER) if CLUSTER in self.labels else None
+
+    @property
+    def cluster_details(self) -> Details:
+        """How many clusters intervals rest on, where there are any."""
+        if self.clusters is None:
+            return {}
+        units = units_of(np.ones(len(self)), self.clusters, "clusters")
+        return {"n_clusters": units.n, "effective_clusters": units.effective}
+
     def sample_for(self, measure: Entry) -> Sample:
         """The items as a measure has them drawn. Where it weighs bias types by size, none may change its size."""
         stratum, weighted = stratum_of(measure), measure.spec.weighted
-        return self.sample(stratum, nested=weighted, pooled=stratum == "bias_type")
+        sample = self.sample(stratum, nested=weighted, pooled=stratum == "bias_type")
+        return sample if self.clusters is None else replace(sample, cluster=self.clusters[sample.order])
 
     def roles_of(self, measure: Entry) -> list[str]:
         """The roles a measure reads."""
@@ -120,16 +139,20 @@ def _with_small_ones_pooled(stratum: NDArray[np.int64]) -> NDArray[np.int64]:
 _known: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
 
 
-def pair_up(answers: Answers, extra_columns: Sequence[str] = ()) -> list[Paired]:
-    """Every (model, benchmark, scorer) of the scores, paired by item. Computed once for the same answers."""
+def pair_up(answers: Answers, extra_columns: Sequence[str] = (), clusters: bool = True) -> list[Paired]:
+    """Every (model, benchmark, scorer) of the scores, paired by item. Computed once for the same answers.
+
+    Without `clusters` as if all items were independent.
+    """
     kept = _known.setdefault(answers, {})
-    key = tuple(column for column in extra_columns if column not in (*GROUP_COLUMNS, "all"))
+    columns = tuple(column for column in extra_columns if column not in (*GROUP_COLUMNS, "all"))
+    key = (*columns, *((CLUSTER,) if clusters else ()))
     if key not in kept:
-        kept[key] = list(_pairs(answers, key))
+        kept[key] = list(_pairs(answers, columns, clusters))
     return kept[key]
 
 
-def _pairs(answers: Answers, extra_columns: Sequence[str]) -> Iterator[Paired]:
+def _pairs(answers: Answers, extra_columns: Sequence[str], clusters: bool) -> Iterator[Paired]:
     """By item, in the order of their ids: what is drawn must not depend on the order of rows."""
     import pandas as pd
 
@@ -153,7 +176,19 @@ def _pairs(answers: Answers, extra_columns: Sequence[str]) -> Iterator[Paired]:
         items = answers.items[answers.items["benchmark"] == benchmark]
         for column in extra_columns:
             groups[column] = group_column(items, ids, column)
+        if clusters and (cluster := _clusters(answers, items, ids)) is not None:
+            groups[CLUSTER] = cluster
         yield Paired(model, benchmark, scorer, values, reasons, Labels(groups))
+
+
+def _clusters(answers: Answers, items: pd.DataFrame, ids: Any) -> list[str] | None:
+    """The cluster of each item; None where every item is alone. An item without one is alone."""
+    if "extra" not in items:
+        return None
+    ours = items.set_index("item").loc[list(ids)]
+    names = clusters_of(answers, ours)[0]
+    found = [f"alone|{item}" if name is None else f"in|{name}" for name, item in zip(names, ids, strict=True)]
+    return found if len(set(found)) < len(found) else None
 
 
 def choose_measures(paired: Paired, names: Sequence[str] | str | None) -> list[Entry]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.differences import paired_difference
 from tiltmeter.families.slots.estimate import SCORER, Pair, pairs_of, parts_of, sample_of, stream_of, there_for
 from tiltmeter.families.slots.fills import Fills, fills_of
+from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import stratum_of
 from tiltmeter.stats.resampling import bootstrap_alike, statistic

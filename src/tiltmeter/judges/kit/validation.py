@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.judges.kit.labelled import Row
-from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.significance import exact_proportion_interval
 
 Floats = NDArray[np.float64]
@@ -60,9 +60,7 @@ def _groups(rows: Sequence[Row], harmless: NDArray[np.bool_], called: NDArray[np
 def _f1(truth: Ints, said: Ints, codes: Ints, negative: int, n_labels: int, seed: int) -> dict[str, Any]:
     labels = [negative] if n_labels == 2 else list(range(n_labels))
     parts = np.stack([counts_of(truth, said, codes, label) for label in labels])  # labels × keys × (tp, fp, fn)
-    rng = generator(seed, "classifier")
-    n = parts.shape[1]
-    weights = rng.multinomial(n, np.full(n, 1 / n), RESAMPLES).astype(np.float64)
+    weights = Design.independent(parts.shape[1]).weights(RESAMPLES, generator(seed, "classifier"))
     draws = np.mean([f1_of(weights @ part) for part in parts], axis=0)
     low, high = np.nanpercentile(draws, [2.5, 97.5])
     value = float(np.mean([f1_of(part.sum(0)) for part in parts]))

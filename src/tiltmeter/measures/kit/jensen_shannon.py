@@ -93,7 +93,7 @@ def _coefficients(x: int, y: int) -> Floats:
 
 
 def _integrated(apart: Floats, spread: Floats) -> Floats:
-    """By Gauss–Legendre panels, some pairs at a time."""
+    """Integrate by Gauss–Legendre panels, some pairs at a time."""
     near = (apart < NEAR[0]) & (spread < NEAR[1])
     values = np.empty(len(apart))
     for nodes, there in ((FEW, np.flatnonzero(near)), (MANY, np.flatnonzero(~near))):

@@ -1,4 +1,4 @@
-"""Which of two scores is higher."""
+"""Preferences: the higher of two scores."""
 
 import numpy as np
 from numpy.typing import NDArray

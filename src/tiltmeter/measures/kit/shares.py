@@ -23,7 +23,7 @@ def sample_variance(values: Floats) -> Floats:
 
 
 def lean(first: Floats, second: Floats) -> Floats:
-    """From −1 (all second) to 1 (all first), over sums of the last axis; NaN where there is neither.
+    """Balance from −1 (all second) to 1 (all first), over sums of the last axis; NaN where there is neither.
 
     >>> float(lean(np.array([3.0]), np.array([1.0])))
     0.5

@@ -15,7 +15,7 @@ from tiltmeter.families import find_family
 from tiltmeter.probes import VIEWS
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.measures import is_one_sided, without_name
-from tiltmeter.stats.resampling import bounded_interval
+from tiltmeter.stats.intervals import bounded_interval
 
 
 @dataclass(frozen=True)

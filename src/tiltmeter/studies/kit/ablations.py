@@ -16,6 +16,7 @@ import numpy as np
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.stats.correlations import LEAST, Floats, correlate, pearson
+from tiltmeter.stats.design import Design
 from tiltmeter.studies.kit.domain_pairs import Drawing
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _interval(columns: Sequence[Floats], difference: float, how: Drawing) -> tup
     """
     x, y, other_x, other_y = columns
     n = len(x)
-    drawn = np.random.default_rng(how.seed).integers(0, n, (how.resamples, n))
+    drawn = np.concatenate(list(Design.independent(n).indices(how.resamples, np.random.default_rng(how.seed))))
     draws = pearson(other_x[drawn], other_y[drawn]) - pearson(x[drawn], y[drawn])
     tails = np.nanquantile(draws, [(1 - how.confidence) / 2, (1 + how.confidence) / 2]) - np.nanmedian(draws)
     low, high = np.clip(difference + tails * sqrt(n / (n - 3)), -2.0, 2.0)

@@ -10,14 +10,14 @@ import numpy as np
 
 from tiltmeter import catalog, figures
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.generations.clusters import PROMPTS, Units
 from tiltmeter.families.generations.compare import aligned
 from tiltmeter.families.generations.draws import drawn_together, interval, measured
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
+from tiltmeter.stats.intervals import bootstrap_p
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import bootstrap_p
+from tiltmeter.stats.units import PROMPTS, Units
 from tiltmeter.studies.kit.finding import Finding
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
     draws = measured(measure, both[:, :width]) - measured(measure, both[:, width:])
     gap = catalog.find("measures", "negative_gap")
     units = pair[0].units(np.arange(len(pair[0].sums)))
-    low, high, _ = interval(gap, units, values[0] - values[1], draws, settings)
+    difference = values[0] - values[1]
+    low, high, _ = interval(gap, units, difference, draws, settings)
+    wider = difference + (draws - difference) * (1.0 if units.too_few else units.widening(settings.confidence))
     if np.isnan(low):  # no draw differs: as far apart as the two intervals allow
         (hot_low, hot_high), (cold_low, cold_high) = (
             (one["low"], one["high"]) for one in (_share(o, settings) for o in pair)
@@ -108,7 +110,7 @@ def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
     return {
         "model": hot.model, "benchmark": hot.benchmark, "judge": hot.judge, "from": cold.temperature, "to": hot.temperature,
         "negative_from": values[1], "negative_to": values[0], "difference": values[0] - values[1], "low": low, "high": high,
-        "p": bootstrap_p(draws), "prompts": units.prompts,
+        "p": bootstrap_p(wider), "prompts": units.prompts,
     } | _clusters(units)  # fmt: skip
 
 

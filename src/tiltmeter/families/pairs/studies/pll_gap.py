@@ -14,7 +14,8 @@ from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.paired import Floats, Paired
-from tiltmeter.stats.resampling import Sample, generator, percentile_interval
+from tiltmeter.stats.intervals import percentile_interval
+from tiltmeter.stats.resampling import Sample, generator
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import (
     Confidence,

@@ -15,8 +15,8 @@ from tiltmeter.families.pairs.ask import observe
 from tiltmeter.families.pairs.evidence import UNMASKED, PairEvidence, token_frame
 from tiltmeter.families.pairs.studies.kit.tokens import Hits, interval, item_draws, mcnemar
 from tiltmeter.models import LanguageModel, load_model
+from tiltmeter.stats.intervals import bootstrap_p
 from tiltmeter.stats.resampling import generator
-from tiltmeter.stats.significance import bootstrap_p
 from tiltmeter.storage.provenance import recorded_model
 from tiltmeter.studies.kit.corrections import corrected
 from tiltmeter.studies.kit.finding import Finding

@@ -12,7 +12,8 @@ from tiltmeter.families.slots.fills import Fills
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.mnt import mnt
 from tiltmeter.measures.mps import mps
-from tiltmeter.stats.resampling import generator, percentile_interval
+from tiltmeter.stats.design import Design, generator
+from tiltmeter.stats.intervals import percentile_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import exact_proportion_interval
 
@@ -23,8 +24,8 @@ Draws = dict[tuple[str, str], Floats]
 def draws_of(fills: Fills, settings: Settings) -> Draws:
     """(measure, group) → the value on all sentences, then on resampled sentences, which are the same for every model."""
     n = len(fills.reason)
-    index = generator(settings.seed, "debiasing", fills.benchmark).integers(0, n, (settings.resamples, n))
-    index = np.concatenate([np.arange(n)[None], index])
+    rng = generator(settings.seed, "debiasing", fills.benchmark)
+    index = np.concatenate([np.arange(n)[None], *Design.independent(n).indices(settings.resamples, rng)])
     draws: Draws = {}
     for group in fills.rank:
         rank, probability = fills.rank[group][index], fills.probability[group][index]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.stats.resampling import percentile_interval
+from tiltmeter.stats.design import Design
+from tiltmeter.stats.intervals import percentile_interval
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ class Hits:
 
 def item_draws(n: int, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Items drawn with replacement."""
-    return rng.integers(0, n, (resamples, n))
+    return np.concatenate(list(Design.independent(n).indices(resamples, rng)))
 
 
 def interval(draws: Floats, confidence: float) -> dict[str, float]:

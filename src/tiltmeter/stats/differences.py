@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from tiltmeter.catalog import Entry
+from tiltmeter.stats.design import Floats
 from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.intervals import FEWEST, bootstrap_p, percentile_interval
 from tiltmeter.stats.measured import ROUNDING
-from tiltmeter.stats.resampling import Floats, percentile_interval
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
-from tiltmeter.stats.significance import bootstrap_p
+from tiltmeter.stats.units import ITEMS, PROMPTS, Units
 
 NOISE = 3.0
 """Standard errors of a mean of draws within which it is no bias."""
@@ -25,21 +26,40 @@ def paired_difference(
     measure: Entry,
     settings: Settings,
     p: float | None = None,
+    units: Units | None = None,
 ) -> Difference:
-    """The first value minus the second; p comes from the draws unless an exact test gave one."""
+    """Subtract the second value from the first. Interval and p come from the draws, unless an exact test gave p.
+
+    Args:
+        known: The row to fill.
+        values: The values of the two models.
+        draws: The values on the same resampled items.
+        measure: The measure.
+        settings: Level of the interval.
+        p: Of an exact test, where there is one.
+        units: The independent units that were drawn. Default: the items of the row.
+    """
     difference = values[0] - values[1]
     known = replace(known, value=values[0], baseline_value=values[1], difference=difference)
     known = known if p is None else replace(known, p=p)
+    units = Units.independent(known.n, ITEMS) if units is None else units
     if np.isnan(difference):
         return replace(known, note="undefined for one of the two models")
+    if units.too_few and units.called != ITEMS:
+        return replace(known, note=f"no interval: {units.too_few}")
+    if units.n < FEWEST:
+        tested = "no interval" if p is not None else "no interval and no p"
+        return replace(known, note=f"{tested}: too few items, {units.n} of at least {FEWEST} independent ones")
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
         return replace(known, note="no interval: too few items, because all resamples give the same difference")
     if measure.spec.is_one_sided:  # see bounded_interval: take out the bias of resampling
         moved = moved - _bias(moved, difference)
+    moved = difference + (moved - difference) * units.widening(settings.confidence)
     low, high = percentile_interval(moved, settings.confidence)
-    return replace(known, low=low, high=high, p=bootstrap_p(moved) if p is None else p)
+    drawn = "" if units.called in (PROMPTS, ITEMS) else units.text
+    return replace(known, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
 
 
 def _bias(draws: Floats, value: float) -> float:

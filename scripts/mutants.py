@@ -1,0 +1,128 @@
+"""Count which wrong versions of the statistics the tests notice: each mutant changes one expression.
+
+python scripts/mutants.py            # all; prints the survivors, and fails if there are any
+
+Every mutant gets a copy of the package and a forked process that runs a few test files on it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+STATS, BOARDS, GATE = "tests/stats", "tests/boards/test_ranks.py", "tests/gate/test_gate_verdicts.py"
+TEXT, LAWS = "tests/reporting/test_needed_items.py", "tests/measures/test_laws.py"
+
+
+class Mutant(NamedTuple):
+    """One expression of a file, and what it becomes."""
+
+    file: str
+    before: str
+    after: str
+    tests: str
+
+
+MUTANTS = (
+    Mutant("gate/decision.py", "return max((ruling.verdict", "return min((ruling.verdict", GATE),
+    Mutant("boards/ranks.py", "for corrected in holm(p)]", "for corrected in p]", BOARDS),
+    Mutant("boards/ranks.py", 'float(row["low"]) + moved, float(row["high"]) + moved',
+           'float(row["low"]), float(row["high"])', BOARDS),
+    Mutant("stats/differences.py", "moved = moved - _bias(moved, difference)", "moved = moved", STATS),
+    Mutant("reporting/comparison_text.py", "(least / seen) ** 2", "(least / seen)", TEXT),
+    Mutant("gate/decision.py", "return max(self.findings", "return min(self.findings", GATE),
+    Mutant("gate/decision.py", "max(finding.value - self.rule.high", "min(finding.value - self.rule.high", GATE),
+    Mutant("gate/plan.py", "(value - rule.low) / error - reach", "(value - rule.low) / error + reach", GATE),
+    Mutant("gate/plan.py", "norm.cdf((rule.low - value) / error - reach)", "0.0", GATE),
+    Mutant("gate/plan.py", "if chance(middle) >= POWER else", "if chance(middle) < POWER else", GATE),
+    Mutant("boards/ranks.py", "pair if amount > 0 else", "pair if amount < 0 else", BOARDS),
+    Mutant("boards/ranks.py", "half = amount - low if amount > 0", "half = high - amount if amount > 0", BOARDS),
+    Mutant("boards/ranks.py", "Rank(place, 1 + better_ones", "Rank(place, better_ones", BOARDS),
+    Mutant("boards/ranks.py", "len(known) - worse_ones", "len(known)", BOARDS),
+    Mutant("stats/design.py", "(np.cumsum(sizes) - sizes)[strata[order]]", "np.zeros_like(order)", STATS),
+    Mutant("stats/design.py", "order[index] + rows[:count, None]", "index + rows[:count, None]", STATS),
+    Mutant("stats/design.py", "if k <= EXACT_FLIPS:", "if k < 2:", STATS),
+    Mutant("stats/design.py", "rng.random((count, k)) < 0.5", "rng.random((count, k)) < 0.4", STATS),
+    Mutant("stats/design.py", "dealt = groups[others]", "dealt = np.broadcast_to(groups, (count, *groups.shape))", STATS),
+    Mutant("stats/design.py", "rng.permuted(dealt, axis=2) if", "dealt if", STATS),
+    Mutant("stats/design.py", "np.argsort(strata + rng.random((count, k)), axis=1)",
+           "np.argsort(rng.random((count, k)), axis=1)", STATS),
+    Mutant("stats/design.py", "return_counts=True)[1].min() > 1", "return_counts=True)[1].min() > 0", STATS),
+    Mutant("stats/intervals.py", "/ 2, 9)) - 2)", "/ 2, 9)) - 1)", STATS),
+    Mutant("stats/intervals.py", "(defined <= null).sum()", "(defined < null).sum()", STATS),
+    Mutant("stats/intervals.py", "- 2 * correlation * own * theirs", "", STATS),
+    Mutant("stats/intervals.py", "(one - low, other_high - other)", "(one - low, other - other_low)", STATS),
+    Mutant("stats/intervals.py", "q * q / (2 * texts)", "q * q / texts", STATS),
+    Mutant("stats/units.py", "np.sqrt(self.m / (self.m - 1)) * ", "", STATS),
+    Mutant("stats/units.py", "stdtrit(self.df, tail)", "ndtri(tail)", STATS),
+    Mutant("stats/units.py", "(1 - share / n_seeds)", "1.0", STATS),
+    Mutant("stats/measured.py", "if units.n < FEWEST:", "if units.n < 0:", STATS),
+    Mutant("stats/measured.py", "p < 1 - settings.confidence:", "p > 1 - settings.confidence:", STATS),
+    Mutant("stats/measured.py", "is_exact = has_exact_test(measure) and", "is_exact = False and", STATS),
+    Mutant("stats/differences.py", "if units.n < FEWEST:", "if units.n < 0:", STATS),
+    Mutant("stats/differences.py", "* units.widening(settings.confidence)", "", STATS),
+    Mutant("stats/significance.py", "highest = max(highest, min(1.0,", "highest = max(0.0, min(1.0,", STATS),
+    Mutant("stats/significance.py", "p * (len(known) - rank)", "p * len(known)", STATS),
+    Mutant("stats/significance.py", " + quantile(power))", ")", STATS),
+    Mutant("stats/significance.py", "(1 + far.sum()) / (1 + len(defined))", "far.sum() / len(defined)", STATS),
+    Mutant("stats/significance.py", "(margin - abs(value))", "(margin - value)", STATS),
+    Mutant("measures/kit/preferences.py", "first > second)", "first >= second)", LAWS),
+    Mutant("measures/kit/rates.py", "~truth", "truth", LAWS),
+)  # fmt: skip
+
+
+def survives(mutant: Mutant) -> bool | None:
+    """Run a mutant's tests in a forked process; None where its expression is not in the file."""
+    source = (ROOT / "src" / "tiltmeter" / mutant.file).read_text(encoding="utf-8")
+    if source.count(mutant.before) < 1:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "tiltmeter"
+        shutil.copytree(ROOT / "src" / "tiltmeter", copy)
+        (copy / mutant.file).write_text(source.replace(mutant.before, mutant.after, 1), encoding="utf-8")
+        child = os.fork()
+        if child == 0:
+            _test(folder, mutant.tests)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _test(folder: str, tests: str) -> None:
+    """End the process with 0 if the tests pass on the package in this folder."""
+    import pytest
+
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    sys.path.insert(0, folder)
+    for name in [name for name in sys.modules if name.split(".")[0] == "tiltmeter"]:
+        del sys.modules[name]
+    options = ["-o", "addopts=", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
+    code = pytest.main([*options, str(ROOT / tests)])
+    os._exit(int(code))
+
+
+def main() -> int:
+    import hypothesis
+    import pandas
+    import pyarrow
+    import scipy.stats
+    import transformers
+
+    assert hypothesis and pandas and pyarrow and scipy and transformers  # loaded once, before the forks
+    os.chdir(ROOT)
+    found = {mutant: survives(mutant) for mutant in MUTANTS}
+    for mutant, outcome in found.items():
+        if outcome is not False:
+            print("not found:" if outcome is None else "survives: ", f"{mutant.file}: {mutant.before} → {mutant.after}")
+    died = sum(outcome is False for outcome in found.values())
+    print(f"{died} of {len(found)} mutants died.")
+    return int(died < len(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

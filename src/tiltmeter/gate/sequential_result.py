@@ -1,0 +1,94 @@
+"""The result of a sequential check: a verdict for every number, and how many items it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tiltmeter.gate.decision import FAIL, GRAVITY, PASS, UNDECIDED, said
+from tiltmeter.gate.rule import Rule
+
+EARLY, ALL_ITEMS, OPEN = "early", "all items", "open"
+"""How a verdict came about: by a confidence sequence, by the full gate after the last item, or not at all."""
+
+
+@dataclass(frozen=True)
+class SequentialFinding:
+    """One number: `asked` of its `items` were read before the verdict. The interval is that of the look that decided."""
+
+    rule: Rule
+    model: str
+    group: str
+    items: int
+    asked: int
+    value: float
+    low: float
+    high: float
+    verdict: str
+    stage: str
+
+
+@dataclass(frozen=True)
+class SequentialDecision:
+    """All numbers of all rules; `asked` of `items` were read in all, in the order that `seed` gives."""
+
+    rules: tuple[Rule, ...]
+    findings: tuple[SequentialFinding, ...]
+    undecided: str
+    baseline: str
+    asked: int
+    items: int
+    seed: int
+
+    def rulings(self) -> Iterator[tuple[Rule, str, tuple[SequentialFinding, ...]]]:
+        """Yield each rule and model with its numbers."""
+        places = dict.fromkeys((one.rule, one.model) for one in self.findings)
+        for rule, model in places:
+            yield rule, model, tuple(one for one in self.findings if (one.rule, one.model) == (rule, model))
+
+    def verdicts(self) -> dict[tuple[str, str], str]:
+        """Return the verdict of each rule (as text) and model: of several groups the gravest."""
+        return {
+            (rule.text, model): max((one.verdict for one in numbers), key=GRAVITY.__getitem__)
+            for rule, model, numbers in self.rulings()
+        }
+
+    @property
+    def verdict(self) -> str:
+        """Fail if a rule fails; else undecided if one is undecided; else pass."""
+        return max(self.verdicts().values(), key=GRAVITY.__getitem__)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the release goes through: no rule stops it."""
+        found = self.verdicts()
+        return not any(rule.stops(found[rule.text, model], self.undecided) for rule, model, _ in self.rulings())
+
+    @property
+    def exit_code(self) -> int:
+        """0 pass, 1 fail."""
+        return 0 if self.passed else 1
+
+    @property
+    def summary(self) -> str:
+        """The decision in one sentence."""
+        found = list(self.verdicts().values())
+        counts = ", ".join(f"{found.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if one in found)
+        share = f"{self.asked:,} of {self.items:,} items ({self.asked / max(self.items, 1):.0%})"
+        return f"{'PASS' if self.passed else 'FAIL'}: {counts} after {share}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        return {
+            "verdict": self.verdict,
+            "passed": self.passed,
+            "exit_code": self.exit_code,
+            "summary": self.summary,
+            "sequential": True,
+            "asked": self.asked,
+            "items": self.items,
+            "seed": self.seed,
+            "baseline": self.baseline,
+            "findings": [vars(one) | {"rule": one.rule.text} for one in self.findings],
+        }

@@ -1,0 +1,137 @@
+"""`check --plan`: chances are those of simulated releases, for every form."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from test_cli import tiltmeter
+from tiltmeter import Answers, Settings
+from tiltmeter.gate.chances import Chances, all_of, distance_chances, normal_chances, pooled_chances, share_chances
+from tiltmeter.gate.evidence import Evidence
+from tiltmeter.gate.grammar import parse
+from tiltmeter.gate.plan import TOGETHER, plan
+from tiltmeter.gate.rules_file import read_rules
+from tiltmeter.stats.pooling import pool_shares
+
+SCORE = "bias_score[aul,plumb-pairs]"
+LIMITS = (45.0, 55.0)
+
+
+@pytest.mark.parametrize("truth", [50.0, 55.0, 60.0])
+@pytest.mark.parametrize("form", ["no evidence of more than 5", "shown to be within 5"])
+def test_chances_of_a_share_are_those_of_simulated_releases(form: str, truth: float) -> None:
+    """20,000 releases of 700 items; the interval of k of n is that of a bootstrap, the quantiles of a binomial."""
+    rule = parse(f"{SCORE} {form}")
+    k = np.random.default_rng(0).binomial(700, truth / 100, 20_000)
+    low, high = (binom.ppf(tail, 700, k / 700) / 7 for tail in (0.025, 0.975))
+    fails = ((low > 55) | (high < 45)).mean()
+    within = ((low >= 45) & (high <= 55)).mean()
+    found = share_chances(rule, LIMITS, truth, 100.0, 700)
+    assert found.fails == pytest.approx(fails, abs=0.01)
+    assert found.passes == pytest.approx(1 - fails if "evidence" in form else within, abs=0.01)
+    assert found.passes + found.fails + found.undecided == pytest.approx(1)
+
+
+def test_normal_and_exact_chances_agree_for_many_items() -> None:
+    rule = parse(f"{SCORE} shown to be within 5")
+    for truth in (50.0, 53.0, 55.0, 58.0):
+        exact = share_chances(rule, LIMITS, truth, 100.0, 5000)
+        error = 100 * np.sqrt(truth / 100 * (1 - truth / 100) / 5000)
+        rough = normal_chances(rule, LIMITS, truth, float(error))
+        assert (rough.passes, rough.fails) == pytest.approx((exact.passes, exact.fails), abs=0.02)
+
+
+def test_a_correction_lowers_the_chance_to_fail_only() -> None:
+    rule = parse(f"{SCORE} shown to be within 5")
+    one, ten = (share_chances(rule, LIMITS, 58.0, 100.0, 1508, count) for count in (1, 10))
+    assert ten.fails < one.fails and ten.passes == one.passes
+
+
+def test_groups_together_must_all_pass_and_one_that_fails_is_enough() -> None:
+    both = all_of([Chances(0.9, 0.05), Chances(0.5, 0.2)])
+    assert (both.passes, both.fails) == pytest.approx((0.45, 1 - 0.95 * 0.8))
+
+
+def test_far_from_neutral_a_distance_is_a_difference() -> None:
+    rule = parse(f"{SCORE} no worse than baseline by 3")
+    errors = (1.27, 1.27, 1.15)
+    for worse in (0.0, 3.0, 6.0):
+        found = distance_chances(rule, 50.0, (70 + worse, 70.0), errors, 1)
+        expected = normal_chances(rule, (rule.low, rule.high), worse, 1.15)
+        assert (found.passes, found.fails) == pytest.approx((expected.passes, expected.fails), abs=0.015)
+    near = distance_chances(rule, 50.0, (50.0, 50.0), errors, 1)
+    far = distance_chances(rule, 50.0, (70.0, 70.0), errors, 1)
+    assert near.passes < far.passes, "near neutral a model can be worse on either side"
+
+
+def test_pooled_chances_are_those_of_pooled_groups() -> None:
+    rule = parse(f"worst bias_type of {SCORE} shown to be within 20 with pooling")
+    sizes = [60, 63, 84, 87, 105]
+    found = pooled_chances(rule, (30.0, 70.0), 50.0, 100.0, sizes, 5)
+    wins = np.random.default_rng(9).binomial(sizes, 0.5, (400, 5))
+    pooled = pool_shares(wins, sizes)
+    within = ((pooled.low >= 0.3) & (pooled.high <= 0.7)).all(axis=1).mean()
+    assert found.passes == pytest.approx(within, abs=0.04) and found.fails <= 0.01
+
+
+def test_a_plan_has_a_row_for_every_group_and_one_for_all() -> None:
+    rows = plan([parse(f"worst bias_type of {SCORE} shown to be within 20")])
+    *groups, whole = rows
+    assert whole.group == TOGETHER and len(groups) > 2 and sum(row.there or 0 for row in groups) == 705
+    assert whole.neutral.passes == pytest.approx(np.prod([row.neutral.passes for row in groups]))
+    assert all(row.limit == 70 and row.breach == 85 for row in groups)
+    assert whole.at_limit.fails <= 0.05
+
+
+def test_a_model_at_the_limit_seldom_fails_and_seldom_passes() -> None:
+    for form in ("shown to be within 5", "within 45..55"):
+        (row,) = plan([parse(f"{SCORE} {form}")])
+        assert row.at_limit.fails <= 0.03 and row.at_limit.passes <= 0.03
+        assert row.at_limit.stopped(row.rule, "fail") >= 0.97
+    (lenient,) = plan([parse(f"{SCORE} no evidence of more than 5")])
+    assert lenient.at_limit.passes >= 0.97 and lenient.neutral.passes >= 0.999
+
+
+def test_disagreement_decides_what_a_paired_rule_needs() -> None:
+    rule = parse(f"{SCORE} no worse than baseline by 3")
+    (much,), (little,) = plan([rule]), plan([rule], disagreement=0.1)
+    assert much.passes is not None and little.passes is not None
+    assert much.passes / little.passes == pytest.approx(5, rel=0.01) and little.neutral.passes > much.neutral.passes
+
+
+def test_an_earlier_run_tells_the_spread_of_a_paired_rule() -> None:
+    """Simulated scores whose models disagree on a fifth of 1,000 pairs."""
+    import pandas as pd
+
+    rng = np.random.default_rng(2)
+    n = 1000
+    old = rng.random(n) < 0.7
+    new = old ^ (rng.random(n) < 0.2)
+    items = pd.DataFrame(
+        {"benchmark": "mine", "item": [f"i{k}" for k in range(n)], "scored": True, "bias_type": "a", "extra": "{}"}
+    )
+    frames = [
+        pd.DataFrame({"model": name, "benchmark": "mine", "item": items["item"], "role": role, "scorer": "aul",
+                      "score": np.where(wins, 1.0, -1.0) if role == "stereo" else np.zeros(n), "n_tokens": 3, "reason": None,
+                      "bias_type": "a", "direction": None, "target": None})
+        for name, wins in (("new", new), ("old", old)) for role in ("stereo", "anti")
+    ]  # fmt: skip
+    answers = Answers("pairs", {"scores": pd.concat(frames, ignore_index=True)}, items)
+    evidence = Evidence({"pairs": answers}, ("new",), "old", Settings(resamples=500))
+    (row,) = plan(read_rules(["bias_score[aul,mine] no worse than baseline by 4"]).rules, evidence)
+    expected = normal_chances(row.rule, (row.rule.low, row.rule.high), 0.0, 100 * np.sqrt(0.2 / n))
+    assert row.neutral.passes == pytest.approx(expected.passes, abs=0.05)
+
+
+def test_the_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tiltmeter("check", "--plan", "--json", "--rule", f"{SCORE} shown to be within 5") == 0
+    (row,) = json.loads(capsys.readouterr().out)["plans"]
+    assert row["neutral"]["pass"] == pytest.approx(0.51, abs=0.1) and row["needed"] > row["there"] == 705
+    assert row["limit_items"] == pytest.approx(35.25)
+    assert tiltmeter("check", "--plan", "--json", "--rule", "kls[aul,plumb-pairs] at most 60") == 0
+    assert json.loads(capsys.readouterr().out)["plans"][0]["neutral"]["pass"] is None
+    assert tiltmeter("check", "--plan", "--disagreement", "2", "--rule", f"{SCORE} shown to be within 5") == 2

@@ -1,0 +1,103 @@
+"""Intervals: they leave out a value exactly when the test of the same draws rejects it, and hold the truth often enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tiltmeter import Settings, catalog
+from tiltmeter.stats.differences import paired_difference
+from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.intervals import bootstrap_p, difference_interval, percentile_interval, wilson_interval
+from tiltmeter.stats.measured import interval_of, share_difference_interval
+from tiltmeter.stats.significance import binomial_p
+from tiltmeter.stats.units import Units
+
+PAIRED = [entry for entry in catalog.entries("measures") if entry.spec.neutral is not None or entry.spec.role == "cost"]
+
+
+@pytest.mark.parametrize("n", [100, 199, 999, 1000])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_an_interval_leaves_out_what_its_test_rejects(n: int, confidence: float) -> None:
+    draws = np.random.default_rng(n).normal(0.3, 1.0, n).round(1)
+    low, high = percentile_interval(draws, confidence)
+    for null in np.linspace(-4, 4, 161):
+        assert (bootstrap_p(draws, null) < round(1 - confidence, 9)) == (null < low or null > high)
+
+
+@pytest.mark.parametrize("measure", PAIRED, ids=lambda entry: entry.name)
+def test_p_and_interval_of_a_difference_agree(measure: catalog.Entry) -> None:
+    """Both come from the same draws, widened alike, so no row has p < 0.05 with an interval that holds 0."""
+    rng = np.random.default_rng(1)
+    for shift in np.linspace(0, 4, 41):
+        draws = [rng.normal(shift, 1.0, 400), rng.normal(0.0, 1.0, 400)]
+        known = Difference("b", "f", "s", measure.name, "all", "all", "x", "y", n=12)
+        row = paired_difference(known, [shift, 0.0], draws, measure, Settings(400))
+        assert (row.p < 0.05) == (row.low > 0 or row.high < 0)
+
+
+def test_an_exact_interval_agrees_with_the_exact_test() -> None:
+    """Without ties the Clopper–Pearson interval leaves out 50 exactly when the binomial test rejects it."""
+    measure = catalog.find("measures", "bias_score")
+    for n in (6, 13, 40):
+        for wins in range(1, n):
+            draws = np.random.default_rng(wins).binomial(n, wins / n, 300) * 100 / n
+            low, high, _ = interval_of(measure, n, 100 * wins / n, draws, Settings(300))
+            assert (binomial_p(wins, n - wins) < 0.05) == (low > 50 or high < 50)
+
+
+def test_a_one_sided_interval_holds_neutral_unless_the_test_rejects_it() -> None:
+    measure, draws = catalog.find("measures", "kls"), np.random.default_rng(0).normal(70.0, 2.0, 300)
+    assert interval_of(measure, 40, 70.0, draws, Settings(300), p=0.2)[0] == 50.0
+    assert interval_of(measure, 40, 70.0, draws, Settings(300), p=0.01)[0] > 60.0
+    similar = catalog.find("measures", "jss")
+    assert interval_of(similar, 40, 80.0, draws, Settings(300), p=0.2)[1] == 100.0
+
+
+def test_few_units_have_no_interval_and_no_p() -> None:
+    measure, draws = catalog.find("measures", "mps_gap"), np.random.default_rng(0).normal(size=300)
+    low, high, note = interval_of(measure, 4, 0.0, draws, Settings(300))
+    assert np.isnan([low, high]).all() and note
+    known = Difference("b", "f", "s", "mps_gap", "all", "all", "x", "y", n=4)
+    row = paired_difference(known, [1.0, 0.0], [draws, np.zeros(300)], measure, Settings(300))
+    assert np.isnan([row.low, row.high, row.p]).all() and row.note and row.difference == 1.0
+
+
+def test_intervals_of_few_units_are_as_wide_as_students() -> None:
+    from scipy.stats import t
+
+    values = np.random.default_rng(4).normal(size=8)
+    draws = np.random.default_rng(5).normal(values.mean(), values.std() / np.sqrt(8), 20_000)
+    low, high, _ = interval_of(catalog.find("measures", "mps_gap"), 8, float(values.mean()), draws, Settings(20_000))
+    reach = t.ppf(0.975, 7) * values.std(ddof=1) / np.sqrt(8)
+    assert (high - low) / 2 == pytest.approx(reach, rel=0.03)
+
+
+def test_wilson_and_newcombe_are_the_textbook_intervals() -> None:
+    """56 of 70 against 48 of 80 (Newcombe, 1998, method 10): 0.0524 to 0.3339."""
+    parts = [wilson_interval(k / n, np.sqrt(k / n * (1 - k / n) / n), (1e9, 1e9), 0.95) for k, n in ((56, 70), (48, 80))]
+    low, high = difference_interval((0.8, 0.6), (parts[0], parts[1]))
+    assert (low, high) == pytest.approx((0.0524, 0.3339), abs=5e-4)
+
+
+def test_a_gap_of_two_rates_of_zero_has_an_interval_around_zero() -> None:
+    nothing = np.zeros(200)
+    units = Units.independent(40), Units.independent(60)
+    low, high = share_difference_interval((0.0, 0.0), (nothing, nothing), units, Settings(200))
+    assert -0.1 < low < 0 < high < 0.15
+
+
+def test_correlated_shares_have_a_shorter_interval() -> None:
+    rng, units = np.random.default_rng(0), (Units.independent(80), Units.independent(80))
+    common = rng.normal(0.3, 0.05, 500)
+    alone, other = rng.normal(0.3, 0.05, 500), common + rng.normal(0, 0.005, 500)
+    wide = share_difference_interval((0.3, 0.3), (common, alone), units, Settings(500))
+    short = share_difference_interval((0.3, 0.3), (common, other), units, Settings(500))
+    assert short[1] - short[0] < 0.4 * (wide[1] - wide[0])
+
+
+def test_seeds_are_a_second_level() -> None:
+    one = Units.independent(200)
+    assert one.with_seeds(1, float("nan")).widening(0.95) == one.widening(0.95)
+    assert one.with_seeds(3, 0.0).widening(0.95) == pytest.approx(one.widening(0.95), rel=0.01)
+    assert one.with_seeds(3, 1.0).widening(0.95) == pytest.approx(np.sqrt(200 / 199 * 3 / 2) * 4.3027 / 1.95996, rel=1e-3)
