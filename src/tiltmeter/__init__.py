@@ -69,7 +69,8 @@ _HOME = {
 __all__ = [
     "Answers", "AssociationsOptions", "Benchmark", "Board", "ChoicesOptions", "Decision", "Engine", "Finding",
     "GenerationsOptions", "Item", "LabelsOptions", "LanguageModel", "Options", "PairsOptions", "Run",
-    "ServerOptions", "Settings", "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask", "check", "compare", "estimate", "figure",
+    "ServerOptions", "Settings", "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask",
+    "check", "compare", "estimate", "figure",
     "import_scores", "leaderboard", "load_benchmark", "load_model", "load_run", "read_rules", "report", "run",
     "run_experiment", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip
