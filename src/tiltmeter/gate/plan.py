@@ -14,7 +14,6 @@ from typing import Any
 
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.items import group_column, items_table
-from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.gate.chances import (
     MOST_EXACT,
@@ -27,11 +26,11 @@ from tiltmeter.gate.chances import (
 )
 from tiltmeter.gate.evidence import Evidence, plain
 from tiltmeter.gate.judge import POWER
-from tiltmeter.gate.numbers import Number, numbers_of
-from tiltmeter.gate.rule import DISTANCE, OWN, WORSENING, Rule
+from tiltmeter.gate.numbers import numbers_of
+from tiltmeter.gate.plan_place import Place, spread_of
+from tiltmeter.gate.rule import OWN, WORSENING, Rule
 from tiltmeter.gate.sense import check_sense
-from tiltmeter.stats.direction import AWAY, best_of, range_of, worse_is
-from tiltmeter.stats.significance import smallest_difference
+from tiltmeter.stats.direction import AWAY, best_of, worse_is
 
 MOST_ITEMS = 10_000_000
 TOGETHER = "all groups"
@@ -84,42 +83,6 @@ class Plan:
         return {"rule": self.rule.text, **{name: getattr(self, name) for name in names}, **chances}
 
 
-@dataclass(frozen=True)
-class _Place:
-    """One number that a rule will be about: its group, how many items it will have, and what an earlier run says of it."""
-
-    rule: Rule
-    measure: Entry
-    group: str
-    n: int | None
-    number: Number | None = None
-
-    @property
-    def best(self) -> float:
-        """Where a model without fault lies: the best value, no change at all, or the middle of the limits."""
-        if self.rule.needs_baseline:
-            return 0.0
-        best = best_of(self.measure)
-        if not math.isnan(best):
-            return best
-        ends = [end for end in (self.rule.low, self.rule.high) if math.isfinite(end)]
-        return sum(ends) / len(ends) if len(ends) == 2 else ends[0]
-
-    @property
-    def limit(self) -> float:
-        """The limit that is looked at: the upper one, else the lower one; of a distance, the one within the range."""
-        low, high = self.rule.limits(self.best)
-        if self.rule.quantity == DISTANCE and high > range_of(self.measure)[1]:
-            return low
-        return high if math.isfinite(high) else low
-
-    @property
-    def breach(self) -> float:
-        """A value as far beyond the limit as the best one lies within it, where the range allows."""
-        low, high = range_of(self.measure) if self.rule.quantity in OWN else (-math.inf, math.inf)
-        return min(max(2 * self.limit - self.best, (low + self.limit) / 2), (high + self.limit) / 2)
-
-
 def plan(
     rules: Sequence[Rule], evidence: Evidence | None = None, *, disagreement: float | None = None, together: bool = True
 ) -> list[Plan]:
@@ -142,21 +105,21 @@ def plan(
     return plans
 
 
-def _places(rule: Rule, evidence: Evidence | None) -> Iterator[_Place]:
+def _places(rule: Rule, evidence: Evidence | None) -> Iterator[Place]:
     measure = check_sense(rule)
     if evidence is not None:
         known = numbers_of(evidence.for_rules([rule]), [replace(rule, pooled=False)])
         for number in next(iter(known.values())):  # any model tells the spread
-            yield _Place(rule, measure, number.group, number.n, number)
+            yield Place(rule, measure, number.group, number.n, number)
         return
     sizes = _sizes(rule)
     for group, n in sizes.items() if sizes else [("each group" if rule.worst else rule.group, None)]:
-        yield _Place(rule, measure, group, n)
+        yield Place(rule, measure, group, n)
 
 
-def _plan(place: _Place, together: int, disagreement: float | None) -> Plan:
+def _plan(place: Place, together: int, disagreement: float | None) -> Plan:
     rule = place.rule
-    spread, note = _spread(place, disagreement)
+    spread, note = spread_of(place, disagreement)
     passes = fails = None
     found: Three = (UNKNOWN, UNKNOWN, UNKNOWN)
     if spread is not None:
@@ -174,7 +137,7 @@ def _plan(place: _Place, together: int, disagreement: float | None) -> Plan:
     )  # fmt: skip
 
 
-def _together(rows: Sequence[Plan], places: Sequence[_Place], together: int) -> Plan:
+def _together(rows: Sequence[Plan], places: Sequence[Place], together: int) -> Plan:
     """The row of a rule about every group: a model all of whose groups are neutral, at the limit, or beyond it."""
     first, rule = rows[0], rows[0].rule
     whole, sizes = places[0].measure.spec.proportion, [place.n for place in places]
@@ -207,7 +170,7 @@ def _together(rows: Sequence[Plan], places: Sequence[_Place], together: int) -> 
     )
 
 
-def _chances(place: _Place, truth: float, spread: float, together: int) -> Chances:
+def _chances(place: Place, truth: float, spread: float, together: int) -> Chances:
     """Chances of a number with the items that are there."""
     rule, n = place.rule, int(place.n or 0)
     whole = place.measure.spec.proportion
@@ -230,7 +193,7 @@ def _between_steps(limits: tuple[float, float], step: float) -> tuple[float, flo
     )
 
 
-def _worsening(place: _Place, truth: float, spread: float, together: int) -> Chances:
+def _worsening(place: Place, truth: float, spread: float, together: int) -> Chances:
     """Chances of being farther from neutral than the baseline of an earlier run by `truth`."""
     assert place.number is not None
     whole, best = float(place.measure.spec.proportion or 1.0), best_of(place.measure)
@@ -241,25 +204,8 @@ def _worsening(place: _Place, truth: float, spread: float, together: int) -> Cha
     return distance_chances(place.rule, best, (ours, theirs), (errors[0], errors[1], spread / root), together)
 
 
-def _normal(place: _Place, spread: float, together: int, truth: float, n: int) -> Chances:
+def _normal(place: Place, spread: float, together: int, truth: float, n: int) -> Chances:
     return normal_chances(place.rule, place.rule.limits(place.best), truth, spread / math.sqrt(n), together)
-
-
-def _spread(place: _Place, disagreement: float | None) -> tuple[float | None, str]:
-    """The standard deviation of one item, and where it is from."""
-    rule, number, whole = place.rule, place.number, place.measure.spec.proportion
-    if number is not None:
-        error = number.width / (2 * smallest_difference(1.0, rule.confidence, power=0.5))
-        return error * math.sqrt(number.n), f"spread of {number.n:,} items of an earlier run"
-    if whole is None:
-        return None, "its spread is not known beforehand; give an earlier run: tiltmeter check RUN --plan"
-    if rule.needs_baseline and disagreement is not None:
-        return whole * math.sqrt(disagreement), f"if the models disagree on {disagreement:.0%} of the items"
-    if rule.needs_baseline:
-        return whole * math.sqrt(0.5), "at most, for two models that have nothing in common; an earlier run tells better"
-    share = min(max(place.breach / whole, 0.05), 0.95)
-    low, high = rule.limits(place.best)
-    return whole * math.sqrt(max(0.25 if low < whole / 2 < high else 0.0, share * (1 - share))), "a share of items"
 
 
 def items_for(chance: Callable[[int], float]) -> int | None:
