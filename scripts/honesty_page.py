@@ -20,7 +20,7 @@ Every row is a design that was simulated with `python benchmarks/honesty.py`, th
 - **Coverage**: how often the 95 % interval holds the true value; from 92 % on is accepted.
 - **Power**: how often p is below 0.05 for an effect of half a standard deviation, or rates of 25 % against 5 %.
 
-A cell beyond these limits is simulated again with ten times as many fresh data sets. Designs with at least 30 units, or ten
+The last column says how many data sets each row rests on. Designs with at least 30 units, or ten
 clusters, are supported. *Small* marks smaller ones: their numbers are shown, or the reason why there are none.
 """
 

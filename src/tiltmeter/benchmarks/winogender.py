@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
@@ -42,8 +43,8 @@ def winogender(*, data_dir: str | Path | None = None) -> Benchmark:
     texts, shares = (locate(source, None, data_dir) for source in (SENTENCES, SHARES))
     digest = hashlib.sha256("".join(file_sha256(path) for path in (texts, shares)).encode()).hexdigest()
     rows = list(_rows(read_table(texts), texts, _share_of_women(read_table(shares), shares)))
-    frames = {"cluster": "target", "cluster_noun": "occupations"}  # the pairs of an occupation have one frame
-    return make_benchmark("winogender", rows, source="winogender", sha256=digest, citation=CITATION, **frames)
+    made = make_benchmark("winogender", rows, source="winogender", sha256=digest, citation=CITATION)
+    return replace(made, cluster="target", cluster_noun="occupations")  # the pairs of an occupation have one frame
 
 
 def _share_of_women(rows: Sequence[Row], path: Path) -> dict[str, float]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.judge_scores import SUMS, Judged
-from tiltmeter.stats.design import Design, Floats, Ints, generator
+from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import Units
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 CELLS_AT_ONCE = 8_000_000
 COLUMN = {name: n for n, name in enumerate(SUMS)}
 
