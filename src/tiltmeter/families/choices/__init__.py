@@ -23,7 +23,7 @@ class Choices(Family):
     UNIT = "questions"
     KEY = ("model", "benchmark", "scorer", "item")
     READS = READS
-    VERSION = 1
+    VERSION = 2
     NEEDS = frozenset({"choice_logprobs"})
     Options = ChoicesOptions
     READS_TEXTS = False

@@ -67,7 +67,10 @@ class _Asking:
         self.protocols = protocols_of(model.kind, options)
         root = cache_folder(context.cache)
         version = family_of(benchmark).VERSION
-        self.probe = TemplateProbe(model, root and root / CACHE, batch_tokens=context.batch_tokens, version=version)
+        place = root and root / CACHE
+        self.probe = TemplateProbe(
+            model, place, batch_tokens=context.batch_tokens, version=version, share_prefixes=True
+        )
         self.reader = Reader(model, self.probe, self.prompt, chat=options.chat_prompt)
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
@@ -113,15 +116,18 @@ class _Asking:
 
     def _row(self, protocol: str, item: Item, **answer: Any) -> dict[str, Any]:
         return {
-            "model": self.model.name, "benchmark": self.benchmark.name, "scorer": scorer_name(protocol, self.prompt),
+            "model": self.model.name, "benchmark": self.benchmark.name, "scorer": self._scorer(protocol),
             "item": item.id, "prompt": self.prompt.title, "text": None, "n_orders": 1, "changed": None,
             **{name: item.extra.get(name) for name in FACTS}, "bias_type": item.bias_type, "direction": item.direction,
             "target": item.target, **answer,
         }  # fmt: skip
 
+    def _scorer(self, protocol: str) -> str:
+        return scorer_name(protocol, self.prompt, self.options)
+
     def _options(self, protocol: str, reading: Reading) -> Iterator[dict[str, Any]]:
         order = "".join(map(str, reading.order))
-        names = {"model": self.model.name, "benchmark": self.benchmark.name, "scorer": scorer_name(protocol, self.prompt)}
+        names = {"model": self.model.name, "benchmark": self.benchmark.name, "scorer": self._scorer(protocol)}
         for number, logprob in enumerate(reading.logprobs):
             length = reading.lengths[number] if reading.lengths else 1
             yield {**names, "item": reading.item, "order": order, "answer": number, "logprob": logprob, "n_tokens": length}
@@ -140,15 +146,21 @@ class _Asking:
         return manifest, {}
 
 
-def scorer_name(protocol: str, prompt: Prompt) -> str:
-    """Name a protocol with its prompt where that is not the plain one: numbers by different prompts are never mixed.
+def scorer_name(protocol: str, prompt: Prompt, options: ChoicesOptions = ChoicesOptions()) -> str:  # noqa: B008
+    """Name a protocol with everything that differs from its default: numbers of different formats are never mixed.
 
     >>> scorer_name("letters", find_prompt(None, "en")), scorer_name("letters", find_prompt("instructed", "en"))
     ('letters', 'letters@instructed')
+    >>> scorer_name("letters", find_prompt("instructed", "en"), ChoicesOptions(orders="given", chat_prompt=True))
+    'letters+given_order+chat@instructed'
     """
+    parts = {
+        "given_order": protocol == "letters" and options.orders == "given",
+        "chat": options.chat_prompt,
+        "question_only": prompt.question_only,
+    }
     plain = prompt.name == "plain" or prompt.name.startswith("plain-")
-    control = "+question_only" if prompt.question_only else ""
-    return protocol + control + ("" if plain else f"@{prompt.name}")
+    return protocol + "".join(f"+{part}" for part, holds in parts.items() if holds) + ("" if plain else f"@{prompt.name}")
 
 
 def _decision(protocol: str, readings: Sequence[Reading]) -> dict[str, Any]:
