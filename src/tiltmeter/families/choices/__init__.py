@@ -10,7 +10,7 @@ from tiltmeter.families.choices.estimate import estimate
 from tiltmeter.families.choices.figures import choices
 from tiltmeter.families.choices.narratives import narratives, sheets
 from tiltmeter.families.choices.options import ChoicesOptions
-from tiltmeter.families.choices.outcomes import READS
+from tiltmeter.families.choices.outcomes import READS, provides
 from tiltmeter.families.choices.prompts import cache_key_extra
 from tiltmeter.families.choices.published import published
 from tiltmeter.families.kit.protocol import Family
@@ -37,6 +37,7 @@ class Choices(Family):
     narratives = staticmethod(narratives)
     sheets = staticmethod(sheets)
     cards = staticmethod(cards)
+    provides = staticmethod(provides)
     published = staticmethod(published)
     cache_key_extra = staticmethod(cache_key_extra)
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
+from tiltmeter.benchmarks.kit.decisions import DECISION, FAVOURABLE
 from tiltmeter.families.choices.check import check, protocols_of
 from tiltmeter.families.choices.generated_protocol import AnswerWriter, sampling_of
 from tiltmeter.families.choices.logprob_protocols import Reader, Reading
@@ -31,11 +33,12 @@ if TYPE_CHECKING:
 
 FACTS = ("right", "unknown", "stereotyped", "condition", "polarity", "template", "label_type")
 CHOICE_COLUMNS = (
-    "model", "benchmark", "scorer", "item", "prompt", "chosen", "text", "reason", "n_orders", "changed", *FACTS,
+    "model", "benchmark", "scorer", "item", "prompt", "chosen", "text", "reason", "n_orders", "changed", "score", *FACTS,
     "bias_type", "direction", "target",
 )  # fmt: skip
 """One row per question and scorer. `chosen`: number of the answer, or missing with a `reason`. `changed`: 1 if the answer
-depends on the order of the options, missing if one order was asked. `text`: what was written, for `generated`."""
+depends on the order of the options, missing if one order was asked. `score`: for a decision, the log-odds of the favourable
+answer against all others, as a mean over the orders. `text`: what was written, for `generated`."""
 OPTION_COLUMNS = ("model", "benchmark", "scorer", "item", "order", "answer", "logprob", "n_tokens")
 """One row per answer and order, such as 021: the third answer stood second."""
 TIE = "two answers are equally likely"
@@ -68,9 +71,7 @@ class _Asking:
         root = cache_folder(context.cache)
         version = family_of(benchmark).VERSION
         place = root and root / CACHE
-        self.probe = TemplateProbe(
-            model, place, batch_tokens=context.batch_tokens, version=version, share_prefixes=True
-        )
+        self.probe = TemplateProbe(model, place, batch_tokens=context.batch_tokens, version=version, share_prefixes=True)
         self.reader = Reader(model, self.probe, self.prompt, chat=options.chat_prompt)
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
@@ -92,7 +93,10 @@ class _Asking:
             return [self._row(protocol, item, **reply) for item, reply in zip(items, replies, strict=True)], []
         readings = self._read(protocol, items)
         by_item = {name: list(some) for name, some in groupby(readings, key=lambda reading: reading.item)}
-        rows = [self._row(protocol, item, **_decision(protocol, by_item[item.id])) for item in items]
+        rows = [
+            self._row(protocol, item, **_decision(protocol, by_item[item.id], scored=item.extra["condition"] == DECISION))
+            for item in items
+        ]
         return rows, [row for reading in readings for row in self._options(protocol, reading)]
 
     @cached_property
@@ -117,7 +121,7 @@ class _Asking:
     def _row(self, protocol: str, item: Item, **answer: Any) -> dict[str, Any]:
         return {
             "model": self.model.name, "benchmark": self.benchmark.name, "scorer": self._scorer(protocol),
-            "item": item.id, "prompt": self.prompt.title, "text": None, "n_orders": 1, "changed": None,
+            "item": item.id, "prompt": self.prompt.title, "text": None, "n_orders": 1, "changed": None, "score": None,
             **{name: item.extra.get(name) for name in FACTS}, "bias_type": item.bias_type, "direction": item.direction,
             "target": item.target, **answer,
         }  # fmt: skip
@@ -163,7 +167,7 @@ def scorer_name(protocol: str, prompt: Prompt, options: ChoicesOptions = Choices
     return protocol + "".join(f"+{part}" for part, holds in parts.items() if holds) + ("" if plain else f"@{prompt.name}")
 
 
-def _decision(protocol: str, readings: Sequence[Reading]) -> dict[str, Any]:
+def _decision(protocol: str, readings: Sequence[Reading], *, scored: bool = False) -> dict[str, Any]:
     """Choose the answer with the highest mean log-probability over all orders; see whether each order agrees."""
     if bad := next((reading.reason for reading in readings if reading.reason), None):
         return {"chosen": None, "reason": bad, "n_orders": len(readings)}
@@ -172,7 +176,14 @@ def _decision(protocol: str, readings: Sequence[Reading]) -> dict[str, Any]:
     best = np.flatnonzero(mean >= mean.max() - 1e-12)
     changed = float(len({int(row.argmax()) for row in values}) > 1) if len(readings) > 1 else None
     chosen, reason = (int(best[0]), None) if len(best) == 1 else (None, TIE)
-    return {"chosen": chosen, "reason": reason, "n_orders": len(readings), "changed": changed}
+    found = {"chosen": chosen, "reason": reason, "n_orders": len(readings), "changed": changed}
+    return found | {"score": _log_odds(values)} if scored else found
+
+
+def _log_odds(values: NDArray[np.float64]) -> float:
+    """Give the log-odds of the favourable answer against all others, as a mean over the orders (rows)."""
+    others = np.logaddexp.reduce(np.delete(values, FAVOURABLE, axis=1), axis=1)
+    return float((values[:, FAVOURABLE] - others).mean())
 
 
 def _values(protocol: str, reading: Reading) -> list[float]:
@@ -186,7 +197,7 @@ def answer_frame(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> p
     import pandas as pd
 
     frame = pd.DataFrame(rows, columns=list(columns))
-    for name in ("chosen", "changed", "stereotyped"):
+    for name in ("chosen", "changed", "stereotyped", "score"):
         if name in frame:
             frame[name] = frame[name].astype(float)
     return frame
