@@ -45,6 +45,7 @@ ELSEWHERE = (
     "calibration",
     "domain_ablation",
     "domain_correlation",
+    "formats",
     "implementations",
     "items",
     "noise",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def read_poles(data_dir: str | Path | None = None) -> Poles:
     return Poles(first, second)
 
 
-def _rows(rows: list[Mapping[str, object]]) -> Iterator[tuple[str, Item]]:
+def _rows(rows: Sequence[Mapping[str, object]]) -> Iterator[tuple[str, Item]]:
     for number, row in enumerate(rows):
         category, variation = str(row["category"]), str(row["variation"])
         identity = f"{category}-{variation}-{number}"

@@ -87,7 +87,7 @@ def _estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Set
         value=value,
         neutral=neutral_of(measure),
         missing=json.dumps(dict(missing)) if missing else "",
-        details={"n_templates": design.n_clusters} | _best(rows),
+        details={"n_templates": design.n_clusters, **_best(rows)},
     )
     if np.isnan(value):
         return replace(known, note="not computed: no question has an answer that it counts")
