@@ -32,6 +32,7 @@ LEAST_ANSWERED = 0.5
 CONFIDENCE = 0.95
 NO_VALUE = "no answer names a person"
 FEW = "fewer than half of the questions have an answer; not in the range"
+SAME = "no interval: all resamples give the same value"
 
 
 def formats(
@@ -79,13 +80,18 @@ def _row(one: Format, rows: pd.DataFrame, resamples: int, seed: int) -> dict[str
     }
     weights = design.bootstrap(resamples, generator(seed, "formats", one.name))
     draws = entries[HEAD].function(**{key: totals[key] * weights for key in entries[HEAD].parameters})
-    wider = values[HEAD] + (draws[~np.isnan(draws)] - values[HEAD]) * widening(design.n_clusters, CONFIDENCE)
-    low, high = percentile_interval(np.clip(wider, -100, 100), CONFIDENCE) if len(wider) else (np.nan, np.nan)
+    defined = draws[~np.isnan(draws)]
+    low, high = np.nan, np.nan
+    if len(defined) and np.ptp(defined) > 0:  # an interval without width would claim certainty
+        wider = values[HEAD] + (defined - values[HEAD]) * widening(design.n_clusters, CONFIDENCE)
+        low, high = percentile_interval(np.clip(wider, -100, 100), CONFIDENCE)
     answered = float(counts["answered"].mean())
-    note = NO_VALUE if np.isnan([*values.values(), low]).any() else FEW if answered < LEAST_ANSWERED else ""
+    few = answered < LEAST_ANSWERED
+    note = NO_VALUE if np.isnan(list(values.values())).any() else FEW if few else SAME if np.isnan(low) else ""
     return {
         "format": one.name, **one.parts(), "questions": len(rows), "templates": design.n_clusters,
-        "answered": answered, **values, "low": low, "high": high, "note": note,
+        "answered": answered, **values, "low": low, "high": high,
+        "counted": "no" if note in (NO_VALUE, FEW) else "yes", "note": note,
     }  # fmt: skip
 
 
@@ -120,7 +126,7 @@ def _ranges(table: pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for (model, benchmark), ours in table.groupby(["model", "benchmark"], sort=False):
-        good = ours[ours["note"] == ""]
+        good = ours[ours["counted"] == "yes"]
         if not len(good):
             continue
         apart = good[(good["low"] > 0) | (good["high"] < 0)]
@@ -138,7 +144,7 @@ def _ranges(table: pd.DataFrame) -> pd.DataFrame:
 
 def _pairs(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield, for two models, in how many formats that both have the first one scores higher."""
-    for benchmark, rows in table[table["note"] == ""].groupby("benchmark", sort=False):
+    for benchmark, rows in table[table["counted"] == "yes"].groupby("benchmark", sort=False):
         scores = rows.pivot_table(index="format", columns="model", values=HEAD)
         for first, second in combinations(scores.columns, 2):
             both = scores[[first, second]].dropna()
@@ -170,7 +176,7 @@ def _sentences(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
 
 
 def _draw(table: pd.DataFrame) -> Any:
-    rows = table[table["note"] == ""]
+    rows = table[table["counted"] == "yes"]
     rows = rows[rows["benchmark"] == rows["benchmark"].iloc[0]]
     models = list(dict.fromkeys(rows["model"]))
     figure, axes = figures.grid(len(models), each=1, height=1.6)
@@ -178,7 +184,7 @@ def _draw(table: pd.DataFrame) -> Any:
         ours = rows[rows["model"] == model].sort_values(HEAD).reset_index(drop=True)
         for number, protocol in enumerate(dict.fromkeys(rows["protocol"])):
             some = ours[ours["protocol"] == protocol]
-            gaps = [np.maximum(0, some[HEAD] - some["low"]), np.maximum(0, some["high"] - some[HEAD])]
+            gaps = [np.maximum(0, some[HEAD] - some["low"]).fillna(0), np.maximum(0, some["high"] - some[HEAD]).fillna(0)]
             axis.errorbar(some.index, some[HEAD], yerr=gaps, label=protocol, **figures.dot(number))
         figures.neutral_line(axis, 0, across=True)
         axis.set_ylabel(HEAD)
