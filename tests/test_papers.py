@@ -43,6 +43,7 @@ def test_figures_of_estimates(name: str, width: str) -> None:
 
 ELSEWHERE = (
     "calibration",
+    "contamination",
     "domain_ablation",
     "domain_correlation",
     "formats",
