@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from tiltmeter.models import LanguageModel
 from tiltmeter.probes.verbatim import complete_halves
 
 BENCHMARK = tiltmeter.load_benchmark("plumb-choices").limit(8)
@@ -20,26 +20,24 @@ def text_of(item: Any) -> str:
     return f"{item.context} {item.texts['question']}"
 
 
-def trained_on(texts: list[str]) -> Any:
-    """A tiny model that has seen these texts a hundred times."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(GOLDEN / "models" / "tiny-gpt2")
-    config = transformers.GPT2Config(vocab_size=2000, n_embd=64, n_layer=2, n_head=2, n_positions=256)
-    torch.manual_seed(0)
-    module = transformers.GPT2LMHeadModel(config)
-    rows = [[tokenizer.bos_token_id, *tokenizer(text)["input_ids"]] for text in texts]
-    optimizer = torch.optim.Adam(module.parameters(), 3e-3)
-    for _ in range(60):
-        for row in rows:
-            optimizer.zero_grad()
-            module(torch.tensor([row]), labels=torch.tensor([row])).loss.backward()
-            optimizer.step()
-    return tiltmeter.wrap_model(module.eval(), tokenizer, name="by-heart", kind="causal")
+def greedy_text(model: LanguageModel, start: str) -> str:
+    """Continue a text with the likeliest tokens, as many as it has: what a model would know by heart."""
+    tokenizer = model.tokens.tokenizer
+    ids = [model.tokens.bos_id, *tokenizer(start)["input_ids"]]
+    for _ in range(len(ids)):
+        with torch.no_grad():
+            ids.append(int(model._module(torch.tensor([ids])).logits[0, -1].argmax()))
+    return str(tokenizer.decode(ids[1:]))
 
 
-def test_a_model_that_knows_the_items_by_heart() -> None:
-    texts = list(dict.fromkeys(map(text_of, BENCHMARK.items)))[:4]
-    found = complete_halves(trained_on(texts), texts)
-    assert all(one is not None and one.is_verbatim for one in found)
+def test_a_model_that_knows_a_text_by_heart() -> None:
+    model = golden_model("tiny-gpt2")
+    texts = [greedy_text(model, item.context) for item in BENCHMARK.items]
+    length = [len(model.tokens.tokenizer(text)["input_ids"]) for text in texts]
+    start = [len(model.tokens.tokenizer(item.context)["input_ids"]) for item in BENCHMARK.items]
+    same = [n for n in range(len(texts)) if length[n] == 2 * start[n] + 1]  # it is encoded as it was written
+    found = complete_halves(model, [texts[n] for n in same])
+    assert same and all(one is not None and one.n_likeliest >= one.n_tokens - 1 for one in found)
 
 
 def test_tokens_are_compared_with_greedy_choices() -> None:
@@ -56,7 +54,7 @@ def test_tokens_are_compared_with_greedy_choices() -> None:
 
 def test_study_of_choices_and_pairs(tmp_path: Path) -> None:
     models = [GOLDEN / "models" / "tiny-gpt2", GOLDEN / "models" / "tiny-bert-cased"]
-    more = {"limit": 12, "resamples": 100, "cache": False, "report": False}
+    more = {"limit": 12, "resamples": 100, "cache": False}
     run = tiltmeter.run(models, ["plumb-choices", "starter-pairs"], output=tmp_path / "run", **more)
     finding = tiltmeter.study("contamination", run.folder, options={"sample": 10})
     table = finding.table.set_index("benchmark")
@@ -65,4 +63,4 @@ def test_study_of_choices_and_pairs(tmp_path: Path) -> None:
     assert finding.draw().axes
     with pytest.raises(tiltmeter.TiltmeterError) as caught:
         tiltmeter.study("contamination", run.folder, options={"sample": 0})
-    assert caught.value.code == "bad-sample"
+    assert caught.value.code == "out-of-range"

@@ -30,7 +30,7 @@ def hiring_bloomberg(path: str | Path | None = None, *, model: str | None = None
         raise UsageError(
             "hiring-bloomberg consists of results of others. Import their table: "
             "tiltmeter import performance_ranking.csv -b hiring-bloomberg -m gpt-4 -o RUN.",
-            code="import-only",
+            code="missing-value",
             benchmark="hiring-bloomberg",
         )
     rows = read_table(Path(path), None)
@@ -39,7 +39,7 @@ def hiring_bloomberg(path: str | Path | None = None, *, model: str | None = None
     if model is not None and model not in models:
         raise InputError(
             f"{path} has no results of '{model}'. Models: {', '.join(models)}.",
-            code="unknown-model",
+            code="unknown-name",
             model=model,
             known=models,
         )
@@ -56,7 +56,7 @@ def _rows(rows: Sequence[Mapping[str, object]], path: Path) -> Iterator[tuple[st
             for group in counts:
                 race, _, gender = group.partition("_")
                 if race not in RACES or gender not in GENDERS:
-                    raise InputError(f"{path}: '{group}' is no group such as B_W.", code="unknown-group", group=group)
+                    raise InputError(f"{path}: '{group}' is no group such as B_W.", code="unknown-name", name=group)
                 traits = {"race": RACES[race], "gender": GENDERS[gender], "is_first": str(int(group == first))}
                 person = Person(f"{RACES[race]} {GENDERS[gender]}", "name", traits)
                 identity, case = f"{job}-{number}-{group}", f"{job}-{number}"
@@ -69,5 +69,5 @@ def _rows(rows: Sequence[Mapping[str, object]], path: Path) -> Iterator[tuple[st
 def _count(row: Mapping[str, object], path: Path) -> int:
     text = str(row["top"]).strip()
     if not text.isdigit():
-        raise InputError(f"{path}: '{text}' is not a count of first places.", code="bad-count", value=text)
+        raise InputError(f"{path}: '{text}' is not a count of first places.", code="wrong-format", value=text)
     return int(text)

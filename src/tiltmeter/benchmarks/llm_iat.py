@@ -44,7 +44,7 @@ def llm_iat(path: str | Path | None = None) -> Benchmark:
     if path is None:
         raise UsageError(
             "llm-iat consists of answers of others. Import a file of them: tiltmeter import FILE -b llm-iat -m NAME -o RUN.",
-            code="import-only",
+            code="missing-value",
             benchmark="llm-iat",
         )
     rows = read_table(Path(path), None)

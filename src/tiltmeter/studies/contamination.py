@@ -44,7 +44,7 @@ def contamination(
     import pandas as pd
 
     if sample < 1:
-        raise UsageError("--sample must be at least 1.", code="bad-sample", sample=sample)
+        raise UsageError("--sample must be at least 1.", code="out-of-range", option="sample", value=sample)
     rows: list[dict[str, Any]] = []
     loaded: dict[str, LanguageModel] = {}
     for answers in load_answers(evidence.folders).values():
@@ -52,7 +52,7 @@ def contamination(
             model = loaded.setdefault(recorded_model(facts), _load(facts))
             rows.append({"model": facts["shown_as"], "benchmark": benchmark} | _completed(model, texts))
     if not rows:
-        raise UsageError("No causal model of these runs answered pairs or questions.", code="no-causal-model")
+        raise UsageError("No causal model of these runs answered pairs or questions.", code="empty-selection")
     table = pd.DataFrame(rows)
     return Finding("contamination", {"contamination": table}, {"contamination": lambda: _draw(table)}, tuple(_said(table)))
 
@@ -75,7 +75,7 @@ def _load(facts: Mapping[str, Any]) -> LanguageModel:
     if model.identity.model != recorded_model(facts):
         raise ModelError(
             f"{facts['name']} has other weights than in the run. Run it again first.",
-            code="other-weights",
+            code="changed-file",
             model=facts["name"],
         )
     return model
@@ -105,7 +105,7 @@ def _said(table: pd.DataFrame) -> Iterator[str]:
 def _draw(table: pd.DataFrame) -> Any:
     rows = table[table["note"] == ""]
     names = [f"{row['model']}, {row['benchmark']}" for _, row in rows.iterrows()]
-    figure, axis = figures.canvas(height=0.6 + 0.2 * len(rows))
+    figure, (axis,) = figures.grid(1, each=1, height=0.6 + 0.2 * len(rows))
     gaps = [rows["verbatim"] - rows["low"], rows["high"] - rows["verbatim"]]
     axis.errorbar(rows["verbatim"], range(len(rows)), xerr=np.maximum(0, gaps), **figures.dot(0))
     figures.name_rows(axis, names)

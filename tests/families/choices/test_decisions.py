@@ -169,7 +169,7 @@ def test_word_lists_are_scored_by_hand(text: str, expected: float | str) -> None
 def test_results_of_others_are_imported_and_not_asked(name: str) -> None:
     with pytest.raises(TiltmeterError) as caught:
         tiltmeter.load_benchmark(name)
-    assert caught.value.code == "import-only" and caught.value.fields["benchmark"] == name
+    assert caught.value.code == "missing-value" and caught.value.fields["benchmark"] == name
 
 
 def first_places(tmp_path: Path, rows: list[str]) -> Path:
@@ -189,7 +189,7 @@ def test_first_places_are_read_from_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "code"),
-    [(["B_W,x,clerk,m"], "bad-count"), (["B_Z,3,clerk,m"], "unknown-group"), (["B_W,3,clerk,n"], "unknown-model")],
+    [(["B_W,x,clerk,m"], "wrong-format"), (["B_Z,3,clerk,m"], "unknown-name"), (["B_W,3,clerk,n"], "unknown-name")],
 )
 def test_bad_tables_of_first_places(tmp_path: Path, rows: list[str], code: str) -> None:
     with pytest.raises(TiltmeterError) as caught:

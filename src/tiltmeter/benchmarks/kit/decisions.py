@@ -17,12 +17,12 @@ FAVOURABLE = 0
 NONE = -1
 """Stands for the right and the "unknown" answer, which a decision does not have."""
 GROUP_COLUMNS = ("target", "gender", "race")
-"""What groups of people are compared by, as far as a benchmark has it."""
+"""Columns that divide people into groups, as far as a benchmark has them."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Whom a case is about; `label_type` says how the text tells it: by a name or by a label."""
+    """Whom a case is about; `label_type` says whether the text uses a name or a label."""
 
     group: str
     label_type: str
@@ -50,11 +50,11 @@ class DecisionBenchmark(ChoiceBenchmark):
     """Decisions; `bias_type` is the domain, `target` the group, `template` the case."""
 
     def limit(self, n: int | None) -> Benchmark:
-        """Keep about n decisions: whole cases, so that every group is asked the same."""
+        """Keep about n decisions: whole cases, so that every group gets the same cases."""
         if n is None:
             return self
         if n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="bad-limit", limit=n)
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="limit", value=n)
         kept: list[Item] = []
         for item in self.asked_items:
             if len(kept) >= n and item.extra["template"] != kept[-1].extra["template"]:

@@ -57,7 +57,7 @@ def formats(
             rows += [place | _row(one, table, resamples, seed) for one, table in found]
             parts += [place | part for part in _components(found)]
     if not rows:
-        raise InputError("These runs have no questions with a stereotyped answer.", code="no-questions", family=READS)
+        raise InputError("These runs have no questions with a stereotyped answer.", code="empty-selection", family=READS)
     table = pd.DataFrame(rows)
     tables = {"formats": table, "range": _ranges(table)}
     if parts:
