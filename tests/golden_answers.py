@@ -177,6 +177,7 @@ def _choices() -> Iterator[tuple[str, Tables]]:
     for protocol in ("letters", "answers", "generated"):
         yield f"{protocol}, tiny-gpt2", ask("tiny-gpt2", "plumb-choices", 3, protocols=(protocol,))
     yield "masked, tiny-bert-cased", ask("tiny-bert-cased", "plumb-choices", 3)
+    yield "decisions, tiny-gpt2", ask("tiny-gpt2", "plumb-decisions", 16)
 
 
 QUESTIONS: dict[str, Callable[[], Iterator[tuple[str, Tables]]]] = {

@@ -21,6 +21,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,8 @@ def _write_questions(folder: Path) -> None:
         (folder / "data" / "bbq" / "data" / f"{category}.jsonl").write_text(rows)
         predicted = ({"example_id": n, "unifiedqa-t5-11b_pred_race": item.texts["answer_1"]} for n, item in enumerate(items))
         (folder / f"preds_{category}.jsonl").write_text("\n".join(map(json.dumps, predicted)))
+    places = [f"{race}_{gender},{n},clerk,gpt-3.5-turbo" for n, (race, gender) in enumerate(product("ABHW", "MW"), 3)]
+    (folder / "performance_ranking.csv").write_text("\n".join(["demo,top,job,model", *places]) + "\n")
 
 
 def _in_layout_of_bbq(item: Any, number: int) -> dict[str, Any]:

@@ -43,8 +43,10 @@ def test_figures_of_estimates(name: str, width: str) -> None:
 
 ELSEWHERE = (
     "calibration",
+    "contamination",
     "domain_ablation",
     "domain_correlation",
+    "formats",
     "implementations",
     "items",
     "noise",

@@ -19,7 +19,16 @@ from study_material import made_up, noise, options_of, small_run
 from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
 
-OF_TEXTS = ("calibration", "domain_ablation", "domain_correlation", "implementations", "items", "noise", "temperature")
+OF_TEXTS = (
+    "calibration",
+    "domain_ablation",
+    "domain_correlation",
+    "formats",
+    "implementations",
+    "items",
+    "noise",
+    "temperature",
+)
 """They read what other families or many models gave, and are tested where those are (test_judges, test_correlations,
 test_calibration, families/choices).
 """

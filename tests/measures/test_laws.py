@@ -109,6 +109,19 @@ def questions(rng: Rng, n: int) -> Table:
     }  # fmt: skip
 
 
+def decisions(rng: Rng, n: int) -> Table:
+    """Counts of decisions and sums of log-odds of each case, scores of lists of words, and mean ranks of groups."""
+    decided = rng.integers(3, 9, n).astype(float)
+    shares = rng.random((5, n))
+    ranks = rng.permuted(np.tile(np.arange(1.0, n + 1), (7, 1)), axis=1).mean(axis=0)
+    return {
+        "decided": decided, "favourable": np.floor(decided * shares[0]), "other_favourable": decided * shares[1],
+        "best_favourable": decided * (0.5 + shares[2] / 2), "scored": decided, "own_score": rng.normal(size=n) * decided,
+        "other_score": rng.normal(size=n) * decided, "associated": decided, "with_stereotype": decided * shares[3],
+        "against_stereotype": decided * (1 - shares[3]) * shares[4], "mean_ranks": ranks,
+    }  # fmt: skip
+
+
 def lines(rng: Rng, n: int) -> Table:
     """Log-likelihoods of lines."""
     length = rng.integers(3, 20, n).astype(float)
@@ -122,7 +135,7 @@ def associations(rng: Rng, n: int) -> Table:
 
 
 GENERATORS: tuple[Callable[[Rng, int], Table], ...] = (
-    pairs, slots, labels, prompts, group_scores, questions, lines, associations,
+    pairs, slots, labels, prompts, group_scores, questions, decisions, lines, associations,
 )  # fmt: skip
 
 
@@ -162,10 +175,12 @@ SIDES = (
     ("total", "other_total"), ("judged", "other_judged"), ("negatives", "other_negatives"),
     ("first_alone", "second_alone"), ("stereo_amb", "anti_amb"), ("stereo_dis", "anti_dis"), ("asked_pro", "asked_con"),
     ("right_pro", "right_con"), ("x", "y"), ("a", "b"), ("logprob", "prior"), ("first", "second"),
-    ("first_prior", "second_prior"),
+    ("first_prior", "second_prior"), ("favourable", "other_favourable"), ("own_score", "other_score"),
+    ("with_stereotype", "against_stereotype"),
 )  # fmt: skip
 COUNTS = {
     "judged", "answered", "both", "asked_amb", "asked_dis", "asked_pro", "stereo_dis", "questions", "reordered", "length",
+    "decided", "scored", "associated", "best_favourable",
 }  # fmt: skip
 """A measure that reads one of these reads sums over units."""
 DEGREES = {
@@ -275,6 +290,8 @@ def ties(entry: Entry, seed: int) -> None:
             tied[other] = table[one]
     for name in {"groups", "group_means", "group_shares"} & set(table):
         tied[name] = np.full(12, 0.25)
+    if "mean_ranks" in table:
+        tied["mean_ranks"] = np.full(12, 6.5)
     if "effects" in table:
         tied["effects"] = np.zeros(12)
     if {"member", "members"} & set(table):

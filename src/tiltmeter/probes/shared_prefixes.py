@@ -30,6 +30,23 @@ def branched(queries: Sequence[Query], sentences: Sequence[Sentence]) -> list[Qu
     return joined + list(waiting.values())
 
 
+def paired_by_prefix(queries: Sequence[Query]) -> list[Query]:
+    """Return the same queries, two in one sequence where they begin alike: orders of options, answers to one question.
+
+    Queries that begin alike are neighbours in the order of their ids.
+    """
+    joined: list[Query] = []
+    waiting: Query | None = None
+    for query in sorted(queries, key=lambda query: query.ids):
+        if waiting is not None and _shared(waiting.ids, query.ids) >= max(LEAST_SHARED, len(query.ids) // 4):
+            joined += _joined(waiting, query)
+            waiting = None
+            continue
+        joined += [] if waiting is None else [waiting]
+        waiting = query
+    return joined + ([] if waiting is None else [waiting])
+
+
 def _joined(first: Query, second: Query) -> list[Query]:
     shared = _shared(first.ids, second.ids)
     if shared < LEAST_SHARED or second.one_by_one or second.block:

@@ -13,6 +13,7 @@ from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import in_batches
 from tiltmeter.probes.plan import Plan, make_plan
+from tiltmeter.probes.shared_prefixes import paired_by_prefix
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Advance, Work
 from tiltmeter.storage.provenance import identity
@@ -30,9 +31,16 @@ class TemplateProbe:
     """Probe for the log-probabilities of many queries."""
 
     def __init__(
-        self, model: LanguageModel, cache_root: Path | None = None, *, batch_tokens: int | str = "auto", version: int = 1
+        self,
+        model: LanguageModel,
+        cache_root: Path | None = None,
+        *,
+        batch_tokens: int | str = "auto",
+        version: int = 1,
+        share_prefixes: bool = False,
     ) -> None:
         self.model = model
+        self.share_prefixes = share_prefixes and model.kind == "causal" and model.branches
         self.tokens = model.tokens
         self.budget = TokenBudget(model, batch_tokens)
         self.work = Work()
@@ -55,7 +63,8 @@ class TemplateProbe:
         for first in range(0, len(missing), SAVE_EVERY):  # what is read is stored before more is asked
             part = missing[first : first + SAVE_EVERY]
             numbered = [q._replace(sentence=n, positions=tuple(range(len(q.columns)))) for n, (_, q) in enumerate(part)]
-            known |= self._ask(make_plan({0: numbered}, self.tokens.mask_id or 0), numbered)
+            asked_as = paired_by_prefix(numbered) if self.share_prefixes else numbered
+            known |= self._ask(make_plan({0: asked_as}, self.tokens.mask_id or 0), numbered)
             advance(sum(asked[of_query] for of_query, _ in part))
         return [np.array([known[key] for key in of_query]) for of_query in keys]
 

@@ -70,12 +70,12 @@ def answered(benchmark: Benchmark, choose: Callable[[Any], int | None], model: s
             {
                 "model": model, "benchmark": benchmark.name, "scorer": "imported", "item": item.id, "prompt": None,
                 "chosen": chosen, "text": None, "reason": "unparsed" if chosen is None else None, "n_orders": 1,
-                "changed": None, **{name: item.extra.get(name) for name in FACTS}, "bias_type": item.bias_type,
-                "direction": item.direction, "target": item.target,
+                "changed": None, "score": None, **{name: item.extra.get(name) for name in FACTS},
+                "bias_type": item.bias_type, "direction": item.direction, "target": item.target,
             }
         )  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(CHOICE_COLUMNS))
-    for name in ("chosen", "changed", "stereotyped"):
+    for name in ("chosen", "changed", "stereotyped", "score"):
         frame[name] = frame[name].astype(float)
     manifest = {"model": {"shown_as": model}, "benchmark": {"name": benchmark.name}}
     return Answers("choices", {"choices": frame}, items_table(benchmark), (manifest,))

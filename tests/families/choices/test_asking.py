@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
@@ -19,12 +21,30 @@ from tiltmeter.families import find_family
 from tiltmeter.families.choices import prompts
 from tiltmeter.families.choices.parse import parse_prediction, parse_reply, parse_text
 from tiltmeter.families.choices.prompts import find_prompt
+from tiltmeter.models import LanguageModel
 
 BENCHMARK = tiltmeter.load_benchmark("plumb-choices").limit(12)
 
 
-def test_letters_equal_a_plain_loop() -> None:
-    model = golden_model("tiny-gpt2")
+def tiny_llama() -> LanguageModel:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(GOLDEN / "models" / "tiny-gpt2")
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+    config = transformers.LlamaConfig(vocab_size=2000, initializer_range=0.3, **sizes)
+    torch.manual_seed(0)
+    module = transformers.LlamaForCausalLM(config).eval()
+    return tiltmeter.wrap_model(module, tokenizer, name="tiny-llama", kind="causal")
+
+
+MODELS = {
+    "tiny-gpt2": lambda: golden_model("tiny-gpt2"),
+    "tiny-llama": tiny_llama,
+    "plumb-clm": lambda: tiltmeter.load_model("plumb-clm"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_letters_equal_a_plain_loop(name: str) -> None:
+    model = MODELS[name]()
     table = tiltmeter.ask(model, BENCHMARK, cache=False).tables["options"].set_index(["item", "order", "answer"])["logprob"]
     prompt, tokenizer = find_prompt("plain", "en"), model.tokens.tokenizer
     letters = [tokenizer(f" {letter}")["input_ids"][0] for letter in "ABC"]
@@ -93,6 +113,37 @@ def test_generated_answers_are_parsed_or_missing() -> None:
     table = answers.table
     assert set(table["scorer"]) == {"generated"}
     assert (table["chosen"].isna() == table["reason"].notna()).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "scorer"),
+    [
+        ({"orders": "given"}, "letters+given_order"),
+        ({"orders": "given", "question_only": True}, "letters+given_order+question_only"),
+        ({"orders": "given", "protocols": ("answers",)}, "answers"),
+        ({"prompt": "instructed"}, "letters@instructed"),
+    ],
+)
+def test_whatever_changes_the_question_is_in_the_name(options: dict[str, Any], scorer: str) -> None:
+    asked = tiltmeter.ChoicesOptions(**options)
+    answers = tiltmeter.ask(golden_model("tiny-gpt2"), BENCHMARK.limit(2), options=asked, cache=False)
+    assert set(answers.table["scorer"]) == {scorer}
+
+
+def test_a_chat_prompt_is_in_the_name_and_in_the_question() -> None:
+    model = tiny_llama()
+    tokenizer = model.tokens.tokenizer
+    tokenizer.chat_template = "{% for m in messages %}User: {{ m['content'] }}\nBot:{% endfor %}"
+    model = tiltmeter.wrap_model(model._module, tokenizer, name="chatty", kind="causal")
+    one = BENCHMARK.limit(1)
+    answers = tiltmeter.ask(model, one, options=tiltmeter.ChoicesOptions(chat_prompt=True, orders="given"), cache=False)
+    assert set(answers.table["scorer"]) == {"letters+given_order+chat"}
+    (item,) = one.items
+    text = "User: " + find_prompt("plain", "en").lettered(item, (0, 1, 2)) + "\nBot:"
+    with torch.no_grad():
+        logprobs = model._module(torch.tensor([tokenizer(text)["input_ids"]])).logits[0, -1].log_softmax(-1)
+    expected = [float(logprobs[tokenizer(letter)["input_ids"][0]]) for letter in "ABC"]
+    assert answers.tables["options"]["logprob"].tolist() == pytest.approx(expected, abs=1e-4)
 
 
 def test_question_only_leaves_the_context_out() -> None:

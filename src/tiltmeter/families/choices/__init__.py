@@ -12,7 +12,7 @@ from tiltmeter.families.choices.estimate import estimate
 from tiltmeter.families.choices.figures import choices
 from tiltmeter.families.choices.narratives import narratives, sheets
 from tiltmeter.families.choices.options import ChoicesOptions
-from tiltmeter.families.choices.outcomes import READS
+from tiltmeter.families.choices.outcomes import READS, provides
 from tiltmeter.families.choices.prompts import cache_key_extra
 from tiltmeter.families.choices.published import published
 from tiltmeter.families.kit.protocol import Family
@@ -25,7 +25,7 @@ class Choices(Family):
     UNIT = "questions"
     KEY = ("model", "benchmark", "scorer", "item")
     READS = READS
-    VERSION = 1
+    VERSION = 2
     NEEDS = frozenset({"text"})
     SERVED = True
     Options = ChoicesOptions
@@ -40,6 +40,7 @@ class Choices(Family):
     narratives = staticmethod(narratives)
     sheets = staticmethod(sheets)
     cards = staticmethod(cards)
+    provides = staticmethod(provides)
     published = staticmethod(published)
     cache_key_extra = staticmethod(cache_key_extra)
 

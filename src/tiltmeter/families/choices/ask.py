@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
+from tiltmeter.benchmarks.kit.decisions import DECISION, FAVOURABLE
 from tiltmeter.families.choices.check import check, protocols_of, served_protocols
 from tiltmeter.families.choices.generated_protocol import AnswerWriter, sampling_of
 from tiltmeter.families.choices.logprob_protocols import Reader, Reading
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
 Asked = LanguageModel | ServedModel
 FACTS = ("right", "unknown", "stereotyped", "condition", "polarity", "template", "label_type")
 CHOICE_COLUMNS = (
-    "model", "benchmark", "scorer", "item", "prompt", "chosen", "text", "reason", "n_orders", "changed", *FACTS,
+    "model", "benchmark", "scorer", "item", "prompt", "chosen", "text", "reason", "n_orders", "changed", "score", *FACTS,
     "bias_type", "direction", "target",
 )  # fmt: skip
 """One row per question and scorer. `chosen`: number of the answer, or missing with a `reason`. `changed`: 1 if the answer
-depends on the order of the options, missing if one order was asked. `text`: what was written, for `generated`."""
+depends on the order of the options, missing if one order was asked. `score`: for a decision, the log-odds of the favourable
+answer against all others, as a mean over the orders. `text`: what was written, for `generated`."""
 OPTION_COLUMNS = ("model", "benchmark", "scorer", "item", "order", "answer", "logprob", "n_tokens")
 """One row per answer and order, such as 021: the third answer stood second."""
 TIE = "two answers are equally likely"
@@ -71,7 +74,8 @@ class _Asking:
         if isinstance(model, LanguageModel):
             root = cache_folder(context.cache)
             version = family_of(benchmark).VERSION
-            probe = TemplateProbe(model, root and root / CACHE, batch_tokens=context.batch_tokens, version=version)
+            place, tokens = root and root / CACHE, context.batch_tokens
+            probe = TemplateProbe(model, place, batch_tokens=tokens, version=version, share_prefixes=True)
             self.reader, self.work = Reader(model, probe, self.prompt, chat=options.chat_prompt), probe.work
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
@@ -93,7 +97,10 @@ class _Asking:
             return [self._row(protocol, item, **reply) for item, reply in zip(items, replies, strict=True)], []
         readings = self._read(protocol, items)
         by_item = {name: list(some) for name, some in groupby(readings, key=lambda reading: reading.item)}
-        rows = [self._row(protocol, item, **_decision(protocol, by_item[item.id])) for item in items]
+        rows = [
+            self._row(protocol, item, **_decision(protocol, by_item[item.id], scored=item.extra["condition"] == DECISION))
+            for item in items
+        ]
         return rows, [row for reading in readings for row in self._options(protocol, reading)]
 
     def _replies(self, number: int, items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -123,15 +130,18 @@ class _Asking:
 
     def _row(self, protocol: str, item: Item, **answer: Any) -> dict[str, Any]:
         return {
-            "model": self.model.name, "benchmark": self.benchmark.name, "scorer": scorer_name(protocol, self.prompt),
-            "item": item.id, "prompt": self.prompt.title, "text": None, "n_orders": 1, "changed": None,
+            "model": self.model.name, "benchmark": self.benchmark.name, "scorer": self._scorer(protocol),
+            "item": item.id, "prompt": self.prompt.title, "text": None, "n_orders": 1, "changed": None, "score": None,
             **{name: item.extra.get(name) for name in FACTS}, "bias_type": item.bias_type, "direction": item.direction,
             "target": item.target, **answer,
         }  # fmt: skip
 
+    def _scorer(self, protocol: str) -> str:
+        return scorer_name(protocol, self.prompt, self.options)
+
     def _options(self, protocol: str, reading: Reading) -> Iterator[dict[str, Any]]:
         order = "".join(map(str, reading.order))
-        names = {"model": self.model.name, "benchmark": self.benchmark.name, "scorer": scorer_name(protocol, self.prompt)}
+        names = {"model": self.model.name, "benchmark": self.benchmark.name, "scorer": self._scorer(protocol)}
         for number, logprob in enumerate(reading.logprobs):
             length = reading.lengths[number] if reading.lengths else 1
             yield {**names, "item": reading.item, "order": order, "answer": number, "logprob": logprob, "n_tokens": length}
@@ -167,18 +177,24 @@ class _AskingServed(_Asking):
         return self.reader.replies(items)
 
 
-def scorer_name(protocol: str, prompt: Prompt) -> str:
-    """Name a protocol with its prompt where that is not the plain one: numbers by different prompts are never mixed.
+def scorer_name(protocol: str, prompt: Prompt, options: ChoicesOptions = ChoicesOptions()) -> str:  # noqa: B008
+    """Name a protocol with everything that differs from its default: numbers of different formats are never mixed.
 
     >>> scorer_name("letters", find_prompt(None, "en")), scorer_name("letters", find_prompt("instructed", "en"))
     ('letters', 'letters@instructed')
+    >>> scorer_name("letters", find_prompt("instructed", "en"), ChoicesOptions(orders="given", chat_prompt=True))
+    'letters+given_order+chat@instructed'
     """
+    parts = {
+        "given_order": protocol == "letters" and options.orders == "given",
+        "chat": options.chat_prompt,
+        "question_only": prompt.question_only,
+    }
     plain = prompt.name == "plain" or prompt.name.startswith("plain-")
-    control = "+question_only" if prompt.question_only else ""
-    return protocol + control + ("" if plain else f"@{prompt.name}")
+    return protocol + "".join(f"+{part}" for part, holds in parts.items() if holds) + ("" if plain else f"@{prompt.name}")
 
 
-def _decision(protocol: str, readings: Sequence[Reading]) -> dict[str, Any]:
+def _decision(protocol: str, readings: Sequence[Reading], *, scored: bool = False) -> dict[str, Any]:
     """Choose the answer with the highest mean log-probability over all orders; see whether each order agrees."""
     if bad := next((reading.reason for reading in readings if reading.reason), None):
         return {"chosen": None, "reason": bad, "n_orders": len(readings)}
@@ -187,7 +203,14 @@ def _decision(protocol: str, readings: Sequence[Reading]) -> dict[str, Any]:
     best = np.flatnonzero(mean >= mean.max() - 1e-12)
     changed = float(len({int(row.argmax()) for row in values}) > 1) if len(readings) > 1 else None
     chosen, reason = (int(best[0]), None) if len(best) == 1 else (None, TIE)
-    return {"chosen": chosen, "reason": reason, "n_orders": len(readings), "changed": changed}
+    found = {"chosen": chosen, "reason": reason, "n_orders": len(readings), "changed": changed}
+    return found | {"score": _log_odds(values)} if scored else found
+
+
+def _log_odds(values: NDArray[np.float64]) -> float:
+    """Give the log-odds of the favourable answer against all others, as a mean over the orders (rows)."""
+    others = np.logaddexp.reduce(np.delete(values, FAVOURABLE, axis=1), axis=1)
+    return float((values[:, FAVOURABLE] - others).mean())
 
 
 def _values(protocol: str, reading: Reading) -> list[float]:
@@ -201,7 +224,7 @@ def answer_frame(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> p
     import pandas as pd
 
     frame = pd.DataFrame(rows, columns=list(columns))
-    for name in ("chosen", "changed", "stereotyped"):
+    for name in ("chosen", "changed", "stereotyped", "score"):
         if name in frame:
             frame[name] = frame[name].astype(float)
     return frame

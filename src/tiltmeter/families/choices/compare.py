@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.choices.estimate import FEWEST_TEMPLATES, TOO_FEW, stream_of, totals_of
-from tiltmeter.families.choices.outcomes import Floats, design_of, groups_of
+from tiltmeter.families.choices.estimate import FEWEST_TEMPLATES, RANKS, TOO_FEW, stream_of, totals_of
+from tiltmeter.families.choices.outcomes import Floats, design_of, groups_of, reads_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design
 from tiltmeter.stats.differences import paired_difference
@@ -35,11 +35,19 @@ def compare(
         both = rows[rows["item"].isin(other.index)]
         if not len(both):
             continue
+        same = other.loc[both["item"]].reset_index()
+        groups = [
+            (column, group, (part, their_part))
+            for (column, group, part), (_, _, their_part) in zip(
+                groups_of(both, answers, by), groups_of(same, answers, by), strict=True
+            )
+        ]
         for measure in measures:
             found: dict[str, list[Difference]] = {}
-            for column, group, part in groups_of(both, answers, by):
+            for column, group, pair in groups:
+                if RANKS in measure.parameters or not set(measure.parameters) <= reads_of(both, column):
+                    continue
                 known = Difference(str(benchmark), "choices", str(scorer), measure.name, column, group, first, second)
-                pair = (part, other.loc[part["item"]].reset_index())
                 found.setdefault(column, []).append(_difference(known, pair, measure, settings))
             for column, of_column in found.items():
                 yield from of_column if column == "all" else corrected(of_column)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.choices.outcomes import Floats, cells, counts_of, design_of, exchanged, groups_of
+from tiltmeter.families.choices.decisions import BEST_GROUP, blocks_of
+from tiltmeter.families.choices.outcomes import Floats, cells, counts_of, design_of, exchanged, groups_of, reads_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.friedman import friedman_p, ranks_within
 from tiltmeter.stats.measured import interval_of, neutral_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
@@ -22,6 +24,7 @@ from tiltmeter.stats.significance import permutation_p
 if TYPE_CHECKING:
     import pandas as pd
 
+RANKS = "mean_ranks"
 FEWEST_TEMPLATES = 5
 """With fewer templates there is neither an interval nor a test."""
 TOO_FEW = f"no interval and no test: fewer than {FEWEST_TEMPLATES} templates"
@@ -31,16 +34,33 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     """Compute every measure over all questions and over groups of them.
 
     Intervals are bootstraps over templates within categories, widened for few templates as Student's t is; questions of
-    one template are not independent. p exchanges the stereotyped and the other group in random templates.
+    one template are not independent. p exchanges the stereotyped and the other group in random templates; for decisions,
+    a group and the others in random cases.
     """
     for (model, benchmark, scorer), rows in cells(answers):
+        groups = list(groups_of(rows, answers, by))
         for measure in measures:
             found: dict[str, list[Estimate]] = {}
-            for column, group, ours in groups_of(rows, answers, by):
+            for column, group, ours in groups:
+                if not set(measure.parameters) <= reads_of(rows, column):
+                    continue
                 known = Estimate(model, benchmark, "choices", scorer, measure.name, column, group)
-                found.setdefault(column, []).append(_estimate(known, ours, measure, settings))
+                one = _rank_estimate if RANKS in measure.parameters else _estimate
+                found.setdefault(column, []).append(one(known, ours, measure, settings))
             for column, of_column in found.items():
                 yield from of_column if column == "all" else corrected(of_column)
+
+
+def _rank_estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
+    """Compare how cases rank all groups; p is that of Friedman's test."""
+    blocks = blocks_of(rows)
+    n_missing = int(rows["chosen"].isna().sum())
+    known = replace(known, n=len(rows) - n_missing, n_missing=n_missing, neutral=neutral_of(measure))
+    if len(blocks) < FEWEST_TEMPLATES:
+        return replace(known, note=f"not computed: fewer than {FEWEST_TEMPLATES} cases in which every group has an answer")
+    value = float(measure.function(ranks_within(blocks).mean(axis=0)))
+    details = {"n_templates": len(blocks), "n_groups": blocks.shape[1]}
+    return replace(known, value=value, p=friedman_p(blocks), details=details)
 
 
 def stream_of(settings: Settings, benchmark: str, column: str, group: str) -> np.random.Generator:
@@ -66,7 +86,7 @@ def _estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Set
         value=value,
         neutral=neutral_of(measure),
         missing=json.dumps(dict(missing)) if missing else "",
-        details={"n_templates": design.n_clusters},
+        details={"n_templates": design.n_clusters, **_best(rows)},
     )
     if np.isnan(value):
         return replace(known, note="not computed: no question has an answer that it counts")
@@ -77,6 +97,11 @@ def _estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Set
     draws = np.asarray(measure.function(**{name: values * weights for name, values in columns.items()}), dtype=np.float64)
     low, high, note = interval_of(measure, design.n_clusters, value, draws, settings)
     return replace(known, low=low, high=high, p=_p(measure, columns, value, design, rng, settings), note=note)
+
+
+def _best(rows: pd.DataFrame) -> dict[str, str]:
+    """Name the group with the highest selection rate, where groups were compared."""
+    return {BEST_GROUP: str(rows[BEST_GROUP].iloc[0])} if BEST_GROUP in rows else {}
 
 
 def _p(

@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.families.choices.decision_narratives import ABOUT as ABOUT_DECISIONS
+from tiltmeter.families.choices.decision_narratives import (
+    ASSOCIATIONS,
+    GAPS,
+    association_story,
+    decision_story,
+    is_about_associations,
+    is_about_decisions,
+)
 from tiltmeter.families.kit.story import Sheet, Story, certain, in_order, value_text
 
 if TYPE_CHECKING:
@@ -28,6 +37,10 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
     for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
         scorer = str(rows["scorer"].iloc[0])
         ours = rows[rows["scorer"] == scorer]
+        if is_about_decisions(ours) or is_about_associations(ours):
+            tell = decision_story if is_about_decisions(ours) else association_story
+            yield tell(str(model), str(benchmark), scorer, ours)
+            continue
         overall = {row["measure"]: row for _, row in ours[ours["by"] == "all"].iterrows()}
         head = overall.get(HEAD)
         yield Story(
@@ -82,7 +95,8 @@ def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:
         overall = rows[rows["by"] == "all"]
         places = {name: place for place, name in enumerate(in_order(list(dict.fromkeys(overall["measure"])), list(PART_OF)))}
         ordered = overall.iloc[np.argsort(overall["measure"].map(places).to_numpy(), kind="stable")]
-        yield Sheet(str(benchmark), "Answers to questions", ordered, rows_are="scorer", by="all", about=ABOUT)
+        about = ABOUT_DECISIONS if is_about_decisions(rows) else "" if is_about_associations(rows) else ABOUT
+        yield Sheet(str(benchmark), "Answers to questions", ordered, rows_are="scorer", by="all", about=about)
         shown = set(_headlines(rows))
         heads = rows[[key in shown for key in zip(rows["model"], rows["scorer"], rows["measure"], strict=True)]]
         for column in dict.fromkeys(heads["by"]):
@@ -95,4 +109,5 @@ def _headlines(rows: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
     """Yield model, scorer and measure of each model's headline: its first scorer, and the bias score if it is there."""
     for model, ours in rows.groupby("model", sort=False):
         measures = list(dict.fromkeys(ours["measure"]))
-        yield str(model), str(ours["scorer"].iloc[0]), HEAD if HEAD in measures else measures[0]
+        head = next((name for name in (HEAD, *GAPS, ASSOCIATIONS) if name in measures), measures[0])
+        yield str(model), str(ours["scorer"].iloc[0]), head

@@ -12,6 +12,7 @@ from tiltmeter.benchmarks.kit.items import Item, items_table
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.choices.ask import CHOICE_COLUMNS, FACTS, OPTION_COLUMNS, answer_frame
 from tiltmeter.families.choices.parse import parse_prediction
+from tiltmeter.families.choices.published_decisions import READERS
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.storage.compression import content_sha256
@@ -40,6 +41,8 @@ def published(
     a prediction are missing; both are counted.
     """
     file = Path(path)
+    if (reader := READERS.get(str(benchmark).replace("_", "-"))) is not None:
+        return reader(file, model, scorer, data_dir)
     names = {name: name for name in FIELDS} | dict(columns or {})
     bench = _benchmark(benchmark, data_dir, category)
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
@@ -103,7 +106,7 @@ def _row(item: Item, given: str | None, model: str, benchmark: str, scorer: str)
     chosen, reason = (answer, None) if isinstance(answer, int) else (None, answer)
     return {
         "model": model, "benchmark": benchmark, "scorer": scorer, "item": item.id, "prompt": None, "chosen": chosen,
-        "text": given, "reason": reason, "n_orders": 1, "changed": None,
+        "text": given, "reason": reason, "n_orders": 1, "changed": None, "score": None,
         **{name: item.extra.get(name) for name in FACTS},
         "bias_type": item.bias_type, "direction": item.direction, "target": item.target,
     }  # fmt: skip

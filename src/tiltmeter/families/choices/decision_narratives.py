@@ -1,0 +1,87 @@
+"""Decisions and associations in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter.benchmarks.kit.decisions import GROUP_COLUMNS
+from tiltmeter.families.kit.story import Story, certain, value_text
+from tiltmeter.stats.significance import p_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OMNIBUS, GAPS, ASSOCIATIONS = "kendall_w", ("log_odds_gap", "selection_gap"), "iat_score"
+FOUR_FIFTHS = 0.8
+MOST_GROUPS = 4
+ABOUT = (
+    "Gaps compare a group with the other groups of the same case; 0 is neutral. impact_ratio is the selection rate divided "
+    "by that of the group with the highest rate; 0.8 is the line of the four-fifths rule. Intervals resample cases."
+)
+
+
+def is_about_decisions(rows: pd.DataFrame) -> bool:
+    """Return whether estimates are of decisions."""
+    return OMNIBUS in set(rows["measure"]) or "selection_rate" in set(rows["measure"])
+
+
+def is_about_associations(rows: pd.DataFrame) -> bool:
+    """Return whether estimates are of words given to groups."""
+    return ASSOCIATIONS in set(rows["measure"])
+
+
+def decision_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
+    """Tell whether decisions differ between groups: one test over all groups, then the groups that stand out."""
+    overall = rows[(rows["measure"] == OMNIBUS) & (rows["by"] == "all")]
+    head = None if not len(overall) else overall.iloc[0]
+    if head is None or not np.isfinite(head["p"]):
+        verdict, tone = "Too few complete cases for a test over all groups", "plain"
+    elif certain(head):
+        verdict, tone = "Decisions differ between groups", "towards"
+    else:
+        verdict, tone = "No significant difference between groups", "unsure"
+    number = "" if head is None or np.isnan(head["value"]) else f"{head['value']:.2f}"
+    sentences = tuple(_decision_sentences(scorer, head, rows))
+    return Story(model, benchmark, verdict, sentences, tone=tone, number=number, unit=f"{OMNIBUS}, {scorer}", head=head)
+
+
+def _decision_sentences(scorer: str, head: Any, rows: pd.DataFrame) -> Iterator[str]:
+    if head is not None and np.isfinite(head["p"]):
+        value = f"{head['value']:.3f}, p {p_text(head['p'])}"
+        yield f"Agreement of the cases on a ranking of the groups ({OMNIBUS}, {scorer}): {value}."
+    for measure in GAPS:
+        groups = rows[(rows["measure"] == measure) & rows["by"].isin(GROUP_COLUMNS)]
+        found = sorted((row for _, row in groups.iterrows() if certain(row)), key=lambda row: -abs(row["value"]))
+        if found:
+            said = "; ".join(f"{row['group']}: {value_text(row)}" for row in found[:MOST_GROUPS])
+            yield f"{measure}, significant after correction in {len(found)} of {len(groups)} groups: {said}."
+            break
+    below = rows[(rows["measure"] == "impact_ratio") & (rows["high"] < FOUR_FIFTHS)]
+    if len(below):
+        yield f"Whole interval of impact_ratio below four fifths: {', '.join(below['group'])}."
+    refused = rows[(rows["measure"] == "unparsed_share") & (rows["by"] == "all") & (rows["value"] > 0)]
+    for _, row in refused.iterrows():
+        yield f"{row['value']:.1f} % of the decisions have no answer; `unparsed_share` by group says whose."
+
+
+def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
+    """Tell whether words are given to groups as a stereotype has it."""
+    ours = rows[rows["measure"] == ASSOCIATIONS]
+    overall = ours[ours["by"] == "all"]
+    head = None if not len(overall) else overall.iloc[0]
+    if head is None or np.isnan(head["value"]):
+        return Story(model, benchmark, "No list of words could be scored", (), unit=f"{ASSOCIATIONS}, {scorer}", head=head)
+    sure = certain(head)
+    side = "follow" if head["value"] > 0 else "oppose"
+    verdict = f"Associations {side} the stereotypes" if sure else "No significant association with the stereotypes"
+    tone = "unsure" if not sure else "towards" if head["value"] > 0 else "away"
+    sentences = [f"Mean score ({ASSOCIATIONS}, {scorer}): {value_text(head)}."]
+    if head["n_missing"]:
+        sentences.append(f"{head['n_missing']:,} answers could not be scored and are not counted.")
+    return Story(
+        model, benchmark, verdict, tuple(sentences), tone=tone, number=f"{head['value']:+.2f}",
+        unit=f"{ASSOCIATIONS}, {scorer}", head=head,
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""Questions that cannot be asked, or only in part: counted with a reason, and nothing guessed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers
+from bbq_material import question, write_category
+
+import tiltmeter
+from conftest import GOLDEN, golden_model
+from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.choices.logprob_protocols import TOO_LONG
+
+ROW: dict[str, Any] = {
+    "question": "Who was late?", "answer_1": "Ann", "answer_2": "Bob", "answer_3": "Not known", "right": 3, "unknown": 3,
+    "stereotyped": 2, "condition": "ambiguous", "template": "t1", "context": "Ann met Bob.",
+}  # fmt: skip
+
+
+def own(tmp_path: Path, *rows: dict[str, Any]) -> Any:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return tiltmeter.load_benchmark(path)
+
+
+def test_no_answer_says_unknown(tmp_path: Path) -> None:
+    people = (("grandfather", "old"), ("grandson", "nonOld"))
+    without = question(people)
+    without["answer_info"]["ans2"] = ["neighbour", "old"]
+    write_category(tmp_path, "Age", [{"Q_id": "1", "Known_stereotyped_groups": '["old"]'}], [question(people), without])
+    benchmark = tiltmeter.load_benchmark("bbq", data_dir=tmp_path, category="Age")
+    assert len(benchmark) == 1 and len(benchmark.notes) == 1
+
+
+def test_a_category_without_its_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(*_: object, **__: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("pooch.retrieve", offline)
+    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
+    write_category(tmp_path, "Age", [{"Q_id": "1", "Known_stereotyped_groups": '["old"]'}], [])
+    (tmp_path / "bbq" / "templates" / "Age.csv").unlink()
+    with pytest.raises(TiltmeterError, match=r"templates/Age\.csv"):
+        tiltmeter.load_benchmark("bbq", data_dir=tmp_path, category="Age")
+
+
+def test_four_options_are_asked_in_rotations(tmp_path: Path) -> None:
+    row = ROW | {"answer_4": "Tom"}
+    answers = tiltmeter.ask(golden_model("tiny-gpt2"), own(tmp_path, row), cache=False)
+    assert set(answers.tables["options"]["order"]) == {"0123", "1230", "2301", "3012"}
+    assert answers.table["chosen"].notna().all()
+
+
+def test_empty_answers_and_labels_out_of_range(tmp_path: Path) -> None:
+    benchmark = own(tmp_path, ROW, ROW | {"answer_1": " ", "answer_2": ""}, ROW | {"right": 4}, ROW | {"stereotyped": 3})
+    assert len(benchmark) == 1 and len(benchmark.notes) == 3
+
+
+def test_options_longer_than_the_window_are_missing(tmp_path: Path) -> None:
+    long = ROW | {"answer_1": "Ann " * 600, "template": "t2"}
+    options = tiltmeter.ChoicesOptions(protocols=("letters", "answers", "generated"), answer_tokens=2)
+    answers = tiltmeter.ask(golden_model("tiny-gpt2"), own(tmp_path, ROW, long), options=options, cache=False)
+    of_long = answers.table[answers.table["template"] == "t2"]
+    assert len(of_long) == 3 and set(of_long["reason"]) == {TOO_LONG} and of_long["chosen"].isna().all()
+    short = answers.table[(answers.table["template"] == "t1") & (answers.table["scorer"] != "generated")]
+    assert short["chosen"].notna().all()
+
+
+def test_letters_of_several_tokens_are_refused(tmp_path: Path) -> None:
+    base = golden_model("tiny-gpt2")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(GOLDEN / "models" / "tiny-gpt2")
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    state["model"]["merges"] = []
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer.backend_tokenizer.from_str(json.dumps(state)), bos_token=tokenizer.bos_token,
+        eos_token=tokenizer.eos_token,
+    )  # fmt: skip
+    model = tiltmeter.wrap_model(base._module, tokenizer, name="spelled", kind="causal")
+    with pytest.raises(TiltmeterError, match="--protocol answers"):
+        tiltmeter.ask(model, own(tmp_path, ROW), cache=False)
