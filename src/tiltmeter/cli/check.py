@@ -21,7 +21,7 @@ class Policy(StrEnum):
     passes = "pass"
 
 
-EXAMPLE = "bias_score[aul,crows-pairs] within 45..55 at 95%"
+EXAMPLE = "bias_score[pll,crows-pairs] within 45..55 at 95%"
 Folder = Annotated[
     Path | None,
     typer.Argument(metavar="RUN", help="Run folder. With --plan it may be left out.", callback=optional_run_folder),
@@ -63,7 +63,9 @@ def check(
     """
     from tiltmeter.gate import check as decide
     from tiltmeter.gate import forms, read_rules
+    from tiltmeter.gate.untested import evidence_warnings
     from tiltmeter.reporting.verdicts import decision_lines
+    from tiltmeter.runs import load_run
 
     files = {"junit": junit, "markdown": markdown}
     try:
@@ -86,6 +88,8 @@ def check(
         print_lines(decision_lines(decision, width()))
         say(decision.summary)
         note(forms.explained(decision))
+        for warning in evidence_warnings(book.rules, load_run(run)):
+            note(f"Warning: {warning}")
     raise typer.Exit(decision.exit_code)
 
 

@@ -13,6 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.answers import with_unique_names
+from tiltmeter.families.kit.primary import with_primary
 from tiltmeter.families.kit.protocol import measures_of
 from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.stats.estimates import Estimate, estimates_table
@@ -107,7 +108,9 @@ def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]
     entries = wanted.entries.get(part.family)
     if not entries:
         return []
-    return with_cautions(find_family(part.family).estimate(part, entries, wanted.columns[part.family], settings), part)
+    family = find_family(part.family)
+    rows = with_cautions(family.estimate(part, entries, wanted.columns[part.family], settings), part)
+    return with_primary(rows, part, family)
 
 
 def columns_of(family: str, answers: Mapping[str, Answers], columns: Sequence[str]) -> list[str]:

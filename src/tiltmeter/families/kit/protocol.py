@@ -204,6 +204,10 @@ class Family(ABC):
         """Returns the scorer that speaks for a measure where several scored the same items. Default: the first."""
         return scorers[0]
 
+    def primary_measures(self, benchmark: str) -> Sequence[str]:
+        """Returns the measures that may speak for a benchmark, the benchmark's own first. Default: none."""
+        return ()
+
     def item_readings(self, answers: Answers) -> Iterator[pd.DataFrame]:
         """Yields by how much each item prefers the stereotype, for `study items`. Default: none.
 

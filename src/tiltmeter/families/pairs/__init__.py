@@ -12,7 +12,7 @@ from tiltmeter.families.pairs.check import check, provides
 from tiltmeter.families.pairs.compare import compare
 from tiltmeter.families.pairs.estimate import estimate
 from tiltmeter.families.pairs.evidence import pair_evidence
-from tiltmeter.families.pairs.headline import first_scorer
+from tiltmeter.families.pairs.headline import first_scorer, primary_measures
 from tiltmeter.families.pairs.item_readings import item_readings
 from tiltmeter.families.pairs.narratives import narratives
 from tiltmeter.families.pairs.notebook import brief, describe
@@ -52,6 +52,7 @@ class Pairs(Family):
     describe = staticmethod(describe)
     evidence = staticmethod(pair_evidence)
     first_scorer = staticmethod(first_scorer)
+    primary_measures = staticmethod(primary_measures)
     item_readings = staticmethod(item_readings)
 
     def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
