@@ -1,8 +1,8 @@
 """Store what a calibration found in the package's evidence table: `python scripts/embed_calibration.py RUN…`.
 
 RUN is a run folder of dosed models (of a file that `tiltmeter build calibration` wrote); of twins the first counts. Shares
-of pairs are kept, since only they have a direction. Rows about the same metric and items replace stored ones. Data that changed
-since they were read are refused. A benchmark that was asked as a file goes by the name of the benchmark:
+of pairs are kept, since only they have a direction. Rows about the same metric and items replace stored ones. Data that
+changed since they were read are refused. A benchmark that was asked as a file goes by the name of the benchmark:
 
     python scripts/embed_calibration.py RUN --named plumb-pairs-after=plumb-pairs --data ../shared/data
 

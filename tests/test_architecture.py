@@ -21,7 +21,7 @@ SOURCE = Path(tiltmeter.__file__).parent
 ROOMS = (
     "errors", "display", "catalog", "storage", "corpora", "builders", "benchmarks", "models", "probes", "scorers",
     "measures", "stats", "finetune", "debias", "judges", "figures", "families", "execution", "runs", "plans", "studies",
-    "gate", "boards", "reporting", "exports", "cli", "__main__",
+    "gate", "boards", "reporting", "exports", "audits", "cli", "__main__",
 )  # fmt: skip
 LOOSE = 5
 HEAVY = {"torch", "transformers"}

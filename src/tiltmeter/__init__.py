@@ -56,7 +56,7 @@ _HOME = {
     "LabelsOptions": "families.labels.options", "LanguageModel": "models", "Options": "runs",
     "PairsOptions": "families.pairs.options", "Run": "runs", "Settings": "stats.settings",
     "SlotsOptions": "families.slots.options", "TiltmeterError": "errors", "as_html": "reporting.notebook",
-    "ask": "runs.ask", "check": "gate", "compare": "runs.compare", "estimate": "runs.estimate",
+    "ask": "runs.ask", "audit": "audits", "check": "gate", "compare": "runs.compare", "estimate": "runs.estimate",
     "figure": "reporting.by_name", "import_scores": "runs.published", "leaderboard": "boards",
     "load_benchmark": "benchmarks", "load_model": "models", "load_run": "runs", "read_rules": "gate",
     "report": "reporting", "run": "runs.run", "run_experiment": "runs.experiment", "score": "runs.ask",
@@ -67,7 +67,7 @@ _HOME = {
 __all__ = [
     "Answers", "AssociationsOptions", "Benchmark", "Board", "ChoicesOptions", "Decision", "Engine", "Finding",
     "GenerationsOptions", "Item", "LabelsOptions", "LanguageModel", "Options", "PairsOptions", "Run", "Settings",
-    "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask", "check", "compare", "estimate", "figure",
+    "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask", "audit", "check", "compare", "estimate", "figure",
     "import_scores", "leaderboard", "load_benchmark", "load_model", "load_run", "read_rules", "report", "run",
     "run_experiment", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip

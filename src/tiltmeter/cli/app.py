@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.audit import audit
 from tiltmeter.cli.board import leaderboard
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
@@ -77,6 +78,7 @@ for _name, _group, _what in (
     app.add_typer(App(cls=_group, no_args_is_help=True, help=_what), name=_name)
 app.command()(report)
 app.command("open")(open_)
+app.command()(audit)
 app.command()(check)
 app.command()(leaderboard)
 app.command()(export)

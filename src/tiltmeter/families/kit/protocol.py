@@ -107,6 +107,8 @@ class Family(ABC):
     """False if estimates read no texts of items; these then stay on disk."""
     EXTRINSIC: ClassVar[bool] = False
     """Whether it asks what a model does in a task, and not what the model is like inside."""
+    EVIDENCE: ClassVar[str] = "other"
+    """The kind of evidence that its numbers are, for audits: one of EVIDENCE_KINDS."""
     FIGURES: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     """Figures that this family draws itself: name → function of the estimates."""
 
@@ -239,6 +241,8 @@ class Family(ABC):
         return {}
 
 
+EVIDENCE_KINDS = ("likelihood", "associations", "task", "generation", "quality", "other")
+"""Kinds of evidence, in the order in which an audit shows them."""
 CONSTANTS = ("TITLE", "UNIT", "KEY", "READS")
 """What has no default."""
 METHODS = tuple(sorted(Family.__abstractmethods__))

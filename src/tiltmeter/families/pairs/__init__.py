@@ -30,6 +30,7 @@ class Pairs(Family):
 
     TITLE = "Pairs of sentences"
     UNIT = "pairs"
+    EVIDENCE = "likelihood"
     KEY = ("model", "benchmark", "scorer", "item", "role")
     READS = READS
     VERSION = 1
