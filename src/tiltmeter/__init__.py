@@ -22,6 +22,7 @@ BEGUN = time.perf_counter()
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from tiltmeter.audits import audit
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
     from tiltmeter.boards import Board, leaderboard
     from tiltmeter.errors import TiltmeterError

@@ -7,18 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter.benchmarks.kit.batteries import LEVELS
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.families import ModelInfo, family_of
-
-LEVELS = {
-    "quick": ("plumb-pairs", "plumb-slots"),
-    "default": ("plumb-pairs", "plumb-slots", "seat", "ilps", "plumb-choices", "crows-pairs", "stereoset"),
-    "full": (
-        "plumb-pairs", "plumb-slots", "seat", "ilps", "plumb-choices", "crows-pairs", "stereoset", "winobias", "winogender",
-        "bbq", "plumb-prompts", "bold", "hatexplain",
-    ),
-}  # fmt: skip
-"""The benchmarks of each level, as far as their data are at hand and the model can answer them."""
 
 
 @dataclass(frozen=True)

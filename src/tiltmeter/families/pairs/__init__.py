@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tiltmeter.families.kit.detection import detecting
 from tiltmeter.families.kit.protocol import Family
 from tiltmeter.families.pairs.ask import ask, blocks, stream
 from tiltmeter.families.pairs.cards import cards
@@ -55,6 +56,10 @@ class Pairs(Family):
     first_scorer = staticmethod(first_scorer)
     primary_measures = staticmethod(primary_measures)
     item_readings = staticmethod(item_readings)
+
+    def cache_key_extra(self, options: Any) -> Mapping[str, Any]:
+        """Returns the scorers with evidence, which are asked where none are named."""
+        return {} if options.scorers else {"evidence": sorted(detecting(""))}
 
     def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
         """Returns how the tokens that both sentences share were found."""
