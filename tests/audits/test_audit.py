@@ -50,7 +50,7 @@ def test_verdicts_are_by_the_metric_with_evidence_and_corrected_together() -> No
     assert [found[name].verdict for name in ("gender", "race", "age")] == [BIAS, NONE, AWAY]
     assert found["gender"].scorer == "pll" and found["gender"].evidence == "detects"
     assert found["gender"].p_corrected == pytest.approx(0.003) and found["age"].evidence == "untested"
-    assert found["race"].detectable == pytest.approx(2.802 * 16 / (2 * 1.96), rel=0.01)
+    assert found["race"].detectable == pytest.approx((2.394 + 0.842) * 16 / (2 * 1.96), rel=0.01)
     assert list(found) == ["gender", "race", "age"]
 
 
@@ -97,7 +97,7 @@ def test_a_model_is_no_baseline_of_itself(tmp_path: Path) -> None:
 def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiltmeter.audits.battery.LEVELS", {"quick": ("starter-pairs",), "full": ("starter-pairs", "bold")})
     rules = tmp_path / "rules.toml"
-    rules.write_text('[[rule]]\nrule = "bias_score[pll,starter-pairs] within 0.5..99.5"\nmin_n = 5\n')
+    rules.write_text('min_n = 5\nrules = ["bias_score[pll,starter-pairs] within 0.5..99.5"]\n')
     said: list[str] = []
     options = Options(cache=str(tmp_path / "cache"))
     other = GOLDEN / "models" / "tiny-bert-uncased"

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -162,9 +162,7 @@ def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path |
         }
         table = compare(run.answers, baseline, by=list(run.manifest["asked"]["by"]), **settings)
         against = differences_of(table, name, facts, run.estimates)
-    decision = None
-    if rules is not None:
-        decision = check(run, read_rules((), Path(rules)), None, baseline or None)
+    decision = _decision(run, rules, name, baseline) if rules is not None else None
     stories = [story for story in stories_of(run.estimates) if story.model == name]
     own = run.estimates[run.estimates["model"] == name]
     worst = {story.benchmark: worst_groups(own[own["benchmark"] == story.benchmark], story.head) for story in stories}
@@ -182,6 +180,14 @@ def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path |
     )
     _write(found)
     return found
+
+
+def _decision(run: Run, rules: str | Path, model: str, baseline: str) -> Decision:
+    """Check the rules on the audited model alone; the baseline is read by the rules that compare."""
+    book = read_rules((), Path(rules))
+    compares = any(rule.needs_baseline for rule in book.rules)
+    own = replace(book, rules=tuple(replace(rule, model=rule.model or model) for rule in book.rules))
+    return check(run, own, None, baseline if compares and baseline else None)
 
 
 def _command(words: Sequence[str]) -> list[str]:

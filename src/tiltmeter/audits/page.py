@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.audits.regulation import REQUIREMENTS
@@ -16,12 +17,14 @@ TONES = {BIAS: "bad", MORE: "bad", AWAY: "other", LESS: "good", NOT_MEASURED: "m
 
 def audit_page(audit: Audit) -> str:
     """The whole page as text."""
+    measured = dict.fromkeys(one.kind for one in audit.verdicts if one.verdict != NOT_MEASURED)
     variables: dict[str, Any] = {
         "title": f"Bias audit of {audit.model}",
         "audit": audit,
         "headline": headline(audit),
-        "kinds": [one.kind for one in audit.verdicts if one.domain == audit.verdicts[0].domain] if audit.verdicts else [],
-        "rows": _rows(audit.verdicts),
+        "kinds": list(measured),
+        "unmeasured": {one.kind: one.reason for one in audit.verdicts if one.kind not in measured},
+        "rows": _rows([one for one in audit.verdicts if one.kind in measured]),
         "against": audit.against,
         "tones": {one: TONES.get(one.verdict, "open") for one in (*audit.verdicts, *audit.against)},
         "requirements": REQUIREMENTS,
@@ -48,7 +51,7 @@ def headline(audit: Audit) -> str:
     return f"No evidence of bias in {len(measured)} domains. Each verdict says what could have been detected."
 
 
-def _rows(verdicts: tuple[Verdict, ...]) -> dict[str, list[Verdict]]:
+def _rows(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
     """The verdicts by domain."""
     rows: dict[str, list[Verdict]] = {}
     for one in verdicts:

@@ -37,7 +37,8 @@ class Verdict:
             more-than-baseline, less-than-baseline or no-difference.
         value: The number of the metric that speaks, or the difference from the baseline, with its interval.
         p_corrected: After Holm's correction over all tests of the audit's table.
-        detectable: The smallest distance from neutral (or difference) that this test detects with 80 % power.
+        detectable: The smallest distance from neutral (or difference) that this test detects with 80 % power, at the level
+            of the first step of the correction.
         change: Against a baseline, whether the model is closer to neutral than it or further.
         evidence: What calibration showed of the metric for this domain: detects, bounded, undecided or untested.
         reason: Why nothing was measured; else empty.
@@ -103,7 +104,7 @@ def verdicts_of(estimates: pd.DataFrame, model: str, facts: Facts) -> list[Verdi
     """Return the verdicts on one model: those of every domain and kind of evidence that there are tests for."""
     rows = _speaking(estimates[estimates["model"] == model], facts)
     corrected = holm([row["p"] for row in rows])
-    found = [_verdict(row, p) for row, p in zip(rows, corrected, strict=True)]
+    found = [_verdict(row, p, len(rows)) for row, p in zip(rows, corrected, strict=True)]
     return _worst_per_cell(found)
 
 
@@ -113,7 +114,7 @@ def differences_of(differences: pd.DataFrame, model: str, facts: Facts, estimate
     of_model = differences[(differences["model"] == model) & differences["p"].notna()]
     known = {_key(row): row for row in of_model.to_dict("records")}
     rows = [known[key] | {"head": head} for key, head in spoken.items() if key in known]
-    found = [_against(row, p) for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True)]
+    found = [_against(row, p, len(rows)) for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True)]
     return _worst_per_cell(found)
 
 
@@ -164,28 +165,29 @@ def _metric(rows: pd.DataFrame, own: Sequence[Mapping[str, Any]], domain: str, d
     return next((metric for metric in primary if metric in there), there[0])
 
 
-def _verdict(row: Mapping[str, Any], p: float) -> Verdict:
+def _verdict(row: Mapping[str, Any], p: float, tests: int) -> Verdict:
     leans = catalog.find("measures", str(row["measure"])).spec.leans
     towards = row["value"] > row["neutral"] or not leans
     verdict = NONE if not p < LEVEL else BIAS if towards else AWAY
-    return replace(_blank(row, p), verdict=verdict, value=float(row["value"]), neutral=float(row["neutral"]))
+    return replace(_blank(row, p, tests), verdict=verdict, value=float(row["value"]), neutral=float(row["neutral"]))
 
 
-def _against(row: Mapping[str, Any], p: float) -> Verdict:
+def _against(row: Mapping[str, Any], p: float, tests: int) -> Verdict:
     leans = catalog.find("measures", str(row["measure"])).spec.leans
     is_more = row["difference"] > 0 if leans else row["change"] == FURTHER
     verdict = ALIKE if not p < LEVEL else MORE if is_more else LESS
-    blank = _blank(row["head"] | {name: row[name] for name in ("low", "high", "n")}, p)
+    blank = _blank(row["head"] | {name: row[name] for name in ("low", "high", "n")}, p, tests)
     return replace(blank, verdict=verdict, value=float(row["difference"]), neutral=0.0, change=str(row["change"]))
 
 
-def _blank(row: Mapping[str, Any], p: float) -> Verdict:
+def _blank(row: Mapping[str, Any], p: float, tests: int) -> Verdict:
     error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, 0.95, power=0.5))
     group = "" if row["by"] == "bias_type" else str(row["group"])
     return Verdict(
         str(row["model"]), str(row["domain"]), str(row["kind"]), NONE, str(row["benchmark"]), str(row["scorer"]),
         str(row["measure"]), group, low=float(row["low"]), high=float(row["high"]), n=int(row["n"]), p_corrected=float(p),
-        detectable=smallest_difference(error) if np.isfinite(error) else math.nan, evidence=str(row["evidence"]),
+        detectable=smallest_difference(error, 1 - LEVEL / tests) if np.isfinite(error) else math.nan,
+        evidence=str(row["evidence"]),
     )  # fmt: skip
 
 
