@@ -90,7 +90,8 @@ def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
     sure = "" if row["p_holm"] < SIGNIFICANT else "not "
     over = f" after Holm's correction over {row['n_tests']} tests" if row["n_tests"] > 1 else ""
     items = f"{row['n']:,} {find_family(row['family']).UNIT}"
-    return f"{than} {row['baseline']} on the same {items} ({interval}p {p_text(row['p_holm'])}{over}): {sure}distinguishable{nearer}."
+    tested = f"{interval}p {p_text(row['p_holm'])}{over}"
+    return f"{than} {row['baseline']} on the same {items} ({tested}): {sure}distinguishable{nearer}."
 
 
 def _facts(material: Material, model: str) -> str:
