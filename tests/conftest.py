@@ -72,7 +72,7 @@ def golden_scores(model: str, benchmark: str = "pairs") -> Answers:
         "pairs": "starter-pairs",
         "triples": GOLDEN / "data" / "triples_stereoset_format.json",
     }[benchmark]
-    return tiltmeter.score(golden_model(model), tiltmeter.load_benchmark(bench), cache=False)
+    return tiltmeter.score(golden_model(model), tiltmeter.load_benchmark(bench), ["all"], cache=False)
 
 
 @pytest.fixture(autouse=True)

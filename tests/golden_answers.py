@@ -122,8 +122,8 @@ def ask(model: str, benchmark: str | Path, limit: int | None = None, **options: 
 
 def _pairs() -> Iterator[tuple[str, Tables]]:
     for model in ("tiny-bert-cased", "tiny-gpt2"):
-        yield f"pairs, {model}", ask(model, "starter-pairs", 2)
-    yield "triples", ask("tiny-roberta", GOLDEN / "data" / "triples_stereoset_format.json", 2)
+        yield f"pairs, {model}", ask(model, "starter-pairs", 2, scorers=("all",))
+    yield "triples", ask("tiny-roberta", GOLDEN / "data" / "triples_stereoset_format.json", 2, scorers=("all",))
 
 
 def _slots() -> Iterator[tuple[str, Tables]]:

@@ -22,7 +22,7 @@ SOURCE = Path(tiltmeter.__file__).parent
 ROOMS = (
     "errors", "error_codes", "display", "catalog", "storage", "corpora", "builders", "benchmarks", "models", "probes",
     "scorers", "measures", "stats", "finetune", "debias", "judges", "figures", "families", "execution", "runs", "plans",
-    "studies", "gate", "boards", "reporting", "exports", "cli", "__main__",
+    "studies", "gate", "boards", "reporting", "exports", "audits", "cli", "__main__",
 )  # fmt: skip
 LOOSE = 6
 WITH_CODES = (

@@ -187,7 +187,7 @@ def test_no_number_and_no_word_is_cut() -> None:
 def test_the_story_comes_first_and_the_hint_last() -> None:
     text = shown()[0][0]
     lines = [line for line in text.split("\n") if line]
-    assert lines[0].startswith(f"{MODELS[0]} on b: ") and "●" in text.split("\n")[1]
+    assert lines[0].startswith(f"{MODELS[0]} on b: ") and "●" in "".join(text.split("\n")[1:3])
     table = text[re.search(r"^model +scorer", text, re.MULTILINE).start() :]  # type: ignore[union-attr]
     assert f"{MODELS[1]} on b: " in text.removesuffix(table) and "neutral 50" in table
     assert "cps" in table and "all_masked" not in table, "the short table has the headline's scorers"
@@ -213,7 +213,7 @@ def test_a_pipe_gets_plain_text_that_no_terminal_changes(tmp_path: Path) -> None
     assert len(said) == 1
     (text,) = said
     assert "\x1b" not in text and "●" not in text and "jss_liu" in text
-    assert "(bias_score by cps, neutral 50, interval" in text, "sentences are not broken"
+    assert "(bias_score by sss, neutral 50, interval" in text, "sentences are not broken"
 
 
 def test_no_color_is_respected() -> None:

@@ -22,6 +22,7 @@ BEGUN = time.perf_counter()
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from tiltmeter.audits import audit
     from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
     from tiltmeter.boards import Board, leaderboard
     from tiltmeter.errors import TiltmeterError
@@ -58,7 +59,7 @@ _HOME = {
     "PairsOptions": "families.pairs.options", "Run": "runs", "ServerOptions": "models.served.options",
     "Settings": "stats.settings",
     "SlotsOptions": "families.slots.options", "TiltmeterError": "errors", "as_html": "reporting.notebook",
-    "ask": "runs.ask", "check": "gate", "compare": "runs.compare", "estimate": "runs.estimate",
+    "ask": "runs.ask", "audit": "audits", "check": "gate", "compare": "runs.compare", "estimate": "runs.estimate",
     "figure": "reporting.by_name", "import_scores": "runs.published", "leaderboard": "boards",
     "load_benchmark": "benchmarks", "load_model": "models", "load_run": "runs", "read_rules": "gate",
     "report": "reporting", "run": "runs.run", "run_experiment": "runs.experiment", "score": "runs.ask",
@@ -70,7 +71,7 @@ __all__ = [
     "Answers", "AssociationsOptions", "Benchmark", "Board", "ChoicesOptions", "Decision", "Engine", "Finding",
     "GenerationsOptions", "Item", "LabelsOptions", "LanguageModel", "Options", "PairsOptions", "Run",
     "ServerOptions", "Settings", "SlotsOptions", "TiltmeterError", "__version__", "as_html", "ask",
-    "check", "compare", "estimate", "figure",
+    "audit", "check", "compare", "estimate", "figure",
     "import_scores", "leaderboard", "load_benchmark", "load_model", "load_run", "read_rules", "report", "run",
     "run_experiment", "score", "show", "study", "table", "typeset", "wrap_model",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.audit import audit
 from tiltmeter.cli.board import leaderboard
 from tiltmeter.cli.build import build_app
 from tiltmeter.cli.by_name import FigureGroup, TableGroup
@@ -79,6 +80,7 @@ for _name, _group, _what in (
 app.command()(report)
 app.command("open")(open_)
 app.command()(probe)
+app.command()(audit)
 app.command()(check)
 app.command()(leaderboard)
 app.command()(export)

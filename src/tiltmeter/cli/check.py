@@ -84,7 +84,9 @@ def check(
     """
     from tiltmeter.gate import check as decide
     from tiltmeter.gate import forms, read_rules
+    from tiltmeter.gate.untested import evidence_warnings
     from tiltmeter.reporting.verdicts import decision_lines
+    from tiltmeter.runs import load_run
 
     files = {"junit": junit, "markdown": markdown}
     try:
@@ -110,6 +112,8 @@ def check(
         print_lines(decision_lines(decision, width()))
         say(decision.summary)
         note(forms.explained(decision))
+        for warning in evidence_warnings(book.rules, load_run(run)):
+            note(f"Warning: {warning}")
     raise typer.Exit(decision.exit_code)
 
 

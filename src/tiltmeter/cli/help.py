@@ -15,7 +15,7 @@ from tiltmeter.cli.console import hush
 from tiltmeter.cli.signature import parameter, with_signature
 
 PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Measure", ("run", "experiment", "probe", "open", "list")),
+    ("Measure", ("run", "audit", "experiment", "probe", "open", "list")),
     ("Look again, without a model", ("estimate", "compare", "report", "study", "leaderboard")),
     ("For a paper", ("figure", "table", "cite")),
     ("Change a model", ("debias", "train")),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.engine import default_workers
 from tiltmeter.execution.experiment_file import Experiment, read_experiment
@@ -89,9 +90,14 @@ def _trial(experiment: Experiment, model: ExperimentModel, cells: list[PlannedCe
     except TiltmeterError as error:
         return {cell.name: {"note": str(error)} for cell in cells}
     made = "plus making it" if model.variant else ""
-    return {
-        cell.name: {"memory": round(2 * size + 0.5, 1), "note": made} | _try_cell(experiment, loaded, cell) for cell in cells
-    }
+    known = {"memory": round(2 * size + 0.5, 1), "note": made}
+    return {cell.name: known | _trial_of_cell(experiment, loaded, cell) for cell in cells}
+
+
+def _trial_of_cell(experiment: Experiment, model: Any, cell: PlannedCell) -> dict[str, Any]:
+    ask = experiment.asks[cell.ask]
+    benchmark = load_asked(experiment, ask)
+    return trial_cost(experiment, model, benchmark, FamilyOptions.read(ask.options)[benchmark.family])
 
 
 def _is_here(source: str) -> bool:
@@ -100,10 +106,9 @@ def _is_here(source: str) -> bool:
     return source in EMBEDDED or Path(source).exists()
 
 
-def _try_cell(experiment: Experiment, model: Any, cell: PlannedCell) -> dict[str, Any]:
-    ask = experiment.asks[cell.ask]
-    benchmark, told = load_asked(experiment, ask), FamilyOptions.read(ask.options)
-    options, run = told[benchmark.family], experiment.run_options(model.kind)
+def trial_cost(experiment: Experiment, model: Any, benchmark: Benchmark, options: Any) -> dict[str, Any]:
+    """Return the seconds and passes of a model on a benchmark, from a trial of a few items."""
+    run = experiment.run_options(model.kind)
     how = AskContext(False, run.batch_tokens, run.settings.seed, EVERY_KIND)
 
     def tried(n: int) -> Tried:

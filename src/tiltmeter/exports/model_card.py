@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from tiltmeter import __version__
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.story import decimals_of
+from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
 
 TASKS = {"masked": ("fill-mask", "Masked language modelling"), "causal": ("text-generation", "Text generation")}
@@ -106,7 +108,16 @@ def _section(run: Run, rows: Any) -> str:
             neutral,
         ]
         lines.append(f"| {' | '.join(_cell(str(cell)) for cell in cells)} | {row['n']:,} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_worst(run, str(rows["model"].iloc[0]))]) + "\n"
+
+
+def _worst(run: Run, model: str) -> Iterator[str]:
+    """The worst groups of each benchmark, which the means above hide, and the evidence for its metric."""
+    stories = stories_of(run.estimates[run.estimates["model"] == model], run.manifest.get("evaluations", ()))
+    for story in stories:
+        evidence = [text for text in story.sentences[-1:] if text.startswith("Evidence: ")]
+        if said := " ".join(filter(None, [story.worst, *evidence])):
+            yield f"\n**{_cell(story.benchmark)}.** {_cell(said)}"
 
 
 def _cell(text: str) -> str:

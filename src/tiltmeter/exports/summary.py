@@ -57,7 +57,8 @@ def title(run: Run) -> str:
 def _measured(run: Run) -> Iterator[str]:
     stories = stories_of(run.estimates)
     for story in stories[:MOST_STORIES]:
-        yield f"{story.model} on {story.benchmark}: {story.verdict}. {' '.join(story.sentences[:1])}"
+        said = " ".join(filter(None, [*story.sentences[:1], story.worst]))
+        yield f"{story.model} on {story.benchmark}: {story.verdict}. {said}"
     if len(stories) > MOST_STORIES:
         yield f"And {len(stories) - MOST_STORIES} more of models on benchmarks: see report.html."
     yield f"{len(run.estimates):,} numbers in all, each with n and its interval where there is one: see estimates.csv."

@@ -34,6 +34,8 @@ def told(stories: Sequence[Story], width: int | None, *, whole: bool = False) ->
             yield Text(INDENT + drawn(story.gauge, reach_of(alike), min(DRAWN, width - 16)))
         for sentence in story.sentences if whole else story.sentences[:1]:
             yield Text(filled(sentence, readable, INDENT, INDENT))
+        if story.worst:
+            yield Text(filled(story.worst, readable, INDENT, INDENT))
         yield Text()
 
 

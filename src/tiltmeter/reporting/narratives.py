@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import cautions_of, told_with_caution
 from tiltmeter.families.kit.story import Sheet, Story
-from tiltmeter.reporting.known_tilts import digests, kinds, with_known_tilts
+from tiltmeter.families.kit.worst import worst_groups
+from tiltmeter.reporting.evidence_text import facts_of, with_evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,19 +19,21 @@ if TYPE_CHECKING:
 def stories_of(estimates: pd.DataFrame, evaluations: Iterable[Mapping[str, Any]] = ()) -> list[Story]:
     """The stories of every model, in the order of the table.
 
-    `evaluations`: what a manifest tells of them. With it, a reading by a metric that we calibrated on the same data is told
-    as a dose, too.
+    `evaluations`: what a manifest says of them. With it, each story says what the evidence table has on its metric.
     """
     if not len(estimates):
         return []
-    asked = list(evaluations)
-    cautions = cautions_of(estimates)
-    told = [story for family, rows in _by_family(estimates) for story in find_family(family).narratives(rows)]
-    data, kind = digests(asked), kinds(asked)
-    told = [with_known_tilts(story, estimates, data, kind.get(story.model, "")) for story in told]
-    stories = [told_with_caution(story, cautions.get((story.model, story.benchmark))) for story in told]
+    facts, cautions = facts_of(evaluations), cautions_of(estimates)
+    plain = [story for family, rows in _by_family(estimates) for story in find_family(family).narratives(rows)]
+    shown = [with_evidence(_with_worst(story, estimates), facts) for story in plain]
+    stories = [told_with_caution(story, cautions.get((story.model, story.benchmark))) for story in shown]
     order = {key: n for n, key in enumerate(zip(estimates["model"], estimates["benchmark"], strict=True))}
     return sorted(stories, key=lambda story: order.get((story.model, story.benchmark), len(order)))
+
+
+def _with_worst(story: Story, estimates: pd.DataFrame) -> Story:
+    rows = estimates[(estimates["model"] == story.model) & (estimates["benchmark"] == story.benchmark)]
+    return replace(story, worst=worst_groups(rows, story.head).sentence)
 
 
 def sheets_of(estimates: pd.DataFrame) -> list[Sheet]:

@@ -151,6 +151,8 @@ def _differences(rows: Sequence[Any]) -> Iterator[Column]:
     yield Column("difference (interval)", [_difference_text(row, n) for row, n in numbered], "number")
     yield Column("value", [fixed(row["value"], n) for row, n in numbered], "number", spare=2.0)
     yield Column("baseline", [fixed(row["baseline_value"], n) for row, n in numbered], "number", spare=3.0)
+    if any(row.get("change", "") for row in rows):
+        yield Column("from neutral", [str(row.get("change", "")) for row in rows], spare=0.5)
     yield Column("n", [f"{row['n']:,}" for row in rows], "number")
     yield Column("p", [p_text(row["p"]) for row in rows], "number", spare=1.0)
     yield Column("p (Holm)", [p_text(row["p_holm"]) for row in rows], "number")

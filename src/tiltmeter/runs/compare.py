@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tiltmeter import catalog
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
+from tiltmeter.families.kit.primary import with_change, with_primary
 from tiltmeter.families.kit.protocol import measures_of
 from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.runs.estimate import Several, by_family, columns_of, refuse_lacking
@@ -34,8 +35,9 @@ def compare(
     """Every other model minus the baseline (the first model unless named), over the items that both have answers for.
 
     The same items are drawn for both, so what the models share cancels. How p is made is the family's to say. `p_holm` is
-    corrected over `n_tests` tests: for groups, over the groups of a measure (or the tests of a benchmark); for everything
-    else, over the overall tests of the two models on the benchmark. `clusters` is as in `estimate`.
+    corrected over `n_tests` tests, which `corrected_over` names: for groups, over the groups of a measure (or the tests of a
+    benchmark). Of the overall tests the benchmark's primary scorer and measure are tested apart, the others together.
+    `change` says whether a model is closer to neutral than the baseline. `clusters` is as in `estimate`.
     """
     settings = Settings(resamples, confidence, seed, clusters)
     settings.check()
@@ -51,7 +53,8 @@ def compare(
         for model in others if baseline in part.models else ():
             if model in part.models:
                 two = part.where(model=(model, baseline))  # a family need not look through what is not compared
-                rows += with_cautions(family.compare(two, model, baseline, entries[name], ours, settings), part)
+                found = with_cautions(family.compare(two, model, baseline, entries[name], ours, settings), part)
+                rows += with_primary(found, part, family)
     if not rows:
         refuse_lacking(names, set(), {})
         raise TiltmeterError(
@@ -59,18 +62,18 @@ def compare(
             "in common."
         )
     refuse_lacking(names, {row.measure for row in rows}, filled)
-    return differences_table(_with_overall_corrected(rows))
+    return differences_table(with_change(_with_rest_corrected(rows)))
 
 
-def _with_overall_corrected(rows: Sequence[Difference]) -> list[Difference]:
-    """Correct p of the overall tests, and of what its family did not correct, over two models and a benchmark."""
+def _with_rest_corrected(rows: Sequence[Difference]) -> list[Difference]:
+    """Correct p of what neither its family nor the overall tests corrected, over two models and a benchmark."""
     found = list(rows)
     families: dict[tuple[str, str, str], list[int]] = {}
     for at, row in enumerate(rows):
-        if row.by == "all" or (isnan(row.p_holm) and not isnan(row.p)):
+        if isnan(row.p_holm) and not isnan(row.p):
             families.setdefault((row.model, row.baseline, row.benchmark), []).append(at)
     for places in families.values():
-        for at, row in zip(places, corrected([rows[at] for at in places]), strict=True):
+        for at, row in zip(places, corrected([rows[at] for at in places], "other tests"), strict=True):
             found[at] = row
     return found
 

@@ -13,6 +13,7 @@ from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.answers import with_unique_names
+from tiltmeter.families.kit.primary import with_primary
 from tiltmeter.families.kit.protocol import measures_of, spread_bases
 from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.stats.estimates import Estimate, estimates_table
@@ -116,7 +117,8 @@ def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]
     family = find_family(part.family)
     rows = with_cautions(family.estimate(part, entries, wanted.columns[part.family], settings), part)
     unnamed = {entry.name for entry in entries} - {entry.name for entry in measures_of(family, wanted.named)}
-    return with_pooled([row for row in rows if row.measure not in unnamed], settings.confidence)
+    kept = [row for row in rows if row.measure not in unnamed]
+    return with_pooled(with_primary(kept, part, family), settings.confidence)
 
 
 def columns_of(family: str, answers: Mapping[str, Answers], columns: Sequence[str]) -> list[str]:

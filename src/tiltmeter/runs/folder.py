@@ -248,7 +248,7 @@ def appended_estimates(folder: Path) -> Iterator[Callable[[pd.DataFrame], None]]
 def read_estimates(path: Path) -> pd.DataFrame:
     """Read estimates.csv as it was written, to the last digit. Only numbers can be missing; a model may be called NA.
 
-    Files of earlier versions have no column `details`: their details are empty.
+    Files of earlier versions have no columns `details` and `corrected_over`: they are empty.
     """
     import pandas as pd
 
@@ -257,8 +257,9 @@ def read_estimates(path: Path) -> pd.DataFrame:
         for name in table:
             read = (lambda text: int(float(text))) if name in COUNTS else _number if name in NUMBERS else bare
             table[name] = [read(text) for text in table[name]]
-        if "details" not in table:
-            table.insert(table.columns.get_loc("note") if "note" in table else len(table.columns), "details", "")
+        for name, before in (("details", "note"), ("corrected_over", "missing")):
+            if name not in table:
+                table.insert(table.columns.get_loc(before) if before in table else len(table.columns), name, "")
         for text in table["details"].unique():
             details_of({"details": text})
     except (OSError, ValueError, OverflowError) as error:

@@ -82,7 +82,8 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         models: Hub ids, folders, embedded names, or addresses of served models such as `http://host:8000/v1#name`.
         benchmarks: Names, or your own files. Default: the embedded ones, as far as the scorers and measures that are
             named concern them.
-        scorers: Scorers of pairs. Default: all that apply.
+        scorers: Scorers of pairs; `all` is every one that applies. Default: those that detected a planted bias in
+            calibration, and those of the benchmark's own paper.
         measures: Default: all that apply.
         output: The run folder. Default: `runs/…`.
         options: Options of families, one object each: `PairsOptions`, `SlotsOptions`, `AssociationsOptions`,

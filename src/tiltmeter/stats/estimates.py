@@ -24,8 +24,8 @@ class Estimate:
     """One number of one model on one benchmark. Unknown values are NaN, and `note` says why.
 
     `scorer` says how the model was asked; `by` and `group` say what the number is about (`all` is everything).
-    `missing` counts, as JSON, the reasons why items are excluded. `details` holds further facts by name; `note` is for
-    people, and no code reads it.
+    `p_holm` is p after Holm's correction over the tests that `corrected_over` names. `missing` counts, as JSON, the reasons
+    why items are excluded. `details` holds further facts by name; `note` is for people, and no code reads it.
     """
 
     model: str
@@ -44,6 +44,7 @@ class Estimate:
     neutral: float = np.nan
     p: float = np.nan
     p_holm: float = np.nan
+    corrected_over: str = ""
     missing: str = ""
     details: Details = field(default_factory=dict)
     note: str = ""
@@ -54,7 +55,8 @@ class Estimate:
 class Difference:
     """One number of one model minus that of another, over what both answered. `details` and `note` are as in `Estimate`.
 
-    `p_holm` is p after Holm's correction over `n_tests` tests.
+    `p_holm` is p after Holm's correction over `n_tests` tests, which `corrected_over` names. `change` says whether the model
+    is closer to neutral (or to the ideal value) than the baseline, or further from it; empty for a measure without either.
     """
 
     benchmark: str
@@ -74,7 +76,9 @@ class Difference:
     high: float = np.nan
     p: float = np.nan
     p_holm: float = np.nan
+    corrected_over: str = ""
     n_tests: int = 0
+    change: str = ""
     details: Details = field(default_factory=dict)
     note: str = ""
 
@@ -82,6 +86,8 @@ class Difference:
 Row = TypeVar("Row", Estimate, Difference)
 ESTIMATE_COLUMNS = tuple(one.name for one in fields(Estimate))
 COMPARE_COLUMNS = tuple(one.name for one in fields(Difference))
+ADDED = {"details", "corrected_over"}
+"""Columns that tables of earlier versions lack."""
 
 
 def estimates_table(rows: Iterable[Estimate]) -> pd.DataFrame:
@@ -102,8 +108,8 @@ def _table(rows: Iterable[Any], columns: Sequence[str]) -> pd.DataFrame:
 
 
 def is_estimates(table: Any) -> bool:
-    """Return whether a table has the columns of estimates. Tables of earlier versions have no `details`."""
-    return set(ESTIMATE_COLUMNS) - {"details"} <= set(getattr(table, "columns", ()))
+    """Return whether a table has the columns of estimates. Tables of earlier versions lack some."""
+    return set(ESTIMATE_COLUMNS) - ADDED <= set(getattr(table, "columns", ()))
 
 
 def details_text(details: Details) -> str:
@@ -132,8 +138,16 @@ def details_of(row: Mapping[str, Any] | pd.Series) -> Details:
     return details
 
 
-def corrected(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows with Holm's correction over all of them; differences say over how many tests."""
+def corrected(rows: Sequence[Row], over: str = "") -> list[Row]:
+    """Return the rows with Holm's correction over all of them, and over which tests that is.
+
+    Args:
+        over: The tests in a few words. Default: the groups of the rows' column.
+    """
     n_tests = sum(not np.isnan(row.p) for row in rows)
-    found = [replace(row, p_holm=p) for row, p in zip(rows, holm([row.p for row in rows]), strict=True)]
-    return [replace(row, n_tests=n_tests) if isinstance(row, Difference) and not np.isnan(row.p) else row for row in found]
+    named = f"{n_tests} test{'s' * (n_tests != 1)}: {over or (rows[0].by if rows else '')}"
+    found = []
+    for row, p in zip(rows, holm([row.p for row in rows]), strict=True):
+        made = replace(row, p_holm=p, corrected_over="" if np.isnan(row.p) else named)
+        found.append(replace(made, n_tests=n_tests) if isinstance(made, Difference) and not np.isnan(row.p) else made)
+    return found

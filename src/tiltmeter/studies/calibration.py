@@ -11,6 +11,7 @@ from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
 from tiltmeter.studies.kit.calibration_tables import calibrated, curves, drifts, other_arms, other_domains
 from tiltmeter.studies.kit.dosed_runs import TAUGHT_NAMES, Readings, is_share, readings_of, should_rise
+from tiltmeter.studies.kit.evidence_rows import evidence_rows
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence
 from tiltmeter.studies.kit.treatment_tables import treated, treated_sentences
@@ -35,7 +36,8 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
 
     taught has the same for the sentences that were taught, curve the reading at each dose, drift what training with a
     neutral text does and where the neutral models lie, cross_talk what doses of other domains do, reach what doses by first
-    names do, treated what methods of debiasing leave of a dose. All comparisons are within seeds.
+    names do, treated what methods of debiasing leave of a dose, evidence the rows for the
+    evidence table. All comparisons are within seeds.
     """
     if not 0.5 <= confidence < 1:
         raise TiltmeterError(f"The confidence must be at least 0.5 and below 1, such as 0.95, not {confidence}.")
@@ -52,6 +54,7 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
         "reach": _joined(other_arms(readings, confidence) for readings in every),
         "treated": _joined(treated(readings, confidence) for readings in every),
     }
+    tables["evidence"] = evidence_rows(tables["calibration"], evidence.folders, {one.model: one.seeds for one in every})
     tables = {name: table for name, table in tables.items() if len(table)}
     said = [line for readings in every for line in _sentences(readings, tables)]
     return Finding("calibration", tables, calibration_figures(tables), said, {"seeds": [list(one.seeds) for one in every]})

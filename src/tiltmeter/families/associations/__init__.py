@@ -18,6 +18,7 @@ class Associations(Family):
 
     TITLE = "Association tests (seat, ceat, ilps)"
     UNIT = "tests"
+    EVIDENCE = "associations"
     KEY = KEY
     VERSION = 1
     READS = frozenset(

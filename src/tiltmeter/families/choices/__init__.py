@@ -23,6 +23,7 @@ class Choices(Family):
 
     TITLE = "Questions with choices"
     UNIT = "questions"
+    EVIDENCE = "task"
     KEY = ("model", "benchmark", "scorer", "item")
     READS = READS
     VERSION = 2

@@ -25,6 +25,7 @@ class Generations(Family):
 
     TITLE = "Texts that go on from a prompt"
     UNIT = "prompts"
+    EVIDENCE = "generation"
     KEY = ("model", "benchmark", "item", "sample", "temperature")
     READS = READS
     VERSION = 1

@@ -15,6 +15,7 @@ class HeldOut(Family):
 
     TITLE = "Prediction of held-out text"
     UNIT = "lines"
+    EVIDENCE = "quality"
     KEY = ("model", "benchmark", "item")
     READS = READS
     VERSION = 1

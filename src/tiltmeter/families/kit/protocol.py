@@ -109,6 +109,8 @@ class Family(ABC):
     """False if estimates read no texts of items; these then stay on disk."""
     EXTRINSIC: ClassVar[bool] = False
     """Whether it asks what a model does in a task, and not what the model is like inside."""
+    EVIDENCE: ClassVar[str] = "other"
+    """The kind of evidence that its numbers are, for audits: one of EVIDENCE_KINDS."""
     FIGURES: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     """Figures that this family draws itself: name → function of the estimates."""
 
@@ -206,6 +208,10 @@ class Family(ABC):
         """Returns the scorer that speaks for a measure where several scored the same items. Default: the first."""
         return scorers[0]
 
+    def primary_measures(self, benchmark: str) -> Sequence[str]:
+        """Returns the measures that may speak for a benchmark, the benchmark's own first. Default: none."""
+        return ()
+
     def item_readings(self, answers: Answers) -> Iterator[pd.DataFrame]:
         """Yields by how much each item prefers the stereotype, for `study items`. Default: none.
 
@@ -245,6 +251,8 @@ class Family(ABC):
         return {}
 
 
+EVIDENCE_KINDS = ("likelihood", "associations", "task", "generation", "quality", "other")
+"""Kinds of evidence, in the order in which an audit shows them."""
 CONSTANTS = ("TITLE", "UNIT", "KEY", "READS")
 """What has no default."""
 METHODS = tuple(sorted(Family.__abstractmethods__))

@@ -36,7 +36,8 @@ class Story:
     """One model on one benchmark: a verdict in a few words, its number, and sentences computed from the estimates.
 
     `tone` sets the colour: towards or away (from stereotypes), sure, unsure, or plain. `head` is the estimate behind the
-    number, if there is one; comparisons and the power of the test are about it.
+    number, if there is one; comparisons and the power of the test are about it. `worst` is a sentence about its
+    worst groups.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Story:
     unit: str = ""
     gauge: Gauge | None = None
     head: Any = None
+    worst: str = ""
 
     @property
     def text(self) -> str:

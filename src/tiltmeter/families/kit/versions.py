@@ -16,7 +16,9 @@ def versions_of(family: str, scorers: Iterable[str] | None = None) -> dict[str, 
     versions = {f"families/{family}": int(found.VERSION)}
     if not any(option.name == "scorers" for option in fields(found.Options)):
         return versions
-    entries = catalog.entries("scorers") if scorers is None else [catalog.find("scorers", name) for name in scorers]
+    named = None if scorers is None else list(scorers)
+    every = named is None or "all" in named
+    entries = catalog.entries("scorers") if every else [catalog.find("scorers", name) for name in named or ()]
     return versions | {f"scorers/{entry.name}": entry.version for entry in entries}
 
 

@@ -21,6 +21,7 @@ class Labels(Family):
 
     TITLE = "Labels that a fine-tuned classifier gives"
     UNIT = "texts"
+    EVIDENCE = "task"
     KEY = ("model", "benchmark", "item", "seed")
     READS = READS
     VERSION = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tiltmeter.families.kit.detection import detecting
 from tiltmeter.families.kit.protocol import Family
 from tiltmeter.families.pairs.ask import ask, blocks, stream
 from tiltmeter.families.pairs.cards import cards
@@ -12,7 +13,7 @@ from tiltmeter.families.pairs.check import check, provides
 from tiltmeter.families.pairs.compare import compare
 from tiltmeter.families.pairs.estimate import estimate
 from tiltmeter.families.pairs.evidence import pair_evidence
-from tiltmeter.families.pairs.headline import first_scorer
+from tiltmeter.families.pairs.headline import first_scorer, primary_measures
 from tiltmeter.families.pairs.item_readings import item_readings
 from tiltmeter.families.pairs.narratives import narratives
 from tiltmeter.families.pairs.notebook import brief, describe
@@ -31,6 +32,7 @@ class Pairs(Family):
 
     TITLE = "Pairs of sentences"
     UNIT = "pairs"
+    EVIDENCE = "likelihood"
     KEY = ("model", "benchmark", "scorer", "item", "role")
     READS = READS
     VERSION = 1
@@ -54,8 +56,13 @@ class Pairs(Family):
     describe = staticmethod(describe)
     evidence = staticmethod(pair_evidence)
     first_scorer = staticmethod(first_scorer)
+    primary_measures = staticmethod(primary_measures)
     item_readings = staticmethod(item_readings)
     unit_values = staticmethod(unit_values)
+
+    def cache_key_extra(self, options: Any) -> Mapping[str, Any]:
+        """Returns the scorers with evidence, which are asked where none are named."""
+        return {} if options.scorers else {"evidence": sorted(detecting(""))}
 
     def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
         """Returns how the tokens that both sentences share were found."""

@@ -15,7 +15,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.pieces import AnswerStream, together
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
-from tiltmeter.families.pairs.check import check, check_alignment, choose_scorers, scorers_for
+from tiltmeter.families.pairs.check import ALL, check, check_alignment, choose_scorers, scorers_for
 from tiltmeter.families.pairs.options import Options
 from tiltmeter.models import LanguageModel, ServedModel
 from tiltmeter.probes import Block, LikelihoodProbe, ServedProbe, likelihood
@@ -36,7 +36,7 @@ STUDIED = {"masked": ("shuffled_all-0",), "causal": ()}
 
 
 def ask(model: Asked, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
-    """Scores every sentence of a benchmark by the scorers named, or by all that apply.
+    """Scores every sentence of a benchmark by the scorers named, or by those with evidence.
 
     One shared model pass serves all of them. Observations are kept in the cache, so that a second call, another scorer of
     the same view, or a run after an interruption computes only what is missing.
@@ -60,7 +60,7 @@ class _Asking:
         self.model, self.benchmark, self.chosen, self.context = model, benchmark, chosen, context
         self.views = _views(chosen, model)
         self.store = _store(model, benchmark, context.cache, options.alignment)
-        by_all = not options.scorers and not benchmark.scorers
+        by_all = (not options.scorers or ALL in options.scorers) and not benchmark.scorers
         more = STUDIED[model.kind] if self.store.folder and by_all else ()  # without a cache nothing can keep them
         self.asked = sorted({*self.views.values(), *more})
         self.probe = self._probe(options)

@@ -10,9 +10,8 @@ import numpy as np
 from tiltmeter.benchmarks import ROLES
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.pack import Pack, packed_items
-from tiltmeter.families.kit.story import in_order
 from tiltmeter.families.pairs.flags import FLAGS, item_flags
-from tiltmeter.families.pairs.headline import SCORERS
+from tiltmeter.families.pairs.headline import ordered_scorers
 from tiltmeter.families.pairs.tokens import token_columns
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
 
 def _scores(rows: pd.DataFrame, items: pd.DataFrame, models: Sequence[str], pack: Pack) -> Iterator[dict[str, Any]]:
     """One array per model, scorer and role. The preferred side and the gap are computed before rounding."""
-    order = in_order(sorted(rows["scorer"].unique()), SCORERS)
+    order = ordered_scorers(list(rows["scorer"].unique()))
     place = dict(zip(items["item"], range(len(items)), strict=True))
     groups = dict(list(rows.groupby(["model", "scorer"], sort=False)))
     for model, scorer in sorted(groups, key=lambda key: (models.index(key[0]), order.index(key[1]))):

@@ -8,14 +8,18 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.catalog import Entry
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.kit.detection import detecting, is_variant
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
+from tiltmeter.families.pairs.headline import own_scorers
 from tiltmeter.families.pairs.options import Options
 from tiltmeter.models import LanguageModel, ServedModel, require
 from tiltmeter.probes import ALIGNMENTS, VIEWS
 
 SERVED_VIEWS = ("causal",)
 """Views that a server can answer: those of a text with its first token."""
+ALL = "all"
+"""The name that stands for every scorer that applies."""
 COUNTERPART = {
     "masked": "Of a masked model, pll asks for every token with all others seen (the view each). ",
     "causal": "Of a causal model, causal asks for every token from left to right. ",
@@ -50,6 +54,8 @@ def check_alignment(alignment: str) -> None:
 
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
     """The requested scorers that fit this kind of model. Those that fit another model of the run are skipped."""
+    if ALL in names:
+        return [ALL]
     views = {name: VIEWS[catalog.find("scorers", name).scorer.view] for name in names}
     foreign = [name for name, view in views.items() if view.kind != kind and view.kind not in kinds]
     fitting = [name for name, view in views.items() if view.kind == kind]
@@ -75,12 +81,21 @@ def applicable_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark)
     ]
 
 
+def default_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark) -> list[str]:
+    """The applicable scorers that detected a planted bias on any items, and those of the benchmark's own paper.
+
+    Variants are computed by name only. Where no scorer of this kind was tested, all that apply but variants.
+    """
+    there = [name for name in applicable_scorers(model, benchmark) if not is_variant(name)]
+    wanted = {*detecting("", model.kind), *own_scorers(benchmark.name)}
+    return [name for name in there if name in wanted] or there
+
+
 def choose_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark, names: Sequence[str]) -> list[Entry]:
-    """The requested scorers, or all that apply; raises an error for those that do not apply."""
-    default = applicable_scorers(model, benchmark)
-    if not isinstance(model, ServedModel):
-        default = list(benchmark.scorers.get(model.kind) or default)
-    wanted = names or default
+    """The requested scorers, else the default ones; raises an error for those that do not apply."""
+    every = applicable_scorers(model, benchmark) if ALL in names else ()
+    own = () if isinstance(model, ServedModel) else benchmark.scorers.get(model.kind)
+    wanted = every or names or own or default_scorers(model, benchmark)
     chosen = [catalog.find("scorers", name) for name in dict.fromkeys(wanted)]
     for entry in chosen:
         view = VIEWS[entry.scorer.view]

@@ -13,6 +13,7 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.families.pairs.flags import scored_items
 from tiltmeter.families.pairs.headline import SCORERS as HEADLINE
+from tiltmeter.families.pairs.headline import ordered_scorers
 from tiltmeter.families.pairs.paired import Paired, pair_up
 from tiltmeter.families.pairs.tokens import stored_blocks
 from tiltmeter.storage.files import read_table
@@ -50,7 +51,7 @@ class PairEvidence(Evidence):
 
     def chosen(self, wanted: Sequence[str] = HEADLINE) -> list[Paired]:
         """The pairs of the named scorers, else of the wanted ones that are available, else of all."""
-        names = self.named or [name for name in wanted if name in self.scorers] or self.scorers
+        names = self.named or ordered_scorers([name for name in wanted if name in self.scorers] or self.scorers)
         known = {(paired.model, paired.benchmark, paired.scorer): paired for paired in self.pairs}
         keys = [(*place, name) for place in self.evaluations for name in names]
         return [known[key] for key in keys if key in known]

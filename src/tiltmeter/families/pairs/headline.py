@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter.families.kit.detection import ranked
+from tiltmeter.families.kit.primary import is_primary
+from tiltmeter.families.kit.story import in_order
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -12,22 +16,35 @@ MEASURES = ("bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu")
 SCORERS = (
     "cps", "aul", "aula", "sss", "pll", "all_masked", "causal", "causal_mean", "stereoset_masked", "stereoset_causal",
 )  # fmt: skip
-"""One scorer of each idea first; variants that follow published code come after them."""
-HEADLINE = {
-    "bias_score": ("cps", "aul", "causal", "cps_nyu", "pll", "sss"),
-    "ss": ("stereoset_masked", "stereoset_causal", "cps", "causal"),
-}
+"""One scorer of each idea; variants that follow published code come after them."""
+HEADLINE = ("bias_score", "ss")
+"""The measures that say in which direction a model leans."""
+PAPERS = {"stereoset": ("stereoset_masked", "stereoset_causal"), "": ("cps", "causal")}
+"""The scorers of the paper of a benchmark, by how its name begins; others are pairs as in CrowS-Pairs."""
+
+
+def own_scorers(benchmark: str) -> tuple[str, ...]:
+    """Return the scorers of a benchmark's own paper.
+
+    >>> own_scorers("stereoset-intrasentence"), own_scorers("crows-pairs")
+    (('stereoset_masked', 'stereoset_causal'), ('cps', 'causal'))
+    """
+    return next(names for begin, names in PAPERS.items() if benchmark.startswith(begin))
 
 
 def first_scorer(measure: str, scorers: Sequence[str]) -> str:
-    """The scorer that speaks for a measure; of StereoSet's own measures, StereoSet's own scorer.
+    """Return the scorer that speaks for a measure where the items are unknown; of StereoSet's measures, StereoSet's own.
 
-    >>> first_scorer("bias_score", ["pll", "cps", "aul"]), first_scorer("ss", ["aul", "stereoset_masked"])
-    ('aul', 'stereoset_masked')
+    >>> first_scorer("bias_score", ["aul", "cps", "pll"]), first_scorer("lms", ["aul", "stereoset_masked"])
+    ('pll', 'stereoset_masked')
     """
-    own = [name for name in scorers if name.startswith("stereoset") and measure in ("ss", "lms", "icat")]
-    known = [name for name in ("aul", *SCORERS) if name in scorers]
-    return (own or known or list(scorers))[0]
+    own = [name for name in scorers if name.startswith("stereoset") and measure in ("lms", "icat")]
+    return (own or ordered_scorers(scorers, measure))[0]
+
+
+def ordered_scorers(scorers: Sequence[str], measure: str = "bias_score", data: str = "", kind: str = "") -> list[str]:
+    """Order scorers by the evidence that they detect bias, then as listed in `SCORERS`."""
+    return ranked(in_order(sorted(set(scorers)), SCORERS), measure, data, kind)
 
 
 def averaged_over_targets(benchmark: str) -> bool:
@@ -35,15 +52,21 @@ def averaged_over_targets(benchmark: str) -> bool:
     return benchmark.startswith("stereoset")
 
 
+def primary_measures(benchmark: str) -> tuple[str, ...]:
+    """Return the measures that may speak for a benchmark, its own first."""
+    return HEADLINE[::-1] if averaged_over_targets(benchmark) else HEADLINE
+
+
 def headline(rows: pd.DataFrame) -> Any | None:
-    """The overall row that best summarises a model: a percentage of preferences by the most established scorer available."""
+    """The overall row that summarises a model: the primary one, else a share of preferences by the best tested scorer."""
     overall = rows[(rows["by"] == "all") & rows["value"].notna() & rows["neutral"].notna()]
-    averaged = averaged_over_targets(str(rows["benchmark"].iloc[0]))
-    for measure in ("ss", "bias_score") if averaged else ("bias_score", "ss"):
-        for scorer in (*HEADLINE[measure], *sorted(overall["scorer"].unique())):
-            named = overall[(overall["measure"] == measure) & (overall["scorer"] == scorer)]
-            if len(named):
-                return named.iloc[0]
+    for _, row in overall.iterrows():
+        if is_primary(row):
+            return row
+    for measure in primary_measures(str(rows["benchmark"].iloc[0])):
+        named = overall[overall["measure"] == measure]
+        if len(named):
+            return named[named["scorer"] == first_scorer(measure, list(named["scorer"]))].iloc[0]
     return None
 
 

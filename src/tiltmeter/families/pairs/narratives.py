@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, capital
+from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, capital, certain
 from tiltmeter.families.pairs.contrasts import DIFFERENCE
 from tiltmeter.families.pairs.headline import directions_of, headline, types_of
 from tiltmeter.stats.significance import p_text
@@ -35,8 +35,10 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
         only = "Neither bias_score nor ss was computed. The other measures do not say in which direction the model leans."
         return Story(model, benchmark, "No overall lean was computed", (only,))
     alike = rows[rows["measure"] == head["measure"]]
-    parts = (_overall(head), _per_type(types_of(rows, head)), _per_direction(rows, head), _by_other_scorers(alike, head))
+    others = _by_other_scorers(alike, head)
+    parts = (_overall(head), others, _per_type(types_of(rows, head)), _per_direction(rows, head))
     tone, short = _verdict(rows, head)
+    short += "; scorers disagree" if _disagree(alike, head) else ""
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
     label = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
     gauge = Gauge(**{name: float(head[name]) for name in ("value", "low", "high", "neutral")}, label=label)
@@ -47,7 +49,7 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
 
 def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, str]:
     """Tone and verdict, from the test that the sentence reports; they say so if leans of parts cancel out."""
-    if head["p"] < SIGNIFICANT:
+    if certain(head):
         tone = "towards" if head["value"] > head["neutral"] else "away"
         return tone, capital(VERDICTS[tone])
     types = types_of(rows, head)
@@ -63,7 +65,7 @@ def _overall(row: Any) -> str:
     share += ", averaged over targets" if row["measure"] == "ss" else ""
     how = f"{row['measure']} by {row['scorer']}, neutral {row['neutral']:.0f}"
     interval = f", interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else ""
-    if row["p"] < SIGNIFICANT:
+    if certain(row):
         side = "towards" if row["value"] > row["neutral"] else "away from"
         verdict = f"a lean {side} the stereotypes that is distinguishable from neutral (p {p_text(row['p'])})"
     else:
@@ -112,14 +114,26 @@ def _direction_gap(rows: pd.DataFrame, head: Any) -> Any | None:
     return sure.iloc[0] if len(sure) else None
 
 
+def _others(alike: pd.DataFrame, head: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The overall rows of the other scorers, and those of them that differ significantly from neutral after correction."""
+    others = alike[(alike["by"] == "all") & (alike["scorer"] != head["scorer"]) & alike["p"].notna()]
+    return others, others[np.array([certain(row) for _, row in others.iterrows()], dtype=bool)]
+
+
+def _disagree(alike: pd.DataFrame, head: Any) -> bool:
+    """Whether a scorer leans significantly otherwise than the headline's: the other way, or where that shows no lean."""
+    _, sure = _others(alike, head)
+    above = sure["value"] > sure["neutral"]
+    return bool(len(sure)) and not (certain(head) and (above == (head["value"] > head["neutral"])).all())
+
+
 def _by_other_scorers(alike: pd.DataFrame, head: Any) -> str:
     """How many of the other scorers lean in which direction."""
-    others = alike[(alike["by"] == "all") & (alike["scorer"] != head["scorer"]) & alike["p"].notna()]
-    sure = others[others["p"] < SIGNIFICANT]
+    others, sure = _others(alike, head)
     towards, away = int((sure["value"] > sure["neutral"]).sum()), int((sure["value"] < sure["neutral"]).sum())
     ways = ((towards, "towards the stereotypes"), (away, "away from the stereotypes"))
     counts = [f"{n} lean{'s' * (n == 1)} {way}" for n, way in ways if n]
     unsure = len(others) - towards - away
     counts += [f"{unsure} {'is' if unsure == 1 else 'are'} not distinguishable from neutral"] if unsure else []
     many = f"Of {len(others)} other scorer{'s' * (len(others) > 1)}, "
-    return f"{many}{', '.join(counts)} (p < {SIGNIFICANT}, each tested alone)." if len(others) else ""
+    return f"{many}{', '.join(counts)} (secondary tests, Holm-corrected)." if len(others) else ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.notebook import Described, counted
-from tiltmeter.families.pairs.headline import HEADLINE, averaged_over_targets
+from tiltmeter.families.pairs.headline import HEADLINE, first_scorer, primary_measures
 
 
 def brief(answers: Answers) -> tuple[Answers, list[str]]:
@@ -14,8 +14,7 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
     frame, kept = answers.table, []
     for (_, benchmark), part in frame.groupby(["model", "benchmark"], sort=False):
         there = sorted(part["scorer"].unique())
-        wanted = (*HEADLINE["ss" if averaged_over_targets(str(benchmark)) else "bias_score"], *there)
-        kept.append(part.index[part["scorer"] == next(name for name in wanted if name in there)])
+        kept.append(part.index[part["scorer"] == first_scorer(primary_measures(str(benchmark))[0], there)])
     scores = frame.loc[sorted(at for index in kept for at in index)]
     # ss averages over targets, which not every benchmark has
     measures = [name for name in HEADLINE if name != "ss" or frame["target"].notna().any()]

@@ -13,7 +13,9 @@ from tiltmeter.families.kit.options import named, option
 class PairsOptions:
     """Which scores of a sentence are computed, and how the words that differ are found."""
 
-    scorers: Sequence[str] = option((), "Scorer; repeatable. Default: all that apply.", "-s", "--scorer", chooses=True)
+    scorers: Sequence[str] = option(
+        (), "Scorer; repeatable; all: every one. Default: those with evidence.", "-s", "--scorer", chooses=True
+    )
     stand_ins: bool = option(False, "stereoset: Japanese stands for the group Asian, Britain for White (Cao et al.).")
     alignment: str = option("auto", "auto, or difflib: compare the sentences even where a context marks the fill.")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.families.kit.story import Sheet, in_order
-from tiltmeter.families.pairs.headline import MEASURES, SCORERS, averaged_over_targets, headline
+from tiltmeter.families.pairs.headline import MEASURES, averaged_over_targets, headline, ordered_scorers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,8 @@ def _ordered(rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     leaning = [name for name in dict.fromkeys(rows["measure"]) if _leans(name)]
     first = leaning[::-1] if averaged_over_targets(benchmark) else leaning
     measure = _places(rows["measure"], in_order(list(dict.fromkeys(rows["measure"])), (*first, *MEASURES)))
-    scorer = _places(rows["scorer"], in_order(sorted(set(rows["scorer"])), SCORERS))
+    heads = [str(head["scorer"]) for _, own in rows.groupby("model") if (head := headline(own)) is not None]
+    scorer = _places(rows["scorer"], in_order(ordered_scorers(list(rows["scorer"])), heads))
     return rows.iloc[np.lexsort((scorer, measure))]
 
 

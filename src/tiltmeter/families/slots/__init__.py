@@ -26,6 +26,7 @@ class Slots(Family):
 
     TITLE = "Words that fill a mask"
     UNIT = "slots"
+    EVIDENCE = "likelihood"
     KEY = ("model", "benchmark", "item", "group", "term")
     READS = READS
     VERSION = 1

@@ -84,14 +84,14 @@ def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
         return ""
     row = rows.iloc[0]
     points = f"{abs(row['difference']):.1f} points"
+    nearer = {"closer": ", closer to neutral", "further": ", further from neutral"}.get(str(row.get("change", "")), "")
     than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
     interval = f"interval {row['low']:+.1f} to {row['high']:+.1f}, ".replace("-", "−") if np.isfinite(row["low"]) else ""
     sure = "" if row["p_holm"] < SIGNIFICANT else "not "
     over = f" after Holm's correction over {row['n_tests']} tests" if row["n_tests"] > 1 else ""
     items = f"{row['n']:,} {find_family(row['family']).UNIT}"
-    return (
-        f"{than} {row['baseline']} on the same {items} ({interval}p {p_text(row['p_holm'])}{over}): {sure}distinguishable."
-    )
+    tested = f"{interval}p {p_text(row['p_holm'])}{over}"
+    return f"{than} {row['baseline']} on the same {items} ({tested}): {sure}distinguishable{nearer}."
 
 
 def _facts(material: Material, model: str) -> str:

@@ -1,0 +1,57 @@
+"""The battery of an audit: which benchmarks are asked, and why others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiltmeter.benchmarks import Benchmark, load_benchmark
+from tiltmeter.benchmarks.kit.batteries import LEVELS
+from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.families import ModelInfo, family_of
+
+
+@dataclass(frozen=True)
+class Battery:
+    """Benchmarks that are asked, and for each of the others the reason why it is not."""
+
+    level: str
+    benchmarks: tuple[Benchmark, ...]
+    left_out: dict[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the benchmarks."""
+        return [benchmark.name for benchmark in self.benchmarks]
+
+
+def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_dir: str | Path | None = None) -> Battery:
+    """Choose what is asked: what the level names, is at hand, and every model can answer.
+
+    Args:
+        level: quick, default or full.
+        models: The name and the kind of each model.
+        data_dir: The folder with the datasets.
+
+    Raises:
+        UsageError: The level is unknown, or nothing can be asked.
+    """
+    if level not in LEVELS:
+        raise UsageError(
+            f"There is no audit level '{level}'. Levels: {', '.join(LEVELS)}.", code="unknown-level", level=level
+        )
+    chosen: list[Benchmark] = []
+    left_out = {name: f"not part of the {level} battery" for name in LEVELS["full"] if name not in LEVELS[level]}
+    for name in LEVELS[level]:
+        try:
+            benchmark = load_benchmark(name, data_dir=data_dir)
+            family_of(benchmark).check(benchmark, [ModelInfo(*model) for model in models], family_of(benchmark).Options())
+        except TiltmeterError as error:
+            left_out[name] = str(error)
+        else:
+            chosen.append(benchmark)
+    if not chosen:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise UsageError(f"No benchmark of the {level} battery can be asked. {reasons}", code="empty-battery", level=level)
+    return Battery(level, tuple(chosen), left_out)

@@ -1,0 +1,23 @@
+"""The domain that an estimate is about, by the names that benchmarks give to bias types, tests and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tiltmeter.benchmarks.kit.domain_names import domain_named
+from tiltmeter.studies.kit.domains import WHOLE, domain_of
+
+
+def domain_of_row(row: Mapping[str, Any]) -> str:
+    """Return the domain; empty for a number about none, or about several.
+
+    >>> domain_of_row({"scorer": "pll", "by": "bias_type", "group": "race-color"})
+    'race'
+    >>> domain_of_row({"scorer": "pll", "by": "bias_type", "group": "age"})
+    'age'
+    >>> domain_of_row({"scorer": "pll", "by": "direction", "group": "advantaged"})
+    ''
+    """
+    by, group = str(row["by"]), str(row["group"])
+    return domain_named(group) if by in WHOLE else domain_of(str(row["scorer"]), by, group)

@@ -1,0 +1,211 @@
+"""`audit`: ask the battery, decide by domain, and write the page, the data, the model card and the bundle."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tiltmeter import __version__
+from tiltmeter.audits.battery import Battery, choose_battery
+from tiltmeter.audits.forecast import forecast_audit, plan_sentences
+from tiltmeter.audits.page import audit_page
+from tiltmeter.audits.verdicts import BIAS, MORE, Verdict, differences_of, verdicts_of, with_unmeasured
+from tiltmeter.errors import UsageError
+from tiltmeter.execution.options import FamilyOptions, Options
+from tiltmeter.execution.run_plan import plan_run
+from tiltmeter.exports.bundle import bundle
+from tiltmeter.exports.model_card import model_card
+from tiltmeter.families import family_of
+from tiltmeter.families.kit.protocol import EVIDENCE_KINDS, Watch
+from tiltmeter.families.kit.worst import WorstGroups, worst_groups
+from tiltmeter.gate import Decision, check, read_rules
+from tiltmeter.models import kind_of
+from tiltmeter.reporting.evidence_text import facts_of
+from tiltmeter.reporting.html import write_report
+from tiltmeter.reporting.narratives import stories_of
+from tiltmeter.runs import Run
+from tiltmeter.runs.compare import compare
+from tiltmeter.runs.run import run_with
+from tiltmeter.storage.files import write_text
+
+RUN, PAGE, DATA, CARD, BUNDLE = "run", "audit.html", "audit.json", "model-card.md", "audit.zip"
+LAYOUT = 1
+LIMITS = (
+    "No evidence is not evidence of fairness: each verdict says how large a bias the test could have detected.",
+    "Verdicts are about the items of these benchmarks: other wordings, languages, groups and uses were not asked.",
+    "A verdict about one model alone includes how frequent groups are in text; a comparison with a baseline does not.",
+    "Whether a metric detects bias was tested by planting biases of gender, race and religion in two small models.",
+    "Nothing here is legal advice.",
+)
+"""What an audit cannot tell, on the page and in the data."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """An audit and its files.
+
+    Attributes:
+        model: The model, as it is shown.
+        baseline: The model that it is compared with; empty without one.
+        verdicts: Every domain by every kind of evidence.
+        against: The same against the baseline.
+        worst: The worst groups of each benchmark.
+        decision: The decision of the rules, if there were any.
+        folder: Where the files are.
+    """
+
+    model: str
+    baseline: str
+    battery: Battery
+    verdicts: tuple[Verdict, ...]
+    against: tuple[Verdict, ...]
+    worst: dict[str, WorstGroups]
+    decision: Decision | None
+    run: Run
+    folder: Path
+    command: str
+
+    @property
+    def biased_domains(self) -> list[str]:
+        """The domains with evidence of bias: more than in the baseline where there is one."""
+        wanted = MORE if self.baseline else BIAS
+        found = self.against if self.baseline else self.verdicts
+        return list(dict.fromkeys(one.domain for one in found if one.verdict == wanted))
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the rules; 0 without rules."""
+        return self.decision.exit_code if self.decision else 0
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the audit cannot tell."""
+        return LIMITS
+
+    def record(self) -> dict[str, Any]:
+        """The audit as plain data: audit.json."""
+        return {
+            "audit": LAYOUT, "tiltmeter": __version__, "model": self.model, "baseline": self.baseline or None,
+            "level": self.battery.level, "benchmarks": self.battery.names, "left_out": self.battery.left_out,
+            "verdicts": [one.record() for one in self.verdicts], "against_baseline": [one.record() for one in self.against],
+            "worst_groups": {
+                name: {"tested": one.tested, "significant": one.significant, "groups": one.records()}
+                for name, one in self.worst.items()
+            },
+            "rules": None if self.decision is None else {"passed": self.decision.passed, "summary": self.decision.summary},
+            "limits": list(self.limits), "command": self.command,
+        }  # fmt: skip
+
+
+def audit(  # noqa: PLR0913 (what a caller decides, by name)
+    model: str | Path,
+    baseline: str | Path | None = None,
+    output: str | Path = "audit",
+    *,
+    level: str = "default",
+    rules: str | Path | None = None,
+    price: float | None = None,
+    options: Options | None = None,
+    say: Callable[[str], None] | None = None,
+    watch: Watch | None = None,
+) -> Audit:
+    """Audit a model: ask a battery of benchmarks, decide by domain and kind of evidence, and write a decision page.
+
+    Interrupted or killed, the same call goes on where it stopped: finished answers are in the cache.
+
+    Args:
+        model: Hub id, folder, or embedded name.
+        baseline: The model to compare with, such as the release before.
+        output: The folder to write.
+        level: quick, default or full.
+        rules: A file of rules for `check`; they decide the exit code.
+        price: The price of a million tokens, for the plan.
+        options: Options of the run, such as the device and the folder with the datasets.
+        say: Called with each sentence of the plan before anything is asked.
+        watch: Shows progress.
+
+    Raises:
+        UsageError: The level is unknown, nothing can be asked, or model and baseline are the same.
+    """
+    options, folder = options or Options(), Path(output)
+    sources = [str(model), *([str(baseline)] if baseline is not None else [])]
+    if len(set(sources)) < len(sources):
+        raise UsageError("The baseline is the model itself.", code="same-model", model=str(model))
+    kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
+    battery = choose_battery(level, kinds, options.data_dir)
+    told = FamilyOptions.read({})
+    if say is not None:
+        plan = plan_run(sources, battery.benchmarks, options, told, is_default=False)
+        for sentence in plan_sentences(forecast_audit(plan), price):
+            say(sentence)
+    finished = run_with(sources, battery.names, None, folder / RUN, options, told, watch)
+    return write_audit(finished, battery, folder, rules=rules, has_baseline=baseline is not None)
+
+
+def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path | None, has_baseline: bool) -> Audit:
+    """Decide about a finished run and write the files."""
+    models = list(dict.fromkeys(map(str, run.estimates["model"])))
+    name, baseline = models[0], models[1] if has_baseline and len(models) > 1 else ""
+    facts = facts_of(run.manifest.get("evaluations", ()))
+    reasons = _reasons(battery)
+    kinds = [kind for kind in EVIDENCE_KINDS if kind != EVIDENCE_KINDS[-1]]
+    verdicts = with_unmeasured(verdicts_of(run.estimates, name, facts), name, kinds, reasons)
+    against: list[Verdict] = []
+    if baseline:
+        settings = {
+            key: run.manifest["asked"][key] for key in ("resamples", "confidence", "seed") if key in run.manifest["asked"]
+        }
+        table = compare(run.answers, baseline, by=list(run.manifest["asked"]["by"]), **settings)
+        against = differences_of(table, name, facts, run.estimates)
+    decision = _decision(run, rules, name, baseline) if rules is not None else None
+    stories = [story for story in stories_of(run.estimates) if story.model == name]
+    own = run.estimates[run.estimates["model"] == name]
+    worst = {story.benchmark: worst_groups(own[own["benchmark"] == story.benchmark], story.head) for story in stories}
+    found = Audit(
+        name,
+        baseline,
+        battery,
+        tuple(verdicts),
+        tuple(against),
+        worst,
+        decision,
+        run,
+        folder,
+        shlex.join(_command(sys.argv)),
+    )
+    _write(found)
+    return found
+
+
+def _decision(run: Run, rules: str | Path, model: str, baseline: str) -> Decision:
+    """Check the rules on the audited model alone; the baseline is read by the rules that compare."""
+    book = read_rules((), Path(rules))
+    compares = any(rule.needs_baseline for rule in book.rules)
+    own = replace(book, rules=tuple(replace(rule, model=rule.model or model) for rule in book.rules))
+    return check(run, own, None, baseline if compares and baseline else None)
+
+
+def _command(words: Sequence[str]) -> list[str]:
+    return [Path(words[0]).name, *words[1:]] if words else []
+
+
+def _reasons(battery: Battery) -> dict[str, str]:
+    """Why a kind of evidence is missing as a whole."""
+    there = {family_of(benchmark).EVIDENCE for benchmark in battery.benchmarks}
+    return {
+        kind: f"no benchmark of this kind in the {battery.level} battery" for kind in EVIDENCE_KINDS if kind not in there
+    }
+
+
+def _write(found: Audit) -> None:
+    folder, run = found.folder, found.run
+    write_text(folder / DATA, json.dumps(found.record(), ensure_ascii=False, indent=2) + "\n")
+    write_text(folder / CARD, model_card(run, found.model))
+    write_report(run, run.folder / "report.html")
+    bundle(run.folder, folder / BUNDLE)
+    write_text(folder / PAGE, audit_page(found))

@@ -1,0 +1,72 @@
+"""`tiltmeter audit MODEL`: one command, one decision page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiltmeter.cli.console import note, print_data, progress_bar, say
+from tiltmeter.cli.options import DataDir, Json
+from tiltmeter.errors import UsageError
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Hub id, folder or embedded name.")]
+Baseline = Annotated[str | None, typer.Option(help="Model to compare with, such as the release before.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Embedded benchmarks: about a minute on two cores.")]
+Full = Annotated[bool, typer.Option("--full", help="Every benchmark whose data are at hand.")]
+Rules = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML) that decide the exit code.")]
+Price = Annotated[float | None, typer.Option(help="Price of a million tokens, for the plan.")]
+Plan = Annotated[bool, typer.Option(help="First try each model on a few items and say how long it will take.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")]
+Remote = Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")]
+
+
+def audit(
+    model: Model,
+    baseline: Baseline = None,
+    output: Output = Path("audit"),
+    quick: Quick = False,
+    full: Full = False,
+    rules: Rules = None,
+    price: Price = None,
+    plan: Plan = True,
+    device: Device = "auto",
+    data_dir: DataDir = None,
+    trust_remote_code: Remote = False,
+    as_json: Json = False,
+) -> None:
+    """Audit a model: ask a battery, decide by domain, write a decision page.
+
+    Interrupted, the same command goes on where it stopped. The exit code is that of --rules; 0 without rules.
+    """
+    from tiltmeter.audits import audit as do_audit
+    from tiltmeter.audits.page import headline
+    from tiltmeter.execution.options import Options
+
+    if quick and full:
+        raise UsageError("Use --quick or --full, not both.", code="conflicting-options", options=["--quick", "--full"])
+    level = "quick" if quick else "full" if full else "default"
+    options = Options(device=device, data_dir=data_dir, trust_remote_code=trust_remote_code, command=sys.argv)
+    found = do_audit(
+        model, baseline, output, level=level, rules=rules, price=price, options=options, say=note if plan else None,
+        watch=progress_bar,
+    )  # fmt: skip
+    if as_json:
+        import json
+
+        print_data(json.dumps(found.record()))
+    else:
+        say(f"{found.model}: {headline(found)}")
+        for one in found.against or found.verdicts:
+            if one.number:
+                say(f"  {one.domain}, {one.kind}: {one.words} ({one.number}; {one.metric})")
+        for name, worst in found.worst.items():
+            if worst.sentence:
+                say(f"  {name}: {worst.sentence}")
+        if found.decision is not None:
+            say(found.decision.summary)
+    note(f"Audit: {output / 'audit.html'}")
+    raise typer.Exit(found.exit_code)

@@ -1,0 +1,98 @@
+"""The worst groups of a benchmark: those that a mean over all items hides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltmeter import catalog
+from tiltmeter.families.kit.story import certain, value_text
+from tiltmeter.stats.direction import best_of
+from tiltmeter.stats.significance import p_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class WorstGroups:
+    """The groups furthest from neutral, significant ones first, out of `tested` groups.
+
+    `rows` are rows of the estimates.
+    """
+
+    rows: tuple[Any, ...]
+    tested: int
+    significant: int
+
+    @property
+    def sentence(self) -> str:
+        """The groups in one sentence; empty where nothing was tested by group."""
+        if not self.rows:
+            return ""
+        several = len({row["measure"] for row in self.rows}) > 1
+        listed = "; ".join(f"{_name(row, several)} {value_text(row)} (p {p_text(_p(row))})" for row in self.rows)
+        return (
+            f"Worst groups: {listed}. {self.significant or 'None'} of {self.tested} groups tested "
+            f"{'differs' if self.significant <= 1 else 'differ'} from neutral after correction."
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """The groups as plain values, for files."""
+        names = ("scorer", "measure", "by", "group")
+        numbers = ("value", "low", "high", "neutral")
+        return [
+            {name: str(row[name]) for name in names}
+            | {name: None if np.isnan(row[name]) else float(row[name]) for name in numbers}
+            | {"n": int(row["n"]), "p_corrected": float(_p(row)), "is_significant": bool(certain(row))}
+            for row in self.rows
+        ]
+
+
+def worst_groups(rows: pd.DataFrame, head: Any = None) -> WorstGroups:
+    """Find the worst groups of one model on one benchmark.
+
+    Args:
+        rows: Its estimates.
+        head: The row of its headline. The groups are read by the same scorer and measure; without it, or where that has no
+            groups, by every measure of bias.
+    """
+    groups = rows[(rows["by"] != "all") & rows["value"].notna() & rows["neutral"].notna() & rows["p"].notna()]
+    alike = groups.iloc[:0] if head is None else _alike(groups, head)
+    groups = alike if len(alike) else groups[np.array([_is_bias(name) for name in groups["measure"]], dtype=bool)]
+    if not len(groups):
+        return WorstGroups((), 0, 0)
+    records = groups.to_dict("records")
+    ordered = sorted(records, key=_badness, reverse=True)
+    return WorstGroups(tuple(ordered[:SHOWN]), len(records), sum(map(certain, records)))
+
+
+def _alike(groups: pd.DataFrame, head: Any) -> pd.DataFrame:
+    """The groups of the first column by the headline's metric; contrasts of two groups have a neutral point of their own."""
+    own = groups[(groups["scorer"] == head["scorer"]) & (groups["measure"] == head["measure"])]
+    own = own[own["neutral"] == head["neutral"]]
+    return own[own["by"] == own["by"].iloc[0]] if len(own) else own
+
+
+def _badness(row: Any) -> tuple[bool, float]:
+    """Significant groups first, then by distance from neutral in units of the interval where measures may differ."""
+    return certain(row), abs(row["value"] - row["neutral"])
+
+
+def _is_bias(measure: str) -> bool:
+    if measure not in catalog.names("measures"):
+        return False
+    entry = catalog.find("measures", measure)
+    return entry.spec.role == "bias" and not np.isnan(best_of(entry))
+
+
+def _p(row: Any) -> float:
+    return float(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])
+
+
+def _name(row: Any, several: bool) -> str:
+    return f"{row['group']} ({row['measure']})" if several else str(row["group"])

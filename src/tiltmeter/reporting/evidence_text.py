@@ -1,0 +1,55 @@
+"""What calibration showed of a headline's metric: one sentence beside the number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, rows_about
+from tiltmeter.families.kit.primary import benchmark_of, model_of
+from tiltmeter.families.kit.story import Story
+
+ABOUT = "docs/calibration.md"
+
+
+def facts_of(evaluations: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return, by model and benchmark, the digest of the items that the model was asked, and the model's kind."""
+    found = {}
+    for one in evaluations:
+        digest, kind = one.get("benchmark", {}).get("data_sha256", ""), one.get("model", {}).get("kind", "")
+        found[model_of(one), benchmark_of(one)] = str(digest), str(kind)
+    return found
+
+
+def with_evidence(story: Story, facts: Mapping[tuple[str, str], tuple[str, str]]) -> Story:
+    """Add a sentence about the evidence of the headline's metric, if it is known which items were asked."""
+    place = facts.get((story.model, story.benchmark))
+    if story.head is None or place is None:
+        return story
+    text = evidence_sentence(*place, str(story.head["scorer"]), str(story.head["measure"]))
+    return replace(story, sentences=(*story.sentences, text))
+
+
+def evidence_sentence(data: str, kind: str, scorer: str, measure: str) -> str:
+    """Say in which domains a metric detected a planted bias, in which it did not, or that nobody tested it."""
+    rows = [row for row in rows_about(data, kind) if row.metric == (scorer, measure)]
+    metric = f"{measure} by {scorer}" if scorer else measure
+    if not rows:
+        return f"Evidence: untested. Nobody has tested whether {metric} detects a planted bias with these items ({ABOUT})."
+    parts = [
+        _part("detected a planted bias of", [row.domain for row in rows if row.verdict == DETECTS]),
+        _part("did not detect a planted bias of", [_bounded(row) for row in rows if row.verdict == BOUNDED]),
+        _part("is undecided for", [row.domain for row in rows if row.verdict == UNDECIDED]),
+    ]
+    models = ", ".join(dict.fromkeys(row.model for row in rows))
+    said = "; ".join(part for part in parts if part)
+    return f"Evidence: {metric} {said} (planted in {models}; other domains are untested; {ABOUT})."
+
+
+def _part(lead: str, domains: Sequence[str]) -> str:
+    return f"{lead} {', '.join(domains)}" if domains else ""
+
+
+def _bounded(row: Detection) -> str:
+    return f"{row.domain} (effect below {max(row.high, 0.0):.1f} points per dose)"

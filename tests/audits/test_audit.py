@@ -1,0 +1,122 @@
+"""`audit`: what is asked, what is decided, and what is written."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tiltmeter
+from conftest import GOLDEN
+from tiltmeter.audits.battery import choose_battery
+from tiltmeter.audits.verdicts import (
+    ALIKE,
+    AWAY,
+    BIAS,
+    LESS,
+    MORE,
+    NONE,
+    NOT_MEASURED,
+    differences_of,
+    verdicts_of,
+    with_unmeasured,
+)
+from tiltmeter.cli.app import app
+from tiltmeter.errors import UsageError
+from tiltmeter.execution.options import Options
+from tiltmeter.stats.estimates import Difference, Estimate, differences_table, estimates_table
+
+TINY = GOLDEN / "models" / "tiny-bert-cased"
+DATA = tiltmeter.load_benchmark("plumb-pairs").data_hash
+FACTS = {("m", "plumb-pairs"): (DATA, "masked")}
+
+
+def row(group: str, value: float, p: float, scorer: str = "pll") -> Estimate:
+    place = ("m", "plumb-pairs", "pairs", scorer, "bias_score", "bias_type", group)
+    return Estimate(*place, n=90, value=value, low=value - 8, high=value + 8, neutral=50.0, p=p)
+
+
+def table() -> pd.DataFrame:
+    rows = [row("gender", 70.0, 0.001), row("race-color", 52.0, 0.7), row("age", 30.0, 0.002)]
+    return estimates_table([*rows, row("gender", 50.0, 1.0, "aul"), row("age", 80.0, 0.001, "aul")])
+
+
+def test_verdicts_are_by_the_metric_with_evidence_and_corrected_together() -> None:
+    found = {one.domain: one for one in verdicts_of(table(), "m", FACTS)}
+    assert [found[name].verdict for name in ("gender", "race", "age")] == [BIAS, NONE, AWAY]
+    assert found["gender"].scorer == "pll" and found["gender"].evidence == "detects"
+    assert found["gender"].p_corrected == pytest.approx(0.003) and found["age"].evidence == "untested"
+    assert found["race"].detectable == pytest.approx((2.394 + 0.842) * 16 / (2 * 1.96), rel=0.01)
+    assert list(found) == ["gender", "race", "age"]
+
+
+def test_against_a_baseline_the_direction_counts_and_the_distance_is_said() -> None:
+    def difference(group: str, value: float, baseline: float, p: float, change: str) -> Difference:
+        place = ("plumb-pairs", "pairs", "pll", "bias_score", "bias_type", group, "m", "old")
+        by = value - baseline
+        return Difference(
+            *place, n=90, value=value, baseline_value=baseline, difference=by, low=by - 5, high=by + 5, p=p, change=change
+        )
+
+    rows = [difference("gender", 55.0, 40.0, 0.001, "closer"), difference("race-color", 45.0, 60.0, 0.001, "closer")]
+    changed = differences_table([*rows, difference("age", 50.0, 51.0, 0.9, "closer")])
+    estimates = table()
+    estimates = estimates[estimates["scorer"] == "pll"]
+    found = {one.domain: one for one in differences_of(changed, "m", FACTS, estimates)}
+    assert [found[name].verdict for name in ("gender", "race", "age")] == [MORE, LESS, ALIKE]
+    assert found["gender"].value == 15.0 and found["gender"].change == "closer"
+
+
+def test_what_was_not_measured_has_a_reason() -> None:
+    found = with_unmeasured(verdicts_of(table(), "m", FACTS), "m", ["likelihood", "task"], {"task": "no data"})
+    missing = [one for one in found if one.verdict == NOT_MEASURED]
+    assert len(missing) == 3 and {one.reason for one in missing} == {"no data"}
+    record = missing[0].record()
+    assert record["value"] is None and json.loads(json.dumps(record)) == record
+
+
+def test_a_battery_says_why_benchmarks_are_left_out(tmp_path: Path) -> None:
+    battery = choose_battery("default", [(str(TINY), "masked")], tmp_path)
+    assert {"plumb-pairs", "plumb-slots"} <= set(battery.names)
+    assert {"bold", "crows-pairs"} <= set(battery.left_out) and all(battery.left_out.values())
+    with pytest.raises(UsageError) as caught:
+        choose_battery("huge", [])
+    assert caught.value.code == "unknown-level"
+
+
+def test_a_model_is_no_baseline_of_itself(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        tiltmeter.audit(TINY, TINY, tmp_path / "audit")
+    assert caught.value.code == "same-model"
+
+
+def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.audits.battery.LEVELS", {"quick": ("starter-pairs",), "full": ("starter-pairs", "bold")})
+    rules = tmp_path / "rules.toml"
+    rules.write_text('min_n = 5\nrules = ["bias_score[pll,starter-pairs] within 0.5..99.5"]\n')
+    said: list[str] = []
+    options = Options(cache=str(tmp_path / "cache"))
+    other = GOLDEN / "models" / "tiny-bert-uncased"
+    baseline = other if other.exists() else None
+    found = tiltmeter.audit(TINY, baseline, tmp_path / "out", level="quick", rules=rules, options=options, say=said.append)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "audit.html", "audit.json", "audit.zip", "model-card.md", "run"
+    }  # fmt: skip
+    assert "starter-pairs" in said[0] and "minutes" in said[-1]
+    stored = json.loads((tmp_path / "out" / "audit.json").read_text())
+    assert stored["left_out"] == {"bold": "not part of the quick battery"} and stored["benchmarks"] == ["starter-pairs"]
+    assert {one["domain"] for one in stored["verdicts"]} >= {"gender", "race", "religion"}
+    assert found.exit_code == (0 if stored["rules"]["passed"] else 1)
+    worst = stored["worst_groups"]["starter-pairs"]
+    assert worst["tested"] >= 3 and all(math.isfinite(one["value"]) for one in worst["groups"])
+    page = (tmp_path / "out" / "audit.html").read_text()
+    assert "MEASURE 2.11" in page and "Worst groups" in page and "No legal advice" in page
+
+
+def test_the_command_refuses_two_levels() -> None:
+    result = CliRunner().invoke(app, ["audit", str(TINY), "--quick", "--full"])
+    assert result.exit_code and getattr(result.exception, "code", "") == "conflicting-options"
