@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -244,8 +244,9 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
     for benchmark in loaded:
         family_of(benchmark)
     families = {benchmark.family for benchmark in loaded}
+    used = {entry.name for name in families for entry in fields(told.of[name])}
     for name, of_family in told.of.items():
-        unused = [] if name in families else changed(of_family)
+        unused = [] if name in families else [option for option in changed(of_family) if option not in used]
         if unused:
             raise TiltmeterError(
                 f"{flag_of(type(of_family), unused[0])} is an option of {name}, and no benchmark here is one of {name}."

@@ -146,6 +146,17 @@ def exchanged(measure: Entry, sample: Sample, sides: tuple[str, str], rng: np.ra
     return np.concatenate(values)
 
 
+def permuted(measure: Entry, sample: Sample, rng: np.random.Generator, repeats: int) -> Floats:
+    """The measure with the last column that it reads fixed and all others permuted together against it."""
+    *moved, fixed = measure.parameters
+    values = []
+    for count in portions(repeats, len(sample)):
+        index = rng.permuted(np.tile(np.arange(len(sample)), (count, 1)), axis=1)
+        columns = {name: sample.columns[name][index] for name in moved} | {fixed: sample.columns[fixed]}
+        values.append(statistic(measure, columns, sample.parts))
+    return np.concatenate(values)
+
+
 def percentile_interval(draws: Floats, confidence: float) -> tuple[float, float]:
     """The central part of the bootstrap draws that holds the share `confidence` of them."""
     tail = 50 * (1 - confidence)

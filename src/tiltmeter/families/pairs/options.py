@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.families.kit.options import option
+from tiltmeter.families.kit.options import LANGUAGE, option
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,8 @@ class PairsOptions:
 
     scorers: Sequence[str] = option((), "Scorer; repeatable. Default: all that apply.", "-s", "--scorer", chooses=True)
     stand_ins: bool = option(False, "stereoset: Japanese stands for the group Asian, Britain for White (Cao et al.).")
+    template: str | None = option(None, "gest: 0 to 3 (masked models), causal-0 or causal-1. Default: 2.")
+    language: str | None = option(None, LANGUAGE)
     alignment: str = option("auto", "auto, or difflib: compare the sentences even where a context marks the fill.")
 
 
