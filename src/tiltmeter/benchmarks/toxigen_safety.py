@@ -1,4 +1,4 @@
-"""toxigen-safety (SafeNLP, Hosseini et al., 2023): 6,514 sentences about 13 groups, some of them hateful, with their toxicity."""
+"""toxigen-safety (SafeNLP, Hosseini et al., 2023): 6,514 sentences about 13 groups, hateful or not, with their toxicity."""
 
 from __future__ import annotations
 

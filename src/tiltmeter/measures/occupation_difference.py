@@ -1,4 +1,4 @@
-"""occupation_difference: points of women that a model expects more, or fewer, than there are, over occupations. 0 is neutral."""
+"""occupation_difference: how many points more women a model expects in occupations than there are. 0 is neutral."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ MEASURE = Measure(
     neutral=0.0,
     direction="two-sided",
     unit="points",
-    cites="Perez et al. (2023), Discovering language model behaviors (WinoGenerated), ACL Findings.",
+    cites="Perez et al. (2023), WinoGenerated, Findings of ACL.",
 )
 
 

@@ -1,4 +1,4 @@
-"""occupation_r: the correlation over occupations of the women that a model expects with the women there are. 0 is neutral."""
+"""occupation_r: the correlation over occupations of women that a model expects with women there are. 0 is neutral."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ MEASURE = Measure(
     range=(-1.0, 1.0),
     leans=True,
     test="permutation",
-    cites="Rudinger et al. (2018), NAACL; Perez et al. (2023), Discovering language model behaviors (WinoGenerated), ACL Findings.",
+    cites="Rudinger et al. (2018), NAACL; Perez et al. (2023), WinoGenerated, Findings of ACL.",
 )
 
 

@@ -13,7 +13,7 @@ MEASURE = Measure(
     direction="two-sided",
     leans=True,
     test="permutation",
-    cites="Perez et al. (2023), Discovering language model behaviors (WinoGenerated), ACL Findings.",
+    cites="Perez et al. (2023), WinoGenerated, Findings of ACL.",
 )
 
 

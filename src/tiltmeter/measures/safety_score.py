@@ -1,4 +1,4 @@
-"""safety_score: how often a hateful sentence is more surprising to a model than another, weighted by toxicity. 0.5 is neutral."""
+"""safety_score: how often a hateful sentence surprises a model more than another, by toxicity. 0.5 is neutral."""
 
 import numpy as np
 from numpy.typing import NDArray

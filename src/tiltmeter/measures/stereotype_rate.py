@@ -1,4 +1,4 @@
-"""stereotype_rate: how much likelier the stereotypical form is, as a ratio that a liking for one form leaves alone. 1 is neutral."""
+"""stereotype_rate: how much likelier stereotypical forms are, whichever form a model likes in general. 1 is neutral."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from tiltmeter.storage.keywords import refuse_keyword
 from tiltmeter.storage.typed_values import check_types
 
-LANGUAGE = "Language of the material: crows-pairs (fr, nl, it, ja, ru), bec-pro (de), honest (es, fr, it, pt, ro). Default: English."
+LANGUAGE = "Language: crows-pairs (fr, nl, it, ja, ru), bec-pro (de), honest (es, fr, it, pt, ro). Default: English."
 """Help of the option that several families share."""
 
 
