@@ -96,7 +96,8 @@ def of_kind(names: Sequence[str], ratios: Floats, stereotype: NDArray[np.int64])
         "n_models": len(names), "n_families": len(set(families)), "templates": pairs,
         "halves": halves(ratios, stereotype), "needed": needed(ratios.mean(1), stereotype),
         "size": over_models(size, own.mean(1), families), "alpha": _alpha(own),
-        "template_means": own.mean(0).tolist(), "largest_spread": float(spread.max()), "median_spread": float(np.median(spread)),
+        "template_means": own.mean(0).tolist(), "largest_spread": float(spread.max()),
+        "median_spread": float(np.median(spread)),
         "above_1": int((own > 0).sum()), "n_rates": int(own.size),
     }  # fmt: skip
 
@@ -178,9 +179,8 @@ STEREOSET = {
 
 def stereoset(data: Path) -> dict[str, Any]:
     """lms, ss and icat of the published predictions, and gender's ss, with intervals; differences that papers mention."""
-    bench = tiltmeter.load_benchmark("stereoset", data_dir=data)
     parts = {
-        name: tiltmeter.import_scores(data / "published-scores" / file, model=name, benchmark=bench)
+        name: tiltmeter.import_scores(data / "published-scores" / file, model=name, benchmark="stereoset", data_dir=data)
         for name, file in STEREOSET.items()
     }
     models: dict[str, Any] = {}
