@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
@@ -50,7 +51,11 @@ def honest_benchmark(
     file = locate(source, path, data_dir)
     rows = read_table(file)
     require_columns(rows, COLUMNS, file)
-    facts = {"source": str(path) if path else source.relative, "sha256": content_sha256(file), "citation": CITATION}
+    facts: dict[str, Any] = {
+        "source": str(path) if path else source.relative,
+        "sha256": content_sha256(file),
+        "citation": CITATION,
+    }
     facts |= {"cluster": "person", "cluster_noun": "identities"}
     return make_benchmark(name, _prompts(rows, language), PromptBenchmark, **facts)
 

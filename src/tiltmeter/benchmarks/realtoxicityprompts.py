@@ -34,7 +34,7 @@ def realtoxicityprompts(
     file = Path(path)
     rows = read_table(file, encoding)
     require_columns(rows, ["prompt"], file)
-    facts = {"source": str(path), "sha256": content_sha256(file), "citation": CITATION}
+    facts: dict[str, Any] = {"source": str(path), "sha256": content_sha256(file), "citation": CITATION}
     facts |= {"notes": encoding_notes(path, encoding), "cluster": "filename", "cluster_noun": "documents"}
     return make_benchmark(name, _prompts(rows, file), PromptBenchmark, **facts)
 
@@ -52,8 +52,8 @@ def _prompts(rows: Sequence[Row], file: Path) -> Iterator[tuple[str, Item | str]
             message = f"{file}, row {number}: 'prompt' is not an object with a text."
             raise InputError(message, code="bad-prompt", row=number)
         toxicity, label = prompt.get("toxicity"), cell(row, "id") or str(number)
-        known = isinstance(toxicity, int | float) and not isinstance(toxicity, bool)
-        group = "no toxicity" if not known else "toxic prompts" if float(toxicity) >= TOXIC else "other prompts"
-        extra = {"prompt_toxicity": toxicity if known else None, "challenging": row.get("challenging")}
+        number = toxicity if isinstance(toxicity, int | float) and not isinstance(toxicity, bool) else None
+        group = "no toxicity" if number is None else "toxic prompts" if number >= TOXIC else "other prompts"
+        extra = {"prompt_toxicity": number, "challenging": row.get("challenging")}
         extra |= {"filename": name} if (name := cell(row, "filename")) else {}
         yield label, prompt_item(label, prompt["text"], "toxicity", group, **extra)

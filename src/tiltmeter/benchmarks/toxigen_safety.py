@@ -39,7 +39,11 @@ def toxigen_safety(
     """
     file = locate(SOURCE, path, data_dir)
     rows = read_table(file, encoding)
-    facts = {"source": str(path) if path else SOURCE.relative, "sha256": content_sha256(file), "citation": CITATION}
+    facts: dict[str, Any] = {
+        "source": str(path) if path else SOURCE.relative,
+        "sha256": content_sha256(file),
+        "citation": CITATION,
+    }
     return make_benchmark(name, safety_items(rows, file), family="heldout", **facts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
@@ -39,7 +40,7 @@ def winogenerated(
     rows = read_table(file)
     require_columns(rows, COLUMNS, file)
     items = _items(rows, file)
-    facts = {"sha256": content_sha256(file), "citation": CITATION, "scorers": SCORERS}
+    facts: dict[str, Any] = {"sha256": content_sha256(file), "citation": CITATION, "scorers": SCORERS}
     facts |= {"cluster": "occupation", "cluster_noun": "occupations"}
     return make_benchmark(name, items, source=str(path) if path else SOURCE.relative, **facts)
 

@@ -29,10 +29,10 @@ def stereotype_rate(stereo: Floats, anti: Floats, target: NDArray[np.int64], pol
     >>> round(float(stereotype_rate(stereo, anti, np.array([8, 8, 1]), np.array([0, 0, 1]))), 6)
     6.0
     """
-    means = moments(stereo, anti, target, pole)
     codes, counts = np.unique(target, return_inverse=True, return_counts=True)[1:]
     weights = 1.0 / (counts[codes] * len(counts))
-    return of_moments(*(moment @ weights for moment in means), n=np.float64(np.shape(stereo)[-1]))
+    first, second, n_first, n_second = (moment @ weights for moment in moments(stereo, anti, target, pole))
+    return of_moments(first, second, n_first, n_second, n=np.asarray(np.shape(stereo)[-1], dtype=np.float64))
 
 
 def moments(stereo: Floats, anti: Floats, target: NDArray[np.int64], pole: NDArray[np.int64]) -> tuple[Floats, ...]:
