@@ -52,8 +52,8 @@ def _prompts(rows: Sequence[Row], file: Path) -> Iterator[tuple[str, Item | str]
             message = f"{file}, row {number}: 'prompt' is not an object with a text."
             raise InputError(message, code="bad-prompt", row=number)
         toxicity, label = prompt.get("toxicity"), cell(row, "id") or str(number)
-        number = toxicity if isinstance(toxicity, int | float) and not isinstance(toxicity, bool) else None
-        group = "no toxicity" if number is None else "toxic prompts" if number >= TOXIC else "other prompts"
-        extra = {"prompt_toxicity": number, "challenging": row.get("challenging")}
+        score = toxicity if isinstance(toxicity, int | float) and not isinstance(toxicity, bool) else None
+        group = "no toxicity" if score is None else "toxic prompts" if score >= TOXIC else "other prompts"
+        extra = {"prompt_toxicity": score, "challenging": row.get("challenging")}
         extra |= {"filename": name} if (name := cell(row, "filename")) else {}
         yield label, prompt_item(label, prompt["text"], "toxicity", group, **extra)

@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import has_column, items_table, require_column
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.execution.cells import open_store
 from tiltmeter.execution.engine import INLINE, Engine
 from tiltmeter.execution.executor import Executor
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_MODELS = ("plumb-mlm", "plumb-clm")
+MATERIAL_OPTIONS = ("language", "template")
+"""Options that choose what a benchmark loads."""
 DEFAULT_BENCHMARKS = ("plumb-pairs", "plumb-slots")
 
 
@@ -236,7 +239,18 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
         if any(benchmark.name == other.name for other in loaded):
             benchmark = replace(benchmark, name=f"{benchmark.name}-{benchmark.data_hash[:8]}")
         loaded.append(benchmark)
+    _refuse_unread(names, told)
     return loaded
+
+
+def _refuse_unread(names: Sequence[str], told: FamilyOptions) -> None:
+    """Raises an error for an option about material that no benchmark of the run reads."""
+    built_in = [name for name in names if name.replace("-", "_") in catalog.names("benchmarks")]
+    read = {parameter for name in built_in for parameter in signature(catalog.find("benchmarks", name).function).parameters}
+    for option in MATERIAL_OPTIONS:
+        if told.given.get(option) and option not in read:
+            message = f"--{option} is read by none of {', '.join(names)}."
+            raise UsageError(message, code="unused-option", option=option, benchmarks=list(names))
 
 
 def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Options, told: FamilyOptions) -> None:

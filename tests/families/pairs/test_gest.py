@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +169,24 @@ def test_the_authors_files(file: str, rate: float | None, realdata: Path) -> Non
     assert found == pytest.approx(plain_rate(values, stereotypes), rel=1e-9)
     assert rate is None or round(found, 6) == rate
     assert len(table[table["by"] == "bias_type"]) == 16
+
+
+def test_the_page_is_written_from_the_stored_numbers() -> None:
+    root = Path(__file__).parents[3]
+    if not (root / "research" / "gest").is_dir():
+        pytest.skip("research/ is not part of this checkout")
+    spec = spec_from_file_location("gest_page", root / "research" / "gest" / "page.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    numbers = json.loads((root / "research" / "gest" / "numbers.json").read_text(encoding="utf-8"))
+    assert module.page(numbers) == (root / "docs" / "gest.md").read_text(encoding="utf-8")
+
+
+def test_a_template_that_nothing_reads_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        tiltmeter.run(
+            [GOLDEN / "models" / "tiny-bert-cased"], ["starter-pairs"], output=tmp_path / "run",
+            options=tiltmeter.PairsOptions(template="0"),
+        )  # fmt: skip
+    assert (refused.value.code, refused.value.fields["option"]) == ("unused-option", "template")
