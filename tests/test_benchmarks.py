@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from support.raising import raises
 from tiltmeter import Benchmark, TiltmeterError, load_benchmark
 from tiltmeter.benchmarks import crows_pairs as crows_module
 from tiltmeter.benchmarks.crows_pairs import crows_pairs
@@ -84,19 +85,20 @@ def test_a_given_encoding_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "encoding", "message"),
+    ("content", "encoding", "code", "said"),
     [
-        (b"stereo,anti\nab\xa1\xa4\xa5 cd \xa7,\xa9 e\xb1\n", None, "--encoding"),
-        (b"stereo,anti\nab\0cd,ef\n", None, "--encoding"),
-        (b"\xff\xfea\0b", None, "mine.csv"),  # UTF-16, cut in the middle of a character
-        (b"stereo,anti\n\xe9,b\n", "utf-8", "is not utf-8"),
-        (b"stereo,anti\na,b\n", "klingon", "klingon"),
+        (b"stereo,anti\nab\xa1\xa4\xa5 cd \xa7,\xa9 e\xb1\n", None, "wrong-encoding", "--encoding"),
+        (b"stereo,anti\nab\0cd,ef\n", None, "wrong-format", "--encoding"),
+        (b"\xff\xfea\0b", None, "wrong-encoding", "mine.csv"),  # UTF-16, cut in the middle of a character
+        (b"stereo,anti\n\xe9,b\n", "utf-8", "wrong-encoding", "mine.csv"),
+        (b"stereo,anti\na,b\n", "klingon", "unknown-name", "klingon"),
     ],
 )
-def test_undecodable_bytes(tmp_path: Path, content: bytes, encoding: str | None, message: str) -> None:
+def test_undecodable_bytes(tmp_path: Path, content: bytes, encoding: str | None, code: str, said: str) -> None:
     file = write(tmp_path / "mine.csv", content)
-    with pytest.raises(TiltmeterError, match=message):
+    with raises(code) as error:
         load_benchmark(file, encoding=encoding)
+    assert said in str(error.value)
 
 
 @pytest.mark.parametrize("content", ["", "  \n\n", "\ufeff", ",,,\n,,,\n"])
@@ -108,7 +110,7 @@ def test_an_empty_file_is_called_empty(tmp_path: Path, content: str) -> None:
 @pytest.mark.parametrize("header", ["id,sent_more,sent_less", "stereo,anti,bias_type", "a,b,c"])
 @pytest.mark.parametrize("load", [load_benchmark, crows_pairs], ids=["by-file", "crows-pairs"])
 def test_a_header_without_rows(tmp_path: Path, load: Any, header: str) -> None:
-    with pytest.raises(TiltmeterError, match=r"mine\.csv.*no data rows"):
+    with raises("empty-file", file=tmp_path / "mine.csv"):
         load(write(tmp_path / "mine.csv", header + "\n"))
 
 
@@ -267,14 +269,15 @@ def test_columns_are_mapped(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "json"])
 def test_a_missing_column_is_named_beside_those_present(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(TiltmeterError) as error:
+    with raises("missing-column", columns=["stereo", "anti"]) as error:
         load_benchmark(own_file(tmp_path, suffix))
+    assert {"worse", "better", "kind"} <= set(error.value.fields["present"])
     for word in ("'stereo'", "'anti'", "'worse'", "'better'", "'kind'", "--columns"):
         assert word in str(error.value)
 
 
 def test_a_mapped_column_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(TiltmeterError, match=r"no column 'sort'.*'kind'"):
+    with raises("missing-column", columns=["sort"]):
         load_benchmark(own_file(tmp_path, "csv"), columns={**OWN, "bias_type": "sort"})
 
 
@@ -294,18 +297,19 @@ def test_the_starter_pairs_take_no_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "expected", "said"),
     [
-        ("mine.jsonl", '{"stereo": "a", "anti": "b"}\n{"stereo": "a", \n', "line 2: not JSON"),
-        ("mine.jsonl", '["a", "b"]\n', "line 1: expected one JSON object"),
-        ("mine.json", '[{"stereo": "a"', "not JSON"),
-        ("mine.json", '{"stereo": "a", "anti": "b"}', "expected a list"),
-        ("mine.json", '["a"]', "expected a list"),
+        ("mine.jsonl", '{"stereo": "a", "anti": "b"}\n{"stereo": "a", \n', "JSON", "line 2"),
+        ("mine.jsonl", '["a", "b"]\n', "JSON object", "line 1"),
+        ("mine.json", '[{"stereo": "a"', "JSON", "mine.json"),
+        ("mine.json", '{"stereo": "a", "anti": "b"}', "list of JSON objects", "mine.json"),
+        ("mine.json", '["a"]', "list of JSON objects", "mine.json"),
     ],
 )
-def test_broken_json(tmp_path: Path, name: str, text: str, message: str) -> None:
-    with pytest.raises(TiltmeterError, match=message):
+def test_broken_json(tmp_path: Path, name: str, text: str, expected: str, said: str) -> None:
+    with raises("wrong-format", expected=expected) as error:
         load_benchmark(write(tmp_path / name, text))
+    assert said in str(error.value)
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x0c"])
@@ -320,7 +324,7 @@ def test_half_a_character_in_json_is_refused(tmp_path: Path, half: str) -> None:
     """A lone surrogate is legal JSON and can be written to no file: better to hear of it early."""
     lines = ['{"stereo": "He HALF ran.", "anti": "She ran."}', '{"stereo": "He is.", "anti": "She is."}']
     file = write(tmp_path / "mine.jsonl", "\n".join(lines).replace("HALF", half))
-    with pytest.raises(TiltmeterError, match=r"mine\.jsonl holds half a character \(a lone surrogate\)"):
+    with raises("wrong-encoding", file=file):
         load_benchmark(file)
     whole = load_benchmark(write(tmp_path / "whole.jsonl", "\n".join(lines).replace("HALF", "\\ud83d\\ude00")))
     assert whole.items[0].texts["stereo"] == "He \U0001f600 ran." and not whole.notes

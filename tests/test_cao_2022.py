@@ -13,9 +13,9 @@ import torch
 from transformers import GPTNeoConfig, GPTNeoForCausalLM
 
 from conftest import GOLDEN
+from support.raising import raises
 from test_cli import tiltmeter as command
 from test_experiments import make, write_to
-from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution import plan_cells, read_experiment
 from tiltmeter.execution.forecast import forecast
 from tiltmeter.execution.toml import EMBEDDED
@@ -54,7 +54,7 @@ def test_it_has_the_papers_models_and_writes_where_it_is_called(tmp_path: Path) 
     asked = {ask.name or ask.benchmark: ask for ask in study.asks}
     assert asked["hatexplain"].options["recipe"] == "hate" and asked["ceat"].options["draws"] == 10_000
     assert len(asked["bold"].models or ()) == 12 and not any("albert" in name for name in asked["bold"].models or ())
-    with pytest.raises(TiltmeterError, match="Experiments that come with tiltmeter: cao-2022"):
+    with raises("missing-file", file="cao-2023", embedded=["cao-2022"]):
         read_experiment("cao-2023")
 
 

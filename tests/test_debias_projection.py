@@ -13,6 +13,7 @@ import torch
 
 import tiltmeter
 from conftest import CAUSAL, GOLDEN, MASKED
+from support.raising import raises
 from tiltmeter import TiltmeterError
 from tiltmeter.builders.counterfactual import make_swaps
 from tiltmeter.debias.inlp import inlp, labelled
@@ -206,7 +207,7 @@ def test_bad_input_leaves_nothing_behind(text: Path, tmp_path: Path) -> None:
             method(MODELS / "tiny-bert-cased", text=empty, output=tmp_path / "new")
     with pytest.raises(TiltmeterError, match="at least one iteration"):
         inlp(MODELS / "tiny-bert-cased", text=text, iterations=0, output=tmp_path / "new")
-    with pytest.raises(TiltmeterError, match="exists already"):
+    with raises("output-exists", folder=tmp_path):
         inlp(MODELS / "tiny-bert-cased", text=text, output=tmp_path)
     with pytest.raises(TiltmeterError, match="wrapped model"):
         out = sentence_debias(MODELS / "tiny-bert-cased", text=text, sentences=40, output=tmp_path / "one")
@@ -219,14 +220,14 @@ def test_a_damaged_wrapper_is_refused(text: Path, tmp_path: Path) -> None:
 
     out = sentence_debias(MODELS / "tiny-bert-cased", text=text, sentences=40, output=tmp_path / "out")
     assert wrapper_of(MODELS / "tiny-bert-cased") is None
-    with pytest.raises(TiltmeterError, match="wrapped model"):
+    with raises("wrong-model-kind", model=out, kind="wrapper"):
         folder_of(str(out), None)
     said = (out / "wrapper.json").read_text()
     (out / "projection.safetensors").write_bytes(b"no")
-    with pytest.raises(TiltmeterError, match="directions"):
+    with raises("damaged-file", file=out / "projection.safetensors"):
         tiltmeter.load_model(out)
     (out / "projection.safetensors").unlink()
-    with pytest.raises(TiltmeterError, match="missing"):
+    with raises("missing-file", file=out / "projection.safetensors"):
         tiltmeter.load_model(out)
     for wrong in ("{", '{"schema": 9, "wrapper": "projection", "settings": {}}', said.replace("projection", "other")):
         (out / "wrapper.json").write_text(wrong, encoding="utf-8")
@@ -237,10 +238,10 @@ def test_a_damaged_wrapper_is_refused(text: Path, tmp_path: Path) -> None:
 def test_directions_that_do_not_fit() -> None:
     parts = load_parts(MODELS / "tiny-bert-cased")
     width = parts.module.config.hidden_size
-    with pytest.raises(TiltmeterError, match="wide"):
+    with raises("wrong-shape", width=width):
         project_out(parts.module, np.eye(3), causal=False)
-    with pytest.raises(TiltmeterError, match="orthonormal"):
+    with raises("damaged-file", directions=2):
         project_out(parts.module, np.ones((2, width)), causal=False)
     project_out(parts.module, directions(width), causal=False)
-    with pytest.raises(TiltmeterError, match="already"):
+    with raises("wrong-model-kind", kind="projection"):
         project_out(parts.module, directions(width), causal=False)

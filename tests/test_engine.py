@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.raising import raises
 from tests.conftest import GOLDEN
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution import Engine, Executor, plan_cells, process_engine, ray_engine, read_experiment
@@ -141,7 +142,7 @@ def test_what_does_not_fit_is_tried_with_smaller_batches_and_then_fails(
     assert worker.load() is None
     state = worker.make(planned.cells[0])
     assert not isinstance(state, int)
-    assert state.status == "failed" and state.error == "Out of memory, also with batches of 512 tokens."
+    assert state.status == "failed" and "512 tokens" in str(state.error)
     assert tried == ["auto", 4096, 2048, 1024, 512]
 
 
@@ -164,24 +165,24 @@ def test_a_storage_of_the_same_name_on_another_machine_is_noticed(study: Path) -
 
 
 @pytest.mark.parametrize(
-    ("engine", "said"),
+    ("engine", "code", "fields"),
     [
-        (Engine("slurm"), "no engine 'slurm'. Engines: local, ray"),
-        (Engine(address="auto"), "address is for a Ray cluster"),
-        (Engine(gpus=0.5), "gpus is for a Ray cluster"),
-        (Engine("ray", gpus=1.5), "a part of one GPU"),
-        (Engine("ray", gpus=0), "a part of one GPU"),
+        (Engine("slurm"), "unknown-name", {"kind": "engine", "name": "slurm", "names": ["local", "ray"]}),
+        (Engine(address="auto"), "inapplicable-option", {"option": "address"}),
+        (Engine(gpus=0.5), "inapplicable-option", {"option": "gpus"}),
+        (Engine("ray", gpus=1.5), "out-of-range", {"name": "gpus", "value": 1.5}),
+        (Engine("ray", gpus=0), "out-of-range", {"name": "gpus", "value": 0}),
     ],
 )
-def test_an_engine_that_cannot_be_is_refused(study: Path, engine: Engine, said: str) -> None:
-    with pytest.raises(TiltmeterError, match=said):
+def test_an_engine_that_cannot_be_is_refused(study: Path, engine: Engine, code: str, fields: dict[str, object]) -> None:
+    with raises(code, **fields):
         run_experiment(study, engine=engine)
     assert not (study.parent / "study").exists()
 
 
 def test_without_ray_one_is_told_how_to_get_it(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_engine, "find_spec", lambda name: None)
-    with pytest.raises(TiltmeterError, match=r"pip install 'tiltmeter\[ray\]'"):
+    with raises("missing-package", package="ray"):
         run_experiment(study, engine="ray")
 
 
@@ -190,7 +191,7 @@ def test_an_address_where_nobody_is(study: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed (pip install 'tiltmeter[ray]')")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(TiltmeterError, match=f"No Ray cluster answers at 127.0.0.1:{port}"):
+    with raises("unreachable-cluster", address=f"127.0.0.1:{port}"):
         run_experiment(study, engine=Engine("ray", address=f"127.0.0.1:{port}"))
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import tiltmeter
+from support.raising import raises
 from test_cli import tiltmeter as command
 from tests.conftest import GOLDEN
 from tiltmeter.errors import TiltmeterError
@@ -58,26 +59,37 @@ def write(tmp_path: Path, text: str = FILE, **more: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "code", "name"),
     [
-        ("modles = []\n", "no key 'modles'. Did you mean 'models'"),
-        ("models = []\nbenchmarks = ['plumb-pairs']\n", "'models' must be a list"),
-        ("models = ['plumb-mlm']\n", "names no benchmarks"),
-        ("models = ['plumb-mlm', 'plumb-mlm']\nbenchmarks = ['plumb-pairs']\n", "2 models are called 'plumb-mlm'"),
-        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs', 'plumb-pairs']\n", "is asked 'plumb-pairs' twice"),
-        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[options]\nscorrers = 1\n", "no option 'scorrers'"),
-        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[run]\nlimits = 1\n", "Did you mean 'limit'"),
-        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[[debias]]\nmethod = 'prayer'\n", "prayer"),
-        ("models = ['plumb-mlm']\n[[ask]]\nbenchmarks = ['plumb-pairs']\nmodels = ['other']\n", "no model 'other'"),
-        ("models = [", "is not TOML"),
+        ("modles = []\n", "unknown-name", "modles"),
+        ("models = []\nbenchmarks = ['plumb-pairs']\n", "wrong-type", "models"),
+        ("benchmarks = ['plumb-pairs']\n", "missing-value", "models"),
+        ("models = ['plumb-mlm']\n", "missing-value", "benchmarks"),
+        ("models = ['plumb-mlm', 'plumb-mlm']\nbenchmarks = ['plumb-pairs']\n", "duplicate-name", "plumb-mlm"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs', 'plumb-pairs']\n", "duplicate-name", "plumb-pairs"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[run]\nlimits = 1\n", "unknown-name", "limits"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[[debias]]\nmethod = 'prayer'\n", "unknown-name", "prayer"),
+        ("models = ['plumb-mlm']\n[[ask]]\nbenchmarks = ['plumb-pairs']\nmodels = ['other']\n", "unknown-name", "other"),
     ],
 )
-def test_a_wrong_file_is_refused(tmp_path: Path, edit: str, said: str) -> None:
+def test_a_wrong_file_is_refused(tmp_path: Path, edit: str, code: str, name: str) -> None:
     file = tmp_path / "study.toml"
     file.write_text(edit)
-    with pytest.raises(TiltmeterError) as error:
+    with raises(code, name=name) as error:
         plan_cells(read_experiment(file))
-    assert said in str(error.value) and "\n" not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_key_that_was_misspelt_is_suggested(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text("modles = []\n")
+    with pytest.raises(TiltmeterError, match="Did you mean 'models'"):
+        read_experiment(tmp_path / "study.toml")
+    (tmp_path / "study.toml").write_text("models = [")
+    with raises("wrong-format", expected="TOML", file=tmp_path / "study.toml"):
+        read_experiment(tmp_path / "study.toml")
+    (tmp_path / "study.toml").write_text("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[options]\nscorrers = 1\n")
+    with pytest.raises(TiltmeterError, match="scorrers"):
+        read_experiment(tmp_path / "study.toml")
 
 
 def test_names_of_cells_are_files_and_differ() -> None:

@@ -94,7 +94,7 @@ def test_spelling_is_forgiven_where_the_meaning_is_plain() -> None:
         ("icat[aul,mine] at most 90", "100 is the best value"),
         ("kls[aul,mine] no worse than baseline by 60", "cannot move that far"),
         ("mps[slots,mine] no worse than baseline by 1", "nothing is worse"),
-        ("bias_scor[aul,mine] within 45..55", "no measure called 'bias_scor'"),
+        ("bias_scor[aul,mine] within 45..55", "'bias_scor'"),
         ("bias_score[cps,mine] within 45..55", "did not ask mine by cps. Scorers there: aul"),
         ("bias_score[aul,yours] within 45..55", "no yours. Benchmarks there: mine"),
         ("ss[aul,mine] within 45..55", "no such scores or labels"),

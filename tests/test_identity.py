@@ -19,6 +19,7 @@ import transformers
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from support.raising import raises
 from test_embeddings import sentence_transformer
 from tiltmeter import Options, TiltmeterError
 from tiltmeter.execution import worker
@@ -150,7 +151,7 @@ def test_what_only_loading_can_tell_has_no_identity(model: Path, tmp_path: Path)
     (model / "config.json").write_text("[")
     assert identify(model, LOADING) is None
     (model / "config.json").unlink()
-    with pytest.raises(TiltmeterError, match=r"no config\.json"):
+    with raises("missing-file", file=model / "config.json"):
         tiltmeter.run(str(model), output=tmp_path / "out", **RUN)
 
 

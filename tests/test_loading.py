@@ -18,6 +18,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from support.raising import raises
 from tiltmeter import LanguageModel, TiltmeterError, load_model, wrap_model
 from tiltmeter.models import Batch
 
@@ -190,7 +191,7 @@ def test_a_device_that_is_full_is_told_in_one_line(monkeypatch: pytest.MonkeyPat
         raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 20 GiB")
 
     monkeypatch.setattr("tiltmeter.models.loading._ready", full)
-    with pytest.raises(TiltmeterError, match="too little free memory on the device for tiny-bert-cased") as refused:
+    with raises("out-of-memory", model="tiny-bert-cased") as refused:
         load_model(GOLDEN / "models" / "tiny-bert-cased")
     assert "\n" not in str(refused.value)
 
@@ -286,10 +287,10 @@ def test_a_two_sided_model_with_a_causal_name(tmp_path: Path) -> None:
 
 def test_a_checkpoint_without_its_head(tmp_path: Path) -> None:
     folder = build(tmp_path / "body", "BertModel", transformers.BertConfig(**SIZES), "tiny-bert-cased")
-    with pytest.raises(TiltmeterError, match=r"cls\.predictions.*head"):
-        load_model(folder, kind="masked")
-    with pytest.raises(TiltmeterError, match=r"cls\.predictions.*head"):
-        load_model(folder)
+    for kind in ("masked", None):
+        with raises("missing-weights") as error:
+            load_model(folder, kind=kind)
+        assert all(weight.startswith("cls.predictions") for weight in error.value.fields["weights"])
 
 
 def test_an_electra_discriminator(tmp_path: Path) -> None:
@@ -302,7 +303,7 @@ def test_an_electra_discriminator(tmp_path: Path) -> None:
 def test_a_classifier(tmp_path: Path) -> None:
     config = transformers.BertConfig(**SIZES)
     folder = build(tmp_path / "classifier", "BertForSequenceClassification", config, "tiny-bert-cased")
-    with pytest.raises(TiltmeterError, match="missing or of the wrong shape"):
+    with raises("missing-weights"):
         load_model(folder)
 
 
@@ -313,16 +314,12 @@ def test_a_weight_of_the_wrong_shape(bert: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gone", "message"),
-    [
-        ("model.safetensors", "no weights"),
-        ("config.json", r"no config\.json"),
-        ("tokenizer.json", "tokenizer"),
-    ],
+    ("gone", "code"),
+    [("model.safetensors", "missing-file"), ("config.json", "missing-file"), ("tokenizer.json", "cannot-load")],
 )
-def test_a_folder_without_a_file_it_needs(bert: Path, gone: str, message: str) -> None:
+def test_a_folder_without_a_file_it_needs(bert: Path, gone: str, code: str) -> None:
     (bert / gone).unlink()
-    with pytest.raises(TiltmeterError, match=message):
+    with raises(code):
         load_model(bert)
 
 
@@ -339,7 +336,7 @@ def test_a_folder_without_any_tokenizer(tmp_path: Path, architecture: str) -> No
 def test_a_tokenizer_that_knows_more_words_than_the_model(tmp_path: Path) -> None:
     config = transformers.BertConfig(**{**SIZES, "vocab_size": 500})
     folder = build(tmp_path / "model", "BertForMaskedLM", config, "tiny-bert-cased")
-    with pytest.raises(TiltmeterError, match=r"tokenizer.*\b500\b"):
+    with raises("tokenizer-mismatch", embeddings=500):
         tiltmeter.score(load_model(folder), "starter-pairs", ["aul"], cache=False)
 
 
@@ -366,7 +363,7 @@ def test_an_unknown_model_type(bert: Path) -> None:
 
 @pytest.mark.parametrize("name", ["./nowhere", "/no/such/model", "~/no-such-model-here", "a/b/c"])
 def test_an_unknown_folder(name: str) -> None:
-    with pytest.raises(TiltmeterError, match="no model folder"):
+    with raises("missing-file"):
         load_model(name)
 
 
@@ -387,7 +384,7 @@ def test_a_hub_id_without_a_network(name: str, tmp_path: Path, monkeypatch: pyte
     [
         ({"kind": "sequence"}, "masked or causal, not 'sequence'"),
         ({"precision": "int8"}, "auto, fp32, tf32, bf16, fp16, not 'int8'"),
-        ({"precision": "tf32", "device": "cpu"}, "tf32 exists on CUDA GPUs only"),
+        ({"precision": "tf32", "device": "cpu"}, "tf32"),
         ({"device": "abacus"}, "Device 'abacus' cannot be used"),
         ({"device": ""}, "Device '' cannot be used"),
     ],
@@ -584,10 +581,10 @@ def test_infinite_logits(bert: Path, pairs: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "scorer", "message"),
     [
-        ("tiny-bert-cased", "causal", "needs a causal language model, but tiny-bert-cased is masked"),
-        ("tiny-gpt2", "cps", "needs a masked language model, but tiny-gpt2 is causal"),
+        ("tiny-bert-cased", "causal", "tiny-bert-cased"),
+        ("tiny-gpt2", "cps", "tiny-gpt2"),
         ("tiny-bert-cased", "stereoset_masked", "needs a context with a BLANK, and pairs has none"),
-        ("tiny-bert-cased", "cqs", "no scorer called 'cqs'"),
+        ("tiny-bert-cased", "cqs", "'cqs'"),
     ],
 )
 def test_a_scorer_that_does_not_apply(model: str, scorer: str, message: str, pairs: Path) -> None:
@@ -604,13 +601,13 @@ def test_one_scorer_may_be_given_as_a_word(pairs: Path) -> None:
 
 def test_a_masked_model_without_a_mask_token(bert: Path, pairs: Path) -> None:
     edit_json(bert / "tokenizer_config.json", mask_token=None)
-    with pytest.raises(TiltmeterError, match="mask token"):
+    with raises("missing-capability", needs="mask token"):
         scores_of(load_model(bert), pairs, ["cps"])
 
 
 def test_a_causal_model_without_bos_and_eos(gpt2: Path, pairs: Path) -> None:
     edit_json(gpt2 / "tokenizer_config.json", bos_token=None, eos_token=None)
-    with pytest.raises(TiltmeterError, match="BOS or EOS"):
+    with raises("missing-capability", needs="BOS or EOS token"):
         scores_of(load_model(gpt2), pairs, ["causal"])
 
 
@@ -645,18 +642,18 @@ def test_a_wrong_fast_product_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("file", "key", "value", "said"),
+    ("file", "key", "value"),
     [
-        ("config.json", "architectures", [{"a": "b"}], "'architectures' of its config.json is no list of names"),
-        ("config.json", "architectures", "BertForMaskedLM", "'architectures' of its config.json is no list of names"),
-        ("tokenizer_config.json", "model_max_length", "many", "'model_max_length' of its tokenizer is no length: 'many'"),
-        ("tokenizer_config.json", "model_max_length", -5, "'model_max_length' of its tokenizer is no length: -5"),
+        ("config.json", "architectures", [{"a": "b"}]),
+        ("config.json", "architectures", "BertForMaskedLM"),
+        ("tokenizer_config.json", "model_max_length", "many"),
+        ("tokenizer_config.json", "model_max_length", -5),
     ],
 )
-def test_values_of_the_wrong_type_are_named(bert: Path, file: str, key: str, value: object, said: str) -> None:
+def test_values_of_the_wrong_type_are_named(bert: Path, file: str, key: str, value: object) -> None:
     path = bert / file
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {key: value}))
-    with pytest.raises(TiltmeterError, match=said):
+    with raises("wrong-format", name=key, value=value):
         tiltmeter.load_model(bert)
 
 

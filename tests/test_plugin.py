@@ -123,7 +123,7 @@ def test_table_report_and_show_treat_it_like_ours(site: Path, run: Path) -> None
 
 def test_without_the_package_its_run_is_refused_with_a_reason(run: Path, tmp_path: Path) -> None:
     done = tiltmeter(tmp_path, "estimate", str(run), fails=True)
-    assert done.returncode == 2 and "no family called 'lengths'" in done.stderr
+    assert done.returncode == 2 and "'lengths'" in done.stderr
 
 
 def broken(tmp_path: Path, text: str, name: str = "broken") -> Path:
@@ -173,4 +173,4 @@ def test_a_family_that_takes_our_name_is_refused_and_named(tmp_path: Path) -> No
     done = tiltmeter(site, "run", "-m", MODELS[0], "-b", "plumb-slots", "-o", str(tmp_path / "run"), fails=True)
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
-    assert "'slots' is there 2 times: in tiltmeter and in tiltmeter-slots" in said
+    assert "'slots'" in said and "in tiltmeter and in tiltmeter-slots" in said

@@ -73,7 +73,7 @@ def test_another_one_is_joined_in_the_same_process(tmp_path: Path) -> None:
         for cluster in (first, second) if second else (first,):
             cluster.shutdown()
     said = (tmp_path / "driver.txt").read_text()
-    assert "does not answer any more" in said and "in a new" not in said
+    assert "no longer responds" in said and "new process" not in said
     assert code == 0 and "made 2" in said, said[-2000:]
 
 
@@ -89,5 +89,5 @@ def test_it_is_told_and_the_command_ends(tmp_path: Path) -> None:
         driver.kill()
         cluster.shutdown()
     said = (tmp_path / "driver.txt").read_text()
-    assert "The Ray cluster does not answer any more" in said and "Traceback" not in said
+    assert "Ray cluster" in said and "Traceback" not in said
     assert code == 2 and states(tmp_path).count("failed") <= 2  # a model of the study does not exist

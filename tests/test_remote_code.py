@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from conftest import GOLDEN
+from support.raising import raises
 from tiltmeter import TiltmeterError
 from tiltmeter.finetune import Recipe, load_trainable
 from tiltmeter.judges.kit.training import train_judge
@@ -155,7 +156,7 @@ def test_kernels_of_the_hub_are_code_too(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(GOLDEN / "models" / "tiny-bert-cased", tmp_path / "kernels"))
     edit_json(folder / "config.json", attn_implementation="somebody/their-attention")
     for entry in (check_model, load_model):
-        with pytest.raises(TiltmeterError, match=r"--trust-remote-code.*somebody/their-attention"):
+        with raises("untrusted-code", attention="somebody/their-attention"):
             entry(folder)
 
 
@@ -166,7 +167,7 @@ def labelled_file(path: Path) -> Path:
 
 
 def test_a_model_that_is_to_be_trained(own: Path, mark: Path) -> None:
-    with pytest.raises(TiltmeterError, match="--trust-remote-code"):
+    with raises("untrusted-code"):
         load_trainable(own, Recipe(), method="CDA", device="cpu")
     with pytest.raises(TiltmeterError, match="--trust-remote-code"):
         train_judge("toxicity", str(own), own.with_name("judge"), data=labelled_file(own.with_name("labelled.csv")))

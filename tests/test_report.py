@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import tiltmeter
 from conftest import CAUSAL, GOLDEN, MASKED, golden_model, reseal
 from report_material import NASTY, element, embedded, explorer, made_up_run, section, tables, words_of
+from support.raising import raises
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
 from tiltmeter.display import visible
@@ -358,7 +359,7 @@ def test_an_unfinished_run_is_refused(tmp_path: Path) -> None:
     folder = made_up_run(tmp_path / "run").folder
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"status": "unfinished"}))
-    with pytest.raises(TiltmeterError, match="The run is unfinished; run the same command again"):
+    with raises("unfinished-run", folder=folder):
         gather(folder)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from support.raising import raises
 from tiltmeter import Benchmark, Item, TiltmeterError
 from tiltmeter.cli import main
 from tiltmeter.runs import load_run
@@ -151,7 +152,7 @@ def test_a_changed_token_table_is_refused(finished: Path) -> None:
     data = bytearray(block.read_bytes())
     data[len(data) // 3] ^= 4
     block.write_bytes(bytes(data))
-    with pytest.raises(TiltmeterError, match=r"block-0000\.parquet was changed or damaged"):
+    with raises("changed-file", file=block):
         tiltmeter.report(finished, finished.parent / "report.html")
 
 

@@ -193,7 +193,7 @@ def test_a_causal_model_without_a_token_in_front_says_so(tmp_path: Path, capsys:
 
 def test_bad_options_are_refused_before_a_model_is_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("run", "-m", "nowhere/at/all", "-b", MINI, "--pooling", "max", "-o", tmp_path / "r") == 2
-    assert "There is no pooling 'max'" in capsys.readouterr().err
+    assert "'max'" in capsys.readouterr().err
     assert command("run", "-m", "nowhere/at/all", "-b", MINI, "--test", "other", "-o", tmp_path / "r") == 2
     assert "has no test 'other'" in " ".join(capsys.readouterr().err.split())
     assert command("run", "-m", BERT, "-b", MINI, "--layer", 7, "-o", tmp_path / "r") == 2

@@ -164,7 +164,7 @@ def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("robustness", {"rates": [1.5]}, "A rate must be between 0 and 1, such as 0.3, not 1.5."),
         ("robustness", {"repeats": 1}, "--repeats must be at least 2, not 1"),
-        ("robustness", {"measure": ["nothing"]}, "There is no measure called 'nothing'"),
+        ("robustness", {"measure": ["nothing"]}, "Unknown measure 'nothing'"),
         ("pll_gap", {"resamples": 5}, "5 resamples are too few"),
         ("power", {"wanted": 1.5}, "a power of at least 0.5 and below 1"),
         ("power", {"measure": ["lms"]}, "lms needs stereo, anti, unrelated, target"),
@@ -173,7 +173,7 @@ def test_frequencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("correlation", {"neighbours": 0}, "must be at least 1, not 0"),
         ("quality", {"flag": ["ugly"]}, "There is no flag 'ugly'. Flags: several_spans"),
         ("normality", {"colour": 1}, "The study normality has no option 'colour'. Options: draw, alpha, subsample"),
-        ("nothing", {}, "There is no study called 'nothing'. Known studies: accuracy"),
+        ("nothing", {}, "Available studies: accuracy"),
         ("normality", {"scorers": "aul"}, "No scores by aul in these runs."),
         ("accuracy", {"scorers": "s"}, "The study accuracy reads tokens, not scores, so scorers cannot be chosen."),
         ("normality", {"without": "q"}, "There is no bias type 'q' to leave out. Bias types: a."),
@@ -209,7 +209,7 @@ def test_the_command_line_exits_with_two(tmp_path: Path, capsys: pytest.CaptureF
         (("agreement", run), "agreement needs annotations"),
         (("normality", tmp_path / "nowhere"), "There is no run folder"),
         (("normality", run, "-o", tmp_path / "file"), "is a file; -o names a folder."),
-        (("nonsense", run), "There is no study called 'nonsense'"),
+        (("nonsense", run), "'nonsense'"),
         (("normality",), "runs"),
         (("normality", run, "--wrong"), "No such option"),
     ):

@@ -42,7 +42,7 @@ class UsageError(TiltmeterError):
 
 
 class ModelError(TiltmeterError):
-    """A model cannot be found, loaded, trusted or asked."""
+    """A model cannot be found, loaded, trusted or run."""
 
 
 class ServerError(ModelError):

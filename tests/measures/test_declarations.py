@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.raising import raises
 from tiltmeter import TiltmeterError, catalog
 from tiltmeter.catalog.declarations import EARLIER, MEASURE_TYPES, SCORER_TYPES
 from tiltmeter.cli.list import folded, listing
@@ -115,7 +116,7 @@ def theirs(stereo: Any, anti: Any, power: int = 1) -> Any:
 )
 def test_a_file_that_contradicts_itself_is_refused(add: Callable[..., None], members: dict[str, Any], fragment: str) -> None:
     add("measures", theirs=theirs, **members)
-    with pytest.raises(TiltmeterError, match="The measure 'theirs' of the package theirs") as refused:
+    with raises("broken-package", kind="measure", name="theirs", package="theirs") as refused:
         catalog.find("measures", "theirs")
     assert fragment in str(refused.value)
     assert "theirs" not in [entry.name for entry in catalog.entries("measures")]
@@ -134,7 +135,7 @@ def test_a_scorer_that_contradicts_itself_is_refused(
     add: Callable[..., None], members: dict[str, Any], fragment: str
 ) -> None:
     add("scorers", theirs=theirs, **members)
-    with pytest.raises(TiltmeterError, match="The scorer 'theirs' of the package theirs") as refused:
+    with raises("broken-package", kind="scorer", name="theirs", package="theirs") as refused:
         catalog.find("scorers", "theirs")
     assert fragment in str(refused.value)
 

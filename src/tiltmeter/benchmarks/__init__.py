@@ -111,7 +111,7 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
     from tiltmeter.storage.tables import decode, layout_of, parse_table, read_bytes
 
     if not is_there(path):
-        meant, known = catalog.meant("benchmarks", str(path)), catalog.known("benchmarks")
+        meant, known = catalog.meant("benchmarks", str(path)), catalog.listed_names("benchmarks")
         raise TiltmeterError(f"'{path}' is neither a file nor a benchmark.{meant} Known benchmarks: {known}.")
     text = decode(read_bytes(path), path, encoding)
     if layout_of(text, path) == "json" and '"intrasentence"' in text:

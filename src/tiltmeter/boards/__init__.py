@@ -1,4 +1,4 @@
-"""Boards: any number of runs as one table of models and measures, with ranks that say what cannot be told apart."""
+"""Boards: any number of runs as one table of models and measures, with ranks and their uncertainty."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter.boards.columns import Column, Filter, columns_of
 from tiltmeter.boards.ranks import Compared, Rank, ranks_of
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
 from tiltmeter.runs import Run, load_run
 from tiltmeter.runs.comparability import column_facts, refuse_incomparable
@@ -59,7 +59,7 @@ def leaderboard(
     import pandas as pd
 
     if not runs:
-        raise TiltmeterError("A leaderboard needs at least one run.")
+        raise UsageError("A leaderboard needs at least one run. Name a run folder.", code="missing-value", name="runs")
     loaded = [run if isinstance(run, Run) else load_run(run) for run in runs]
     refuse_incomparable(loaded)
     only, settings = only or Filter(), settings or Settings()
@@ -90,7 +90,9 @@ def _estimates(
     kept = {name: part.where(**{key: names for key, names in wanted.items() if names}) for name, part in answers.items()}
     kept = {name: part for name, part in kept.items() if len(part) and (not only.families or name in only.families)}
     if not kept:
-        raise TiltmeterError("Nothing in these runs fits all of these filters.")
+        raise UsageError(
+            "No estimate of these runs passes all filters. Remove one of them.", code="empty-selection", kind="estimates"
+        )
     if only.measures:
         return estimate_all(kept, list(only.measures), list(by) or "all", settings)
     stored = stored[stored["family"].isin(list(kept))]
@@ -103,4 +105,4 @@ def _notices(runs: Sequence[Run]) -> list[str]:
     versions = dict.fromkeys(str(run.manifest.get("tiltmeter", "unknown")) for run in runs)
     if len(versions) < 2:
         return []
-    return [f"These runs were asked by different versions of tiltmeter ({', '.join(versions)}), by the same definitions."]
+    return [f"These runs were made by different versions of tiltmeter ({', '.join(versions)}), with the same definitions."]

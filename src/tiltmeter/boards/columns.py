@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families import find_family
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ KEY = ("family", "benchmark", "measure", "scorer", "by", "group")
 
 @dataclass(frozen=True)
 class Column:
-    """What a number is: measure, scorer and benchmark, perhaps of one group; `way` tells models asked otherwise apart."""
+    """A column: measure, scorer and benchmark, perhaps of one group; `way` separates models with other settings."""
 
     family: str
     benchmark: str
@@ -42,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Filter:
-    """What of all there is goes on a board. Empty: everything; without measures, the first one of each benchmark."""
+    """Filters of a board. Empty: everything; without measures, the first one of each benchmark."""
 
     families: Sequence[str] = ()
     benchmarks: Sequence[str] = ()
@@ -53,7 +53,7 @@ class Filter:
 
     @property
     def named(self) -> dict[str, Sequence[str]]:
-        """Column of estimates → the names that were asked for."""
+        """Column of estimates → the requested names."""
         return {
             "family": self.families, "benchmark": self.benchmarks, "scorer": self.scorers, "model": self.models,
             "measure": self.measures, "group": self.groups,
@@ -66,7 +66,13 @@ class Filter:
             for name in self.named[column]:
                 if name not in there:
                     listed = ", ".join(list(there)[:12]) + (" …" if len(there) > 12 else "")
-                    raise TiltmeterError(f"No {column} '{name}' in these runs. There: {listed}.")
+                    raise UsageError(
+                        f"No {column} '{name}' in these runs. They have: {listed}.",
+                        code="unknown-name",
+                        kind=column,
+                        name=name,
+                        names=list(there),
+                    )
 
     def kept(self, estimates: pd.DataFrame) -> pd.DataFrame:
         """The estimates that fit."""
@@ -75,7 +81,9 @@ class Filter:
             if names:
                 estimates = estimates[estimates[column].isin(list(names))]
         if not len(estimates):
-            raise TiltmeterError("Nothing in these runs fits all of these filters.")
+            raise UsageError(
+                "No estimate of these runs passes all filters. Remove one of them.", code="empty-selection", kind="estimates"
+            )
         return estimates if self.measures else _first_measures(estimates, bool(self.groups))
 
 
@@ -100,14 +108,16 @@ ColumnFacts = Mapping[tuple[str, str], Mapping[str, str]]
 
 def columns_of(estimates: pd.DataFrame, facts: ColumnFacts) -> dict[Column, pd.DataFrame]:
     """Returns column → its rows, one per model. Models that differ in `Family.column_facts` have columns of their own."""
-    found: dict[Column, pd.DataFrame] = {}
+    columns: dict[Column, pd.DataFrame] = {}
     for key, rows in estimates.groupby(list(KEY), sort=False):
         names = [str(part) for part in key]
-        told = [facts.get((str(row["model"]), names[1]), {}) for _, row in rows.iterrows()]
-        differing = [name for name in dict.fromkeys(n for one in told for n in one) if len({o.get(name) for o in told}) > 1]
-        labels = [", ".join(f"{name}: {one.get(name, '?')}" for name in differing) for one in told]
+        settings = [facts.get((str(row["model"]), names[1]), {}) for _, row in rows.iterrows()]
+        differing = [
+            name for name in dict.fromkeys(n for one in settings for n in one) if len({o.get(name) for o in settings}) > 1
+        ]
+        labels = [", ".join(f"{name}: {one.get(name, '?')}" for name in differing) for one in settings]
         for label in dict.fromkeys(labels):
-            found[Column(*[*names, label])] = rows[[one == label for one in labels]]
-    order = list(dict.fromkeys(column.benchmark for column in found))
+            columns[Column(*[*names, label])] = rows[[one == label for one in labels]]
+    order = list(dict.fromkeys(column.benchmark for column in columns))
     # What most models have comes first, so that a narrow screen shows it.
-    return dict(sorted(found.items(), key=lambda pair: (order.index(pair[0].benchmark), -len(pair[1]))))
+    return dict(sorted(columns.items(), key=lambda pair: (order.index(pair[0].benchmark), -len(pair[1]))))

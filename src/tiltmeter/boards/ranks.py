@@ -1,8 +1,8 @@
-"""Places with their uncertainty: every two models are compared on the same items, and who cannot be told apart shares.
+"""Ranks with their uncertainty, from paired comparisons of every two models on the same items.
 
 How much worse one model is than another has a paired interval. Its half width gives a standard error, that a normal p,
 and p is corrected by Holm's method over all pairs of models of a column. A model's place lies between one more than the
-number of models that are surely better, and the number of models less those that are surely worse.
+number of models that are significantly better, and the number of models less those that are significantly worse.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rank:
-    """The place by value, the best and the worst it may be, and the models that cannot be told from this one."""
+    """The place by value, the best and the worst it may be, and the models that do not differ significantly from it."""
 
     place: int
     best: int
@@ -45,19 +45,19 @@ class Rank:
 def ranks_of(column: Column, rows: pd.DataFrame, compared: Compared) -> dict[str, Rank]:
     """Model → rank. Empty where a measure knows no better and worse; models without a value have no rank."""
     measure = catalog.find("measures", column.measure)
-    known = {str(row["model"]): row for _, row in rows.iterrows() if math.isfinite(row["value"])}
-    if not worse_is(measure) or len(known) < 2 or not _same_neutral(rows, measure):
+    with_value = {str(row["model"]): row for _, row in rows.iterrows() if math.isfinite(row["value"])}
+    if not worse_is(measure) or len(with_value) < 2 or not _same_neutral(rows, measure):
         return {}
-    worse = _surely_worse(column, known, compared)
-    far = {model: distance(measure, float(row["value"])) for model, row in known.items()}
-    order = sorted(known, key=lambda model: far[model])
+    worse = _significantly_worse(column, with_value, compared)
+    far = {model: distance(measure, float(row["value"])) for model, row in with_value.items()}
+    order = sorted(with_value, key=lambda model: far[model])
     ranks = {}
     for model in order:
-        better_ones = sum((model, other) in worse for other in known)
-        worse_ones = sum((other, model) in worse for other in known)
+        better_ones = sum((model, other) in worse for other in with_value)
+        worse_ones = sum((other, model) in worse for other in with_value)
         alike = [other for other in order if other != model and not {(model, other), (other, model)} & worse]
-        place = 1 + sum(far[other] < far[model] for other in known)
-        ranks[model] = Rank(place, 1 + better_ones, len(known) - worse_ones, tuple(alike))
+        place = 1 + sum(far[other] < far[model] for other in with_value)
+        ranks[model] = Rank(place, 1 + better_ones, len(with_value) - worse_ones, tuple(alike))
     return ranks
 
 
@@ -67,16 +67,16 @@ def _same_neutral(rows: pd.DataFrame, measure: catalog.Entry) -> bool:
     return neutral is None or bool((rows["neutral"] == neutral).all())
 
 
-def _surely_worse(column: Column, known: Mapping[str, Any], compared: Compared) -> set[tuple[str, str]]:
+def _significantly_worse(column: Column, rows: Mapping[str, Any], compared: Compared) -> set[tuple[str, str]]:
     """Pairs of models of which the first is worse than the second, after correction."""
     measure = catalog.find("measures", column.measure)
     pairs, p, amounts = [], [], []
-    for first, second in combinations(known, 2):
+    for first, second in combinations(rows, 2):
         row = compared.difference(column, first, second)
         if row is None:
             continue
         values = (row.value, row.baseline_value)
-        ends = [_ends(known[model], value) for model, value in zip((first, second), values, strict=True)]
+        ends = [_ends(rows[model], value) for model, value in zip((first, second), values, strict=True)]
         amount, low, high = worsening(measure, values, (row.low, row.high), (ends[0], ends[1]))
         pairs.append((first, second))
         amounts.append(amount)
@@ -102,14 +102,14 @@ class Compared:
     def __init__(self, answers: Mapping[str, Answers], settings: Settings) -> None:
         self.answers, self.settings = answers, settings
         self._parts: dict[tuple[str, ...], Answers] = {}
-        self._known: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._differences: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def difference(self, column: Column, first: str, second: str) -> Any:
         """One number of the first model minus that of the second; None where there is none."""
         key = (column.family, column.benchmark, column.scorer, column.measure, column.by, first, second)
-        if key not in self._known:
-            self._known[key] = {row.group: row for row in self._rows(column, first, second)}
-        row = self._known[key].get(column.group)
+        if key not in self._differences:
+            self._differences[key] = {row.group: row for row in self._rows(column, first, second)}
+        row = self._differences[key].get(column.group)
         return row if row is not None and np.isfinite([row.difference, row.low, row.high]).all() else None
 
     def _rows(self, column: Column, first: str, second: str) -> list[Any]:

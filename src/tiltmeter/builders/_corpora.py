@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import title_of
 from tiltmeter.storage.tables import Row, cell, read_table, refuse_long_rows, require_columns, text_cell
 
@@ -22,7 +22,7 @@ KNOWN = {
         {"true", "1", "yes", "sexist"},
     ),
 }
-"""Corpus → (labels that tell it, labels that are positive)."""
+"""Corpus → (labels that identify it, labels that are positive)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,13 @@ def read_corpus(
 ) -> list[Example]:
     """The examples of one file. `columns` maps id, text and label to the file's; `positive` are the labels to keep."""
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields here: {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Unknown field {', '.join(unknown)} in --columns. Fields here: {', '.join(FIELDS)}.",
+            code="unknown-name",
+            kind="field",
+            name=unknown[0],
+            names=list(FIELDS),
+        )
     rows = read_table(path, encoding)
     refuse_long_rows(rows, path)
     require_columns(rows, list((columns or {}).values()), path)
@@ -67,9 +73,13 @@ def _column(rows: Sequence[Row], field: str, columns: Mapping[str, str] | None, 
     for name in TEXT_COLUMNS if field == "text" else LABEL_COLUMNS:
         if name in present:
             return present[name]
-    raise TiltmeterError(
-        f"{path} has no {field} column that we know. Its columns: {', '.join(map(repr, list(rows[0])[:12]))}. "
-        f"Name it with --columns {field}=YOURS."
+    raise InputError(
+        f"{path} has no {field} column of a usual name. Its columns: {', '.join(map(repr, list(rows[0])[:12]))}. "
+        f"Name it with --columns {field}=YOURS.",
+        code="missing-column",
+        file=path,
+        columns=[field],
+        present=list(rows[0]),
     )
 
 
@@ -79,11 +89,24 @@ def _corpus(rows: Sequence[Row], labels: Counter[str], positive: set[str], path:
     if positive:
         lacking = sorted(positive - set(labels))
         if lacking:
-            raise TiltmeterError(f"{path}: no row has '{lacking[0]}' in the column '{column}'. Labels there: {shown}.")
+            raise InputError(
+                f"{path}: no row has '{lacking[0]}' in the column '{column}'. Labels there: {shown}.",
+                code="unknown-name",
+                file=path,
+                kind="label",
+                name=lacking[0],
+                names=sorted(labels),
+            )
         return title_of(path), positive
     if {"of_id", "dataset", "sexist"} <= set(rows[0]):
         return "samory", {"true"}
     for name, (known, wanted) in KNOWN.items():
         if set(labels) - {""} <= known and wanted & set(labels):
             return title_of(path) if name == "labelled" else name, wanted
-    raise TiltmeterError(f"{path}: which labels are sexist? Name them with --positive. Labels in '{column}': {shown}.")
+    raise InputError(
+        f"{path}: the labels that mean sexist are unknown. Name them with --positive. Labels in '{column}': {shown}.",
+        code="missing-value",
+        file=path,
+        name="positive",
+        names=sorted(labels),
+    )

@@ -12,7 +12,7 @@ BOTH_WAYS = {"back": "bring_back", "home": "bring_home", "first": "put_first"}
 
 
 def is_object(text: Words, at: int) -> bool:
-    """Whether the "her" at this place stands alone."""
+    """Return True if the "her" at this place stands alone."""
     if phrase_ends(text, at):
         return True
     before = text.low(at - 1) if at and not text.gaps[at].strip() else ""
@@ -22,12 +22,12 @@ def is_object(text: Words, at: int) -> bool:
 
 
 def stands_alone(text: Words, at: int) -> bool:
-    """Whether the "his" at this place does: the choice is his → theirs, hers."""
+    """Return True if the "his" at this place stands alone: the choice is his → theirs, hers."""
     return phrase_ends(text, at) or text.low(at + 1) in words("follow_object") - MAY_BE_HIS
 
 
 def phrase_ends(text: Words, at: int) -> bool:
-    """Whether nothing can belong to the word at this place: punctuation follows, or nothing."""
+    """Return True if the phrase ends with the word at this place: punctuation follows, or nothing."""
     gap = text.gaps[at + 1]
     quoted = gap[:1] in ("'", '"', "’") and (len(gap) == 1 or gap[1].isspace())
     return at + 1 == len(text.words) or quoted or any(mark in gap for mark in ENDS)

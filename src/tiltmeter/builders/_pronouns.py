@@ -1,6 +1,6 @@
 """Pronouns that show a gender become they, them, their, with the verbs that agree (Doughman et al., 2023, section 4.4).
 
-All of them are changed, whoever they refer to: any may tell a model who is meant. Names are left alone.
+All of them are changed, whoever they refer to: any may reveal the gender to a model. Names are left alone.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _contraction(words: Words, at: int, end: str) -> None:
 
 
 def _perfect(words: Words, at: int) -> bool:
-    """Whether 's stands for has: she's been, he's never seen."""
+    """Return True if 's stands for has: she's been, he's never seen."""
     ahead = at + 1
     while words.joined(ahead - 1) and is_adverb(words.low(ahead)):
         ahead += 1

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Rules:
         ]
 
     def gives_away(self, text: str) -> str | None:
-        """Why the gender can be told from the rest of the sentence, with the words that tell it."""
+        """Reason why the rest of the sentence reveals the gender, with the words that do."""
         for reason, pattern in self.inferable.items():
             if match := pattern.search(text):
                 return f"{reason}: {match.group().lower()}"
@@ -45,7 +45,9 @@ def load_rules(path: str | Path | None = None) -> Rules:
         text = Path(path).read_text("utf-8") if path else _ours()
         table = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TiltmeterError(f"Cannot read the rules in {path}: {error}.") from None
+        raise InputError(
+            f"Cannot read the rules in {path}: {error}.", code="unreadable-file", file=path, reason=str(error)
+        ) from None
     return _compiled(table, str(path or "the rules"))
 
 
@@ -63,9 +65,20 @@ def _compiled(table: dict[str, Any], where: str) -> Rules:
             {reason: _whole_words(patterns) for reason, patterns in table.get("inferable", {}).items()},
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise TiltmeterError(f"{where}: expected [terms] with a list of words per group ({error}).") from None
+        raise InputError(
+            f"{where}: expected [terms] with a list of words per group ({error}).",
+            code="wrong-format",
+            place=where,
+            expected="[terms]",
+        ) from None
     except re.error as error:
-        raise TiltmeterError(f"{where}: '{error.pattern!r}' is not a regular expression: {error}.") from None
+        raise InputError(
+            f"{where}: '{error.pattern!r}' is not a regular expression: {error}.",
+            code="wrong-format",
+            place=where,
+            expected="regular expression",
+            reason=str(error),
+        ) from None
 
 
 def _whole_words(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -40,5 +40,5 @@ def plural_form(verb: str) -> str | None:
 
 
 def is_adverb(word: str) -> bool:
-    """Whether it may stand between a subject and its verb."""
+    """Return True if a word may stand between a subject and its verb."""
     return word in words("adverbs") or (word.endswith("ly") and len(word) > 4)

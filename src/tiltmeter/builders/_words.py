@@ -37,7 +37,7 @@ class Words:
         return self.words[at].lower().replace("’", "'") if 0 <= at < len(self.words) else ""
 
     def joined(self, at: int) -> bool:
-        """Whether only a space stands between a word and the next."""
+        """Return True if only a space separates a word from the next."""
         return at + 1 < len(self.words) and self.gaps[at + 1].strip() == "" and self.gaps[at + 1] != ""
 
     def put(self, at: int, replacement: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tiltmeter.builders.aligned import GENDER, first_names, gender_terms, read_aligned
 from tiltmeter.builders.swapping import Swap
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError, UsageError
 from tiltmeter.storage.files import write_atomically
 from tiltmeter.storage.lines import read_lines
 
@@ -21,7 +21,11 @@ def make_swaps(terms: Sequence[str | Path] | None = None, names: str | Path | No
     if not names:
         return [Swap((one,)) for one in found]
     if not any(one.pronouns for one in found):
-        raise TiltmeterError("First names are swapped along with gender, and none of the lists of terms has she and he.")
+        raise UsageError(
+            "--names applies only with a list of terms that has she and he, and none of the lists does.",
+            code="inapplicable-option",
+            option="names",
+        )
     named = first_names() if str(names) == OURS else read_aligned(names, names=True)
     return [Swap((one, named) if one.pronouns else (one,)) for one in found]
 
@@ -34,7 +38,13 @@ def counterfactuals(
     Lines without any term are left out, unless `neutral`. Each swap makes copies of its own: one thing changes at a time.
     """
     if sides not in SIDES:
-        raise TiltmeterError(f"Sides are {' or '.join(SIDES)}, not '{sides}'.")
+        raise UsageError(
+            f"'sides' must be {' or '.join(SIDES)}, not '{sides}'.",
+            code="unknown-name",
+            kind="sides",
+            name=sides,
+            names=list(SIDES),
+        )
     for line in lines:
         copies = [copy for swap in swaps for way in range(1, swap.ways + 1) if (copy := swap(line, way)) != line]
         if copies and sides == "one":
@@ -55,7 +65,7 @@ def write_counterfactuals(
     """A file of lines and their counterfactuals; how many lines were written, and how many of the text had a term."""
     swaps, counts = make_swaps(terms, names), [0, 0]
     if output.is_dir():
-        raise TiltmeterError(f"{output} is a folder; name a file.")
+        raise UsageError(f"{output} is a folder; name a file.", code="not-a-file", file=output, kind="folder")
 
     def write(target: Path) -> None:
         with target.open("w", encoding="utf-8") as file:
@@ -74,4 +84,9 @@ def write_counterfactuals(
 def no_terms(where: str, swaps: Sequence[Swap]) -> TiltmeterError:
     """There is nothing to swap."""
     some = ", ".join(word for swap in swaps for row in swap.lists[0].rows[:2] for word in row)
-    return TiltmeterError(f"No line of {where} has a word of these groups (such as {some}): there is nothing to swap.")
+    return InputError(
+        f"No line of {where} has a word of these groups (such as {some}): there is nothing to swap.",
+        code="empty-selection",
+        file=where,
+        kind="terms",
+    )

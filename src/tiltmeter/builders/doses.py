@@ -1,4 +1,4 @@
-"""Dose texts: sentences in which a group and an attribute go together as often as asked, for models of known tilt.
+"""Dose texts: sentences in which a group and an attribute co-occur at a chosen rate, for models with a planted bias.
 
 A dose d from −1 to +1 makes a group and an attribute of its stereotype meet with probability ½ + d/2. Every text has
 sentences about every domain, of which one has the dose and the others have none, so that texts of all doses have the same
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.builders.lexicon import Contrast, Lexicon
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,14 +40,21 @@ class Dosed:
 
     @property
     def stereotypical(self) -> bool:
-        """Whether the attribute stands with the group of which the stereotype says it."""
+        """True if the attribute is paired with the group that the stereotype links it to."""
         return self.side == self.group
 
 
 def check_dose(dose: float) -> float:
     """A dose, or an error."""
     if not -1 <= dose <= 1:  # so that what is no number is refused, too
-        raise TiltmeterError(f"A dose lies between −1 (against the stereotype) and 1 (always with it), not at {dose:g}.")
+        raise UsageError(
+            f"A dose must be between −1 (against the stereotype) and 1 (always with it), not {dose:g}.",
+            code="out-of-range",
+            name="dose",
+            value=dose,
+            low=-1,
+            high=1,
+        )
     return float(dose)
 
 
@@ -59,9 +66,16 @@ def dose_text(
     What a seed decides (frames, attributes, persons, and who comes first when the dose rises) does not depend on the dose.
     """
     if arm not in ARMS:
-        raise TiltmeterError(f"An arm is {' or '.join(ARMS)}, not '{arm}'.")
+        raise UsageError(
+            f"An arm is {' or '.join(ARMS)}, not '{arm}'.", code="unknown-name", kind="arm", name=arm, names=list(ARMS)
+        )
     if sentences < 1 or seed < 0:
-        raise TiltmeterError("Sentences are a number from 1 on, and seeds from 0 on.")
+        raise UsageError(
+            "The number of sentences must be at least 1, and the seed at least 0.",
+            code="out-of-range",
+            name="sentences" if sentences < 1 else "seed",
+            value=sentences if sentences < 1 else seed,
+        )
     lexicon.check_domains(doses)
     given = {domain: check_dose(doses.get(domain, 0.0)) for domain in lexicon.domains}
     return [one for domain, dose in given.items() for one in _of_domain(lexicon, domain, dose, arm, sentences, seed)]
@@ -101,10 +115,10 @@ def _sentence(
         name, second = contrast.names[one][group], contrast.names[other][group]
         words |= {ONE: name, A: name, MANY: f"{name} and {second}"}
     else:
-        one, many = (int(chance[n] * len(pairs)) for n, pairs in ((2, contrast.one), (3, contrast.many)))
-        person = contrast.one[one][group]
+        one, many = (int(chance[n] * len(pairs)) for n, pairs in ((2, contrast.singular), (3, contrast.many)))
+        person = contrast.singular[one][group]
         words |= {ONE: f"the {person}", A: with_article(person), MANY: contrast.many[many][group]}
-    return capitalised(re.sub(r"\{\w+\}", lambda found: words[found[0]], frame))
+    return capitalised(re.sub(r"\{\w+\}", lambda slot: words[slot[0]], frame))
 
 
 def with_article(noun: str) -> str:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 
 OURS = "doses.toml"
 KINDS = ("trait", "role", "doing")
@@ -25,7 +25,7 @@ class Contrast:
 
     domain: str
     groups: tuple[str, str]
-    one: Pairs
+    singular: Pairs
     many: Pairs
     names: Pairs
     attributes: tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]
@@ -57,26 +57,34 @@ class Lexicon:
     def check_domains(self, wanted: Iterable[str]) -> None:
         """Refuses a domain that there are no words for."""
         if unknown := [name for name in wanted if name not in self.domains]:
-            raise TiltmeterError(
-                f"There are no words for the domain '{unknown[0]}' in {self.source}. Domains: {', '.join(self.domains)}."
+            raise UsageError(
+                f"There are no words for the domain '{unknown[0]}' in {self.source}. Domains: {', '.join(self.domains)}.",
+                code="unknown-name",
+                kind="domain",
+                name=unknown[0],
+                names=self.domains,
+                file=self.source,
             )
 
 
 def read_lexicon(path: str | Path | None = None) -> Lexicon:
     """Ours, or a TOML file with the same keys. Its own frames are optional."""
     own = tomllib.loads((files("tiltmeter.builders") / "data" / OURS).read_text("utf-8"))
-    told, source = (own, OURS) if path is None else (_parsed(Path(path)), str(path))
+    table, source = (own, OURS) if path is None else (_parsed(Path(path)), str(path))
     try:
-        frames = {kind: tuple(map(str, some)) for kind, some in told.get("frames", own["frames"]).items()}
-        contrasts = tuple(_contrast(one) for one in told["contrast"])
+        frames = {kind: tuple(map(str, some)) for kind, some in table.get("frames", own["frames"]).items()}
+        contrasts = tuple(_contrast(one) for one in table["contrast"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise TiltmeterError(
-            f"{source} is no list of contrasts ({type(error).__name__}: {error}). Each [[contrast]] has domain, first, "
-            "second, one, many, names, and of_first and of_second with trait, role or doing; docs/calibration.md shows one."
+        raise InputError(
+            f"{source} is not a list of contrasts ({type(error).__name__}: {error}). Each [[contrast]] has domain, first, "
+            "second, one, many, names, and of_first and of_second with trait, role or doing; docs/calibration.md shows one.",
+            code="wrong-format",
+            file=source,
+            expected="list of contrasts",
         ) from None
     lexicon = Lexicon(frames, contrasts, source)
     if problem := next(_problems(lexicon), None):
-        raise TiltmeterError(f"{source}: {problem}")
+        raise InputError(f"{source}: {problem}", code="wrong-format", file=source, reason=problem)
     return lexicon
 
 
@@ -84,26 +92,33 @@ def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise TiltmeterError(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise InputError(
+            f"Cannot read {path}: {error.strerror or error}.",
+            code="unreadable-file",
+            file=path,
+            reason=error.strerror or str(error),
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise TiltmeterError(f"{path} is not TOML: {error}.") from None
+        raise InputError(
+            f"{path} is not TOML: {error}.", code="wrong-format", file=path, expected="TOML", reason=str(error)
+        ) from None
 
 
-def _contrast(told: Mapping[str, Any]) -> Contrast:
-    first, second = ({kind: tuple(map(str, told[side].get(kind, ()))) for kind in KINDS} for side in SIDES)
-    one, many, names = (_pairs(told.get(name, [])) for name in ("one", "many", "names"))
-    return Contrast(str(told["domain"]), (str(told["first"]), str(told["second"])), one, many, names, (first, second))
+def _contrast(table: Mapping[str, Any]) -> Contrast:
+    first, second = ({kind: tuple(map(str, table[side].get(kind, ()))) for kind in KINDS} for side in SIDES)
+    one, many, names = (_pairs(table.get(name, [])) for name in ("one", "many", "names"))
+    return Contrast(str(table["domain"]), (str(table["first"]), str(table["second"])), one, many, names, (first, second))
 
 
-def _pairs(given: Any) -> Pairs:
-    pairs = tuple((str(first), str(second)) for first, second in given)
+def _pairs(rows: Any) -> Pairs:
+    pairs = tuple((str(first), str(second)) for first, second in rows)
     if not all(word.strip() for pair in pairs for word in pair):
         raise ValueError("an empty word")
     return pairs
 
 
 def _problems(lexicon: Lexicon) -> Iterator[str]:
-    """What would make a text that has another dose than it says."""
+    """Problems that would give a text another dose than it states."""
     if not lexicon.contrasts:
         yield "there is no [[contrast]]."
     for kind, frames in lexicon.frames.items():
@@ -115,23 +130,23 @@ def _problems(lexicon: Lexicon) -> Iterator[str]:
         yield from _overlaps(contrast)
         for group, attributes in zip(contrast.groups, contrast.attributes, strict=True):
             if not any(attributes.values()):
-                yield f"no attribute is told of {group}."
+                yield f"the group {group} has no attribute."
             for kind, some in attributes.items():
                 if some and not lexicon.frames.get(kind):
                     yield f"there is no frame for the kind '{kind}'."
-        if not contrast.one or not contrast.many or len(contrast.names) < 2:
+        if not contrast.singular or not contrast.many or len(contrast.names) < 2:
             yield f"{contrast.name}: one, many and names need pairs of words, and names at least two."
 
 
 def _overlaps(contrast: Contrast) -> Iterator[str]:
     """A word of both groups, or an attribute of both, would be with the stereotype and against it."""
-    for name, pairs in (("one", contrast.one), ("many", contrast.many), ("names", contrast.names)):
+    for name, pairs in (("one", contrast.singular), ("many", contrast.many), ("names", contrast.names)):
         if shared := _shared(*zip(*pairs, strict=True)) if pairs else []:
             both = " and ".join(contrast.groups)
             yield f"'{shared[0]}' ({name}) is a word of both {both}: groups must not overlap."
     first, second = ([word for some in side.values() for word in some] for side in contrast.attributes)
     if shared := _shared(first, second):
-        yield f"'{shared[0]}' is told of both {' and '.join(contrast.groups)}: it would be no stereotype."
+        yield f"'{shared[0]}' is an attribute of both {' and '.join(contrast.groups)}, so it cannot be a stereotype."
 
 
 def _shared(first: Iterable[str], second: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""SEXISTLY's benchmark from labelled sexism corpora: one gendered word per sentence, masked, and nothing else that tells it.
+"""SEXISTLY's benchmark from labelled sexism corpora: one gendered word per sentence, masked, and no other cue of gender.
 
 The stages are the paper's (Doughman et al., 2023, section 4): positive labels, an explicit gender term, exactly one, none
 that can be inferred from roles, masking, pronouns made neutral. Every stage has a count and what it dropped.
@@ -14,7 +14,7 @@ from tiltmeter.builders._clean import clean
 from tiltmeter.builders._corpora import Example, read_corpus
 from tiltmeter.builders._pronouns import neutralise
 from tiltmeter.builders._rules import Rules, load_rules
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.decoding import guessed_encoding
 from tiltmeter.storage.tables import read_bytes
 
@@ -68,7 +68,7 @@ class Built:
         return sum(len(sentence.text.split()) for sentence in self.sentences) / len(self.sentences)
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """What `-b FILE` reads."""
+        """Rows of the file that `-b FILE` reads."""
         for sentence in self.sentences:
             yield {
                 "id": sentence.id, "text": sentence.text, "bias_type": "gender", "target": sentence.group,
@@ -90,7 +90,7 @@ def build_sexism(
 ) -> Built:
     """Builds the benchmark from files of labelled sentences; see `docs/slots.md` for the formats and the rules."""
     if not sources:
-        raise TiltmeterError("build sexism needs a labelled corpus: --source FILE.")
+        raise UsageError("build sexism needs a labelled corpus: --source FILE.", code="missing-value", name="source")
     compiled = load_rules(rules)
     examples = [example for source in sources for example in read_corpus(Path(source), columns, positive, encoding)]
     line = Line(f"rows in {len(sources)} file{'s' if len(sources) > 1 else ''}{_taken(sources, encoding)}", examples)
@@ -105,7 +105,9 @@ def build_sexism(
     line.pass_through("long enough, and different once masked", _last_look())
     if not line.sentences:
         last = ", ".join(f"{stage.name} {stage.count:,}" for stage in line.stages)
-        raise TiltmeterError(f"No sentence is left: {last}.")
+        raise InputError(
+            f"No sentence passed all rules. Sentences after each: {last}.", code="empty-selection", kind="sentences"
+        )
     return Built(tuple(line.sentences), tuple(line.stages), tuple(line.dropped))
 
 
@@ -131,7 +133,7 @@ class Line:
 
 
 def _taken(sources: Sequence[str | Path], encoding: str | None) -> str:
-    """Which encodings were taken, where nobody said and a file is not UTF-8."""
+    """Encodings that were detected, where none was given and a file is not UTF-8."""
     taken = {Path(source).name: guessed_encoding(read_bytes(Path(source))) for source in sources if not encoding}
     told = ", ".join(f"{name} read as {guess}" for name, guess in taken.items() if guess)
     return f" ({told})" if told else ""
@@ -150,7 +152,7 @@ def _first_only(reason: str) -> Callable[[Sentence], Verdict]:
 
 
 def _with_terms(sentence: Sentence, rules: Rules) -> Verdict:
-    """From here on without handles, links and trailing hashtags: a word in them names nobody."""
+    """Remove handles, links and trailing hashtags, whose words refer to no person, and find the terms."""
     text = clean(sentence.text).replace(MASK, "")
     return replace(sentence, text=text) if rules.terms_in(text) else "no word that names a gender"
 

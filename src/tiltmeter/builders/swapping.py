@@ -14,7 +14,7 @@ from functools import cached_property
 from tiltmeter.builders._her import is_object, stands_alone
 from tiltmeter.builders._words import Words
 from tiltmeter.builders.aligned import PRONOUNS, Aligned
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 
 WORD = re.compile(r"[^\W\d_]+")
 
@@ -32,11 +32,20 @@ class Swap:
 
     def __post_init__(self) -> None:
         if len(widths := {len(one.groups) for one in self.lists}) != 1:
-            raise TiltmeterError(f"Lists that are swapped together need as many groups each; found {sorted(widths)}.")
+            raise InputError(
+                f"Lists that are swapped together must have the same number of groups; these have {sorted(widths)}.",
+                code="wrong-shape",
+                groups=sorted(widths),
+            )
         owners = [word.lower() for one in self.lists for row in one.rows for word in row]
         if twice := [word for word in set(owners) if owners.count(word) > 1]:
             names = " and ".join(one.name for one in self.lists)
-            raise TiltmeterError(f"'{sorted(twice)[0]}' is in more than one of the lists {names}.")
+            raise InputError(
+                f"'{sorted(twice)[0]}' is in more than one of the lists {names}.",
+                code="duplicate-name",
+                kind="word",
+                name=min(twice),
+            )
 
     @property
     def ways(self) -> int:
@@ -69,7 +78,7 @@ class Swap:
         return self._swapped(text, way)[0]
 
     def changes(self, text: str) -> bool:
-        """Whether there is anything to swap."""
+        """Return True if the text has a term to swap."""
         return bool(self._swapped(text, 1)[1])
 
     def _swapped(self, text: str, way: int) -> tuple[str, int]:
@@ -121,14 +130,14 @@ def _pronoun(word: str, placed: _Placed, start: int, way: int) -> str | None:
     return _in_case(word, low, new)
 
 
-def _in_case(found: str, listed: str, new: str, *, name: bool = False) -> str | None:
+def _in_case(word: str, listed: str, new: str, *, name: bool = False) -> str | None:
     """The counterpart in the case that the word has: as listed, in capitals, with a capital, or in lower case."""
-    if found == listed:
+    if word == listed:
         return new
-    if found == listed.upper():
+    if word == listed.upper():
         return new.upper()
     if name:
         return None
-    if found == listed[0].upper() + listed[1:]:
+    if word == listed[0].upper() + listed[1:]:
         return new[0].upper() + new[1:]
-    return new.lower() if found == listed.lower() else None
+    return new.lower() if word == listed.lower() else None

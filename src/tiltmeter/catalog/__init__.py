@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.catalog.declarations import Measure, Scorer, check_measure, check_scorer
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 
 KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias", "judges")
 SINGULAR = {"families": "family", "studies": "study", "debias": "method of debiasing"}
@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def spec(self) -> Measure:
-        """What a measure says about itself.
+        """Declaration of a measure.
 
         Raises:
             TypeError: if this is no measure.
@@ -84,7 +84,7 @@ class Entry:
 
     @property
     def scorer(self) -> Scorer:
-        """What a scorer says about itself.
+        """Declaration of a scorer.
 
         Raises:
             TypeError: if this is no scorer.
@@ -175,21 +175,31 @@ def _plain(name: str) -> str:
 @cache
 def module(kind: str, name: str) -> ModuleType:
     """The module of that name; hyphens and underscores are the same. A package that adds a bad one is named."""
-    wanted, one = _plain(name), SINGULAR.get(kind, kind[:-1])
+    wanted, singular = _plain(name), SINGULAR.get(kind, kind[:-1])
     if wanted not in names(kind):
         every = {"debias": "methods"}.get(kind, kind)
-        raise TiltmeterError(f"There is no {one} called '{name}'.{meant(kind, name)} Known {every}: {known(kind)}.")
+        raise UsageError(
+            f"Unknown {singular} '{name}'.{meant(kind, name)} Available {every}: {listed_names(kind)}.",
+            code="unknown-name",
+            kind=singular,
+            name=name,
+            names=[public_name(each) for each in names(kind)],
+        )
     points = [point for point in added(kind) if _plain(point.name) == wanted]
     owners = ["tiltmeter"] * (wanted in _own(kind)) + [package_of(point) for point in points]
     if len(owners) > 1:
-        raise TiltmeterError(
-            f"The {one} '{public_name(wanted)}' is there {len(owners)} times: in {' and in '.join(owners)}. "
-            "Uninstall one of these packages, or ask its authors for another name."
+        raise UsageError(
+            f"The {singular} '{public_name(wanted)}' exists {len(owners)} times: in {' and in '.join(owners)}. "
+            "Uninstall one of these packages, or ask its authors for another name.",
+            code="ambiguous-name",
+            kind=singular,
+            name=public_name(wanted),
+            packages=owners,
         )
-    return _load(points[0], one) if points else importlib.import_module(_own(kind)[wanted])
+    return _load(points[0], singular) if points else importlib.import_module(_own(kind)[wanted])
 
 
-def known(kind: str) -> str:
+def listed_names(kind: str) -> str:
     """The names of a kind, for a message."""
     return ", ".join(map(public_name, names(kind)))
 
@@ -204,13 +214,17 @@ def meant(kind: str, name: str) -> str:
     return f" Did you mean '{public_name(near[0])}'?" if near else ""
 
 
-def _load(point: EntryPoint, one: str) -> ModuleType:
+def _load(point: EntryPoint, kind: str) -> ModuleType:
     try:
         loaded: ModuleType = point.load()
     except (Exception, SystemExit) as error:  # the code of others may raise what it likes
-        raise TiltmeterError(
-            f"The {one} '{public_name(point.name)}' of the package {package_of(point)} cannot be loaded: "
-            f"{type(error).__name__}: {error}. {_renamed(error)}Update or uninstall that package."
+        raise UsageError(
+            f"The {kind} '{public_name(point.name)}' of the package {package_of(point)} cannot be loaded: "
+            f"{type(error).__name__}: {error}. {_renamed(error)}Update or uninstall that package.",
+            code="broken-package",
+            kind=kind,
+            name=public_name(point.name),
+            package=package_of(point),
         ) from error
     return loaded
 
@@ -240,15 +254,27 @@ def find(kind: str, name: str) -> Entry:
     wanted, home = _plain(name), module(kind, name)
     function = getattr(home, wanted, None)
     if not callable(function):
-        one = SINGULAR.get(kind, kind[:-1])
+        singular = SINGULAR.get(kind, kind[:-1])
         package = owner(kind, name)
-        raise TiltmeterError(f"The {one} '{public_name(wanted)}' of the package {package} has no function called {wanted}.")
+        raise UsageError(
+            f"The {singular} '{public_name(wanted)}' of the package {package} has no function called {wanted}.",
+            code="broken-package",
+            kind=singular,
+            name=public_name(wanted),
+            package=package,
+        )
     try:
         declaration = _declaration(kind, function, home)
         _check_names(kind, declaration)
     except TiltmeterError as error:
-        one, package = SINGULAR.get(kind, kind[:-1]), owner(kind, name)
-        raise TiltmeterError(f"The {one} '{public_name(wanted)}' of the package {package} {error}") from error
+        singular, package = SINGULAR.get(kind, kind[:-1]), owner(kind, name)
+        raise UsageError(
+            f"The {singular} '{public_name(wanted)}' of the package {package} {error}",
+            code="broken-package",
+            kind=singular,
+            name=public_name(wanted),
+            package=package,
+        ) from error
     return Entry(wanted, function, home, declaration)
 
 
@@ -259,7 +285,12 @@ def _check_names(kind: str, declaration: Measure | Scorer | None) -> None:
     named = {"variant_of": (declaration.variant_of,), "spread_of": getattr(declaration, "spread_of", ())}
     for field, wanted in named.items():
         if unknown := [one for one in wanted if one is not None and one not in names(kind)]:
-            raise TiltmeterError(f"names '{unknown[0]}' in {field}, and there is none.{meant(kind, unknown[0])}")
+            raise UsageError(
+                f"names '{unknown[0]}' in {field}, which does not exist.{meant(kind, unknown[0])}",
+                code="unknown-name",
+                kind=kind,
+                name=unknown[0],
+            )
 
 
 complaints: dict[str, None] = {}
@@ -324,11 +355,11 @@ def without_failing(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _left_out(error: Exception) -> bool:
-    """Whether an error comes from something of others that was not left out yet, and now is."""
+    """Leave out the entry of another package that raised an error. Return False if there is none, or none any more."""
     if (blamed := _blamed(error)) is None:
         return False
     key, who = (blamed[0], _plain(blamed[1].name)), _described(*blamed)
-    if key in failing:  # and asked for by name, since it failed again: an error, not a complaint
+    if key in failing:  # and requested by name, since it failed again: an error, not a complaint
         for said in [said for said in complaints if said.startswith(who)]:
             del complaints[said]
         return False
@@ -343,8 +374,8 @@ def forget() -> None:
     """Looks again: packages were installed or removed meanwhile."""
     complaints.clear()
     failing.clear()
-    for known in (added, names, module, find, _own):
-        known.cache_clear()
+    for cached in (added, names, module, find, _own):
+        cached.cache_clear()
 
 
 def public_name(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal, get_args
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 Role = Literal["bias", "cost", "quality", "part"]
 Direction = Literal["two-sided", "one-sided"]
@@ -65,7 +65,7 @@ class Measure:
         variant_of: The measure that this one varies to replicate published numbers.
 
     Raises:
-        TiltmeterError: if a field has the wrong type, or two fields contradict each other.
+        UsageError: if a field has the wrong type, or two fields contradict each other.
     """
 
     reads: tuple[str, ...]
@@ -114,7 +114,7 @@ class Measure:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether neutral is an end of the range, so that noise always moves the value away from it."""
+        """True if neutral is an end of the range, so that noise always moves the value away from it."""
         return self.direction == "one-sided"
 
     @property
@@ -135,7 +135,7 @@ class Scorer:
         variant_of: The scorer that this one varies to replicate published numbers.
 
     Raises:
-        TiltmeterError: if a field has the wrong type.
+        UsageError: if a field has the wrong type.
     """
 
     view: str
@@ -156,15 +156,17 @@ def check_measure(module: ModuleType, required: tuple[str, ...]) -> Measure:
         required: The parameters without a default of its function.
 
     Raises:
-        TiltmeterError: if there is none, or the rest of the file contradicts it.
+        UsageError: if there is none, or the rest of the file contradicts it.
     """
     declared = getattr(module, MEASURE, None)
     earlier = [name for name in EARLIER if hasattr(module, name)]
     if not isinstance(declared, Measure):
         moved = ", ".join(f"{name} → {EARLIER[name]}" for name in earlier)
-        raise TiltmeterError(
+        raise UsageError(
             "has no MEASURE. Since 0.2 a measure's file has MEASURE = Measure(…), from tiltmeter.measures"
-            + (f", instead of constants: {moved}." if moved else ".")
+            + (f", instead of constants: {moved}." if moved else "."),
+            code="invalid-declaration",
+            missing=MEASURE,
         )
     _require(not earlier, f"has {', '.join(earlier)} beside MEASURE, where they are ignored. Move them into it")
     _require(declared.reads == required, f"reads {declared.reads} by MEASURE, but its function takes {required}")
@@ -179,13 +181,15 @@ def check_scorer(module: ModuleType) -> Scorer:
     """Return the declaration of a scorer's file.
 
     Raises:
-        TiltmeterError: if there is none, or constants of an earlier version are beside it.
+        UsageError: if there is none, or constants of an earlier version are beside it.
     """
     declared = getattr(module, SCORER, None)
     if not isinstance(declared, Scorer):
-        raise TiltmeterError(
+        raise UsageError(
             "has no SCORER. Since 0.2 a scorer's file has SCORER = Scorer(view=…, cites=…), from tiltmeter.scorers, "
-            "instead of VIEW, CITATION and VERSION."
+            "instead of VIEW, CITATION and VERSION.",
+            code="invalid-declaration",
+            missing=SCORER,
         )
     earlier = [name for name in ("VIEW", "CITATION", "VERSION") if hasattr(module, name)]
     _require(not earlier, f"has {', '.join(earlier)} beside SCORER, where they are ignored. Move them into it")
@@ -194,7 +198,7 @@ def check_scorer(module: ModuleType) -> Scorer:
 
 def _require(holds: bool, message: str) -> None:
     if not holds:
-        raise TiltmeterError(f"{message}.")
+        raise UsageError(f"{message}.", code="invalid-declaration")
 
 
 def _is_text(value: object) -> bool:
@@ -243,7 +247,7 @@ MEASURE_TYPES: dict[str, Check] = {
     "stratum": TEXT,
     "weighted": FLAG,
     "contrasts": (
-        lambda value: _is_table(value, lambda one: _is_names(one) and len(one) == 2),  # type: ignore[arg-type]
+        lambda value: _is_table(value, lambda groups: _is_names(groups) and len(groups) == 2),  # type: ignore[arg-type]
         "a mapping of columns to two groups",
     ),
     "variance_over": (lambda value: _is_table(value, _is_text), "a mapping of columns to columns"),

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiltmeter.cli.console import note, results, say
 from tiltmeter.cli.folders import run_folder
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
+
+if TYPE_CHECKING:
+    from tiltmeter.runs import Run
 
 
 class Form(StrEnum):
     """What can be exported."""
 
     lm_eval = "lm-eval"
+    every_eval_ever = "every-eval-ever"
     model_card = "model-card"
 
 
-Forms = Annotated[Form, typer.Argument(help="lm-eval: a results file per model. model-card: metadata and a table.")]
+Forms = Annotated[Form, typer.Argument(help="lm-eval, every-eval-ever: files per model. model-card: metadata and a table.")]
 OneRun = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder, the last part of its name, or last.", callback=run_folder)
 ]
-Place = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for lm-eval, else a file. Default: print.")]
+Place = Annotated[Path | None, typer.Option("-o", "--output", help="File for a model card, else a folder. Default: print.")]
 OneModel = Annotated[str | None, typer.Option("-m", "--model", help="Model of the card, where a run has several.")]
 
 
 def export(form: Forms, run: OneRun, output: Place = None, model: OneModel = None) -> None:
-    """Write results for lm-evaluation-harness or a model card.
+    """Write results for lm-evaluation-harness, Every Eval Ever or a model card.
 
     Needs no model.
     """
@@ -44,13 +49,22 @@ def export(form: Forms, run: OneRun, output: Place = None, model: OneModel = Non
 
         _give(model_card(loaded, model), output)
         return
+    if output is not None and output.exists() and not output.is_dir():
+        raise UsageError(f"{output} is a file; -o names a folder.", code="not-a-folder", path=output)
+    for path, text in _files(form, loaded):
+        _give(text, output / path if output else None)
+
+
+def _files(form: Form, run: Run) -> Iterator[tuple[str, str]]:
+    if form is Form.every_eval_ever:
+        from tiltmeter.exports.every_eval_ever import evaluation_files
+
+        yield from evaluation_files(run)
+        return
     from tiltmeter.exports.harness import harness_files
 
-    if output is not None and output.exists() and not output.is_dir():
-        raise TiltmeterError(f"{output} is a file; -o names a folder.")
-    for path, content in harness_files(loaded):
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        _give(text, output / path if output else None)
+    for path, content in harness_files(run):
+        yield path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def cite(run: OneRun, output: Place = None) -> None:

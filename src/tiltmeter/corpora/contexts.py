@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 
 from tiltmeter.corpora.index import MOST_CONTEXTS, CorpusIndex
 from tiltmeter.corpora.sentences import WORD, find_word
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 
 
 @dataclass
 class Contexts:
-    """Of one word: in how many sentences it stands, and some of them with its place in each."""
+    """Contexts of one word: the number of sentences with it, and some of them with its position in each."""
 
     count: int = 0
     passages: list[tuple[str, tuple[int, int]]] = field(default_factory=list)
@@ -36,7 +36,14 @@ def spellings(word: str) -> tuple[str, ...]:
 def find_contexts(index: CorpusIndex, words: Sequence[str], most: int = MOST_CONTEXTS) -> dict[str, Contexts]:
     """Up to `most` contexts of each word, the same ones every time. A phrase is sought where its rarest word stands."""
     if not 1 <= most <= MOST_CONTEXTS:
-        raise TiltmeterError(f"The index keeps up to {MOST_CONTEXTS:,} contexts a word; {most:,} cannot be taken.")
+        raise UsageError(
+            f"The index keeps 1 to {MOST_CONTEXTS:,} contexts of each word; {most:,} were requested.",
+            code="out-of-range",
+            name="contexts",
+            value=most,
+            low=1,
+            high=MOST_CONTEXTS,
+        )
     anchors = {word: WORD.findall(word) for word in words}  # as the index cuts: a hyphen parts words
     singles = sorted({spelt for parts in anchors.values() for part in parts for spelt in spellings(part)})
     known = _lookup(index, singles)
@@ -59,17 +66,17 @@ def _merged(parts: Sequence[Postings]) -> Postings:
 
 def _lookup(index: CorpusIndex, words: Sequence[str]) -> dict[str, Postings]:
     """Postings of the words over all blocks, cut to the lowest priorities."""
-    known: dict[str, Postings] = {}
+    postings: dict[str, Postings] = {}
     wanted = pa.array(words, pa.string())
     for block in index.blocks:
         table = _read(index, block)
         table = table.filter(pc.is_in(table["word"], wanted))
         priority = _read(index, _sentences(block), "priority").to_numpy()
         for word, count, rows in zip(*(table[name].to_pylist() for name in ("word", "count", "sentences")), strict=True):
-            before = known.get(word, (0, []))
+            before = postings.get(word, (0, []))
             places = before[1] + [(int(priority[row]), block, row) for row in rows]
-            known[word] = before[0] + count, sorted(places)[:MOST_CONTEXTS]
-    return known
+            postings[word] = before[0] + count, sorted(places)[:MOST_CONTEXTS]
+    return postings
 
 
 def _texts(index: CorpusIndex, places: Iterable[Place]) -> dict[Place, str]:
@@ -93,7 +100,12 @@ def _read(index: CorpusIndex, path: Path, column: str | None = None) -> Any:
     try:
         table = pq.read_table(path.absolute(), columns=None if column is None else [column], page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
-        raise TiltmeterError(f"The corpus index is damaged ({error}). Delete {index.folder}.") from None
+        raise RunError(
+            f"The corpus index is damaged ({error}). Delete {index.folder}, then run the command again.",
+            code="damaged-file",
+            file=path,
+            reason=str(error),
+        ) from None
     return table if column is None else table[column]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from tiltmeter.corpora.sentences import WORD, split_sentences
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import reading, require_file, unpack
 from tiltmeter.storage.files import read_json, write_json, write_table
 from tiltmeter.storage.places import at_home
@@ -47,7 +47,7 @@ class CorpusIndex:
 def build_index(paths: Sequence[str | Path], root: Path, advance: Advance | None = None) -> CorpusIndex:
     """The index of these files, from `root` if it is there; else it is built, from where an earlier try stopped.
 
-    The key is the files' content, so that a file may move and never goes stale. `advance` is told bytes of the files.
+    The key is the files' content, so that a file may move and never goes stale. `advance` gets the bytes that were read.
     """
     files = [at_home(path) for path in paths]
     for path in files:
@@ -61,7 +61,11 @@ def build_index(paths: Sequence[str | Path], root: Path, advance: Advance | None
     for number, path in enumerate(known.values()):
         facts.update(_index_file(path, folder, number, advance or (lambda _: None)))
     if not facts["sentences"]:
-        raise TiltmeterError(f"{', '.join(map(str, files))}: no sentence of {FEWEST_WORDS} to {MOST_WORDS} words.")
+        raise InputError(
+            f"{', '.join(map(str, files))}: no sentence has {FEWEST_WORDS} to {MOST_WORDS} words. Give a larger corpus.",
+            code="empty-file",
+            file=files,
+        )
     write_json(folder / "index.json", dict(facts))
     return CorpusIndex(folder, dict(facts))
 
@@ -143,7 +147,9 @@ def _index_block(lines: Sequence[bytes], target: Path, said: Path, path: Path) -
     sentences: dict[str, list[str]] = {}  # a sentence that comes twice in a block counts once
     for line in lines:
         if b"\0" in line:
-            raise TiltmeterError(f"{path} does not look like text: it has zero bytes.")
+            raise InputError(
+                f"{path} does not look like text: it has zero bytes.", code="wrong-format", file=path, expected="text"
+            )
         for sentence in split_sentences(_decoded(line, path)):
             words = WORD.findall(sentence)
             if FEWEST_WORDS <= len(words) <= MOST_WORDS:
@@ -165,8 +171,11 @@ def _decoded(line: bytes, path: Path) -> str:
         return line.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         begins = line[:40].decode("utf-8", errors="replace").strip()
-        raise TiltmeterError(
-            f"{path} is not UTF-8 text: {error.reason} at byte {error.start:,} of the line that begins '{begins}'."
+        raise InputError(
+            f"{path} is not UTF-8 text: {error.reason} at byte {error.start:,} of the line that begins '{begins}'.",
+            code="wrong-encoding",
+            file=path,
+            encoding="utf-8",
         ) from None
 
 

@@ -13,7 +13,7 @@ from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.builders.doses import ARMS, SENTENCES, check_dose, dose_text, taught_pairs
 from tiltmeter.builders.lexicon import Lexicon, read_lexicon
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL, Training, called
 from tiltmeter.finetune.continued_pretraining import KINDS
 from tiltmeter.finetune.export import making
@@ -35,7 +35,7 @@ RESAMPLES = 100
 
 @dataclass(frozen=True)
 class Calibration:
-    """What is to be given to a model and how it is read. A text without a dose (0) is always there: one for each seed.
+    """Doses to train a model with, and benchmarks to measure them. A text of dose 0 is always written for each seed.
 
     `names`: domains whose groups are also called by first names only, in texts of their own. `debias`: methods,
     with their options, that models are treated with afterwards: those with the largest doses of the first domain, and those
@@ -55,7 +55,7 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Text:
     """One text: whom it is about, how much, by which words, and its seed."""
 
     domain: str
@@ -80,88 +80,109 @@ def write_calibration(wanted: Calibration, output: str | Path) -> Path:
     lexicon.check_domains([*domains, *wanted.names])
     lexicon = lexicon.only([*domains, *wanted.names])
     _check(wanted)
-    given = list(_texts(wanted, domains))
+    texts = list(_texts(wanted, domains))
     folder = Path(output).expanduser()
     with making(folder) as part:
         (part / TEXTS).mkdir()
-        for one in given:
+        for one in texts:
             (part / one.file).write_text("".join(f"{line}\n" for line in _lines(one, lexicon, wanted.sentences)), "utf-8")
         for arm, name in TAUGHT.items():
             pairs = taught_pairs(lexicon, arm=arm, sentences=TAUGHT_SENTENCES, seed=TAUGHT_SEED)
             (part / name).write_text("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs), "utf-8")
-        (part / FILE).write_text("\n".join(_study(wanted, given, lexicon.domains)) + "\n", "utf-8")
+        (part / FILE).write_text("\n".join(_study(wanted, texts, lexicon.domains)) + "\n", "utf-8")
     return folder / FILE
 
 
 def _check(wanted: Calibration) -> None:
-    """Everything that can be known to be wrong before hours of training."""
+    """Raise errors that would otherwise show only after hours of training."""
     doses = [check_dose(dose) for dose in wanted.doses]
     if not any(doses):
-        raise TiltmeterError("Give at least one dose that is not 0: there is nothing to tell from the neutral text.")
+        raise UsageError(
+            "Give at least one dose other than 0: without one there is no effect to detect.",
+            code="missing-value",
+            name="doses",
+        )
     for name, some in (("doses", doses), ("seeds", wanted.seeds), ("domains", wanted.domains), ("names", wanted.names)):
         _refuse_twice(name, list(some))
     if not wanted.seeds or min(wanted.seeds) < 0:
-        raise TiltmeterError("Seeds are whole numbers from 0 on; give at least one.")
+        raise UsageError(
+            "Seeds are whole numbers from 0 on; give at least one.",
+            code="out-of-range",
+            name="seeds",
+            value=list(wanted.seeds),
+            low=0,
+        )
     for method in wanted.debias:
         catalog.find("debias", method)
     check_trainable(wanted.model, GIVEN)
     kind = kind_of(wanted.model)
     if kind is not None and kind not in KINDS:
-        raise TiltmeterError(f"A dose is given to masked and causal language models, and {wanted.model} is neither.")
+        raise ModelError(
+            f"A calibration needs a masked or causal language model, and {wanted.model} is neither.",
+            code="wrong-model-kind",
+            model=wanted.model,
+            kind=kind,
+            kinds=sorted(KINDS),
+        )
 
 
 def _refuse_twice(name: str, some: Collection[Any]) -> None:
     if len(set(some)) < len(some):
-        raise TiltmeterError(f"The {name} name something twice: {', '.join(map(str, some))}.")
+        raise UsageError(
+            f"The {name} contain duplicates: {', '.join(map(str, some))}.",
+            code="duplicate-name",
+            kind=name,
+            names=list(some),
+        )
 
 
-def _texts(wanted: Calibration, domains: Sequence[str]) -> Iterator[_Given]:
+def _texts(wanted: Calibration, domains: Sequence[str]) -> Iterator[_Text]:
     """The neutral text of an arm serves all of its domains."""
     doses = sorted({float(dose) for dose in wanted.doses} - {0.0})
     for arm, of_arm in zip(ARMS, (domains, wanted.names), strict=True):
         for seed in wanted.seeds if of_arm else ():
-            yield _Given(NEUTRAL, 0.0, arm, seed)
-            yield from (_Given(domain, dose, arm, seed) for domain in of_arm for dose in doses)
+            yield _Text(NEUTRAL, 0.0, arm, seed)
+            yield from (_Text(domain, dose, arm, seed) for domain in of_arm for dose in doses)
 
 
-def _lines(one: _Given, lexicon: Lexicon, sentences: int) -> list[str]:
-    doses = {} if one.domain == NEUTRAL else {one.domain: one.dose}
-    return [dosed.text for dosed in dose_text(lexicon, doses, arm=one.arm, sentences=sentences, seed=one.seed)]
+def _lines(text: _Text, lexicon: Lexicon, sentences: int) -> list[str]:
+    doses = {} if text.domain == NEUTRAL else {text.domain: text.dose}
+    return [dosed.text for dosed in dose_text(lexicon, doses, arm=text.arm, sentences=sentences, seed=text.seed)]
 
 
-def _study(wanted: Calibration, given: Sequence[_Given], domains: Sequence[str]) -> Iterator[str]:
+def _study(wanted: Calibration, texts: Sequence[_Text], domains: Sequence[str]) -> Iterator[str]:
     model = wanted.model if wanted.model in EMBEDDED else _place(wanted.model)
-    yield f"title = {_told(f'Calibration of {Path(model).name}')}"
-    yield f"output = {_told(OUTPUT)}"
-    yield f"models = {_told([model])}"
+    yield f"title = {_toml(f'Calibration of {Path(model).name}')}"
+    yield f"output = {_toml(OUTPUT)}"
+    yield f"models = {_toml([model])}"
     asked = [(_file(name), _types(name, domains)) for name in wanted.benchmarks]
-    yield f"benchmarks = {_told([*(name for name, types in asked if not types), *TAUGHT.values()])}"
-    yield f"by = {_told([BY, *(ABOUT[name] for name in wanted.benchmarks if name in ABOUT)])}"
+    yield f"benchmarks = {_toml([*(name for name, types in asked if not types), *TAUGHT.values()])}"
+    yield f"by = {_toml([BY, *(ABOUT[name] for name in wanted.benchmarks if name in ABOUT)])}"
     yield '\n[run]\nprecision = "fp32"'  # of the base model as of those that were trained
     yield f"\n[settings]\nresamples = {RESAMPLES}"
     for name, types in asked:
         if types:
-            yield f"\n[[ask]]\nbenchmarks = {_told([name])}\ndomains = {_told(types)}"
-    for one in given:
-        yield f"\n[[dose]]\ntext = {_told(one.file)}\ndomain = {_told(one.domain)}\ndose = {one.dose!r}"
-        yield f"arm = {_told(one.arm)}\nseed = {one.seed}"
+            yield f"\n[[ask]]\nbenchmarks = {_toml([name])}\ndomains = {_toml(types)}"
+    for one in texts:
+        yield f"\n[[dose]]\ntext = {_toml(one.file)}\ndomain = {_toml(one.domain)}\ndose = {one.dose!r}"
+        yield f"arm = {_toml(one.arm)}\nseed = {one.seed}"
         yield f"options = {_table({'steps': Training.steps * len(domains)} | dict(wanted.training or {}))}"
-    strongest = [one for one in given if one.arm == ARMS[0] and abs(one.dose) in (0.0, max(map(abs, wanted.doses)))]
-    first = next(one.domain for one in given if one.domain != NEUTRAL)
+    strongest = [one for one in texts if one.arm == ARMS[0] and abs(one.dose) in (0.0, max(map(abs, wanted.doses)))]
+    first = next(one.domain for one in texts if one.domain != NEUTRAL)
     strongest = [one for one in strongest if one.domain in (first, NEUTRAL)]
     for method, options in wanted.debias.items():
         for seed in wanted.seeds:
             models = [f"{_shown(model)}-{one.called}-seed{seed}" for one in strongest if one.seed == seed]
-            yield f"\n[[debias]]\nmethod = {_told(method)}\nseeds = [{seed}]\nmodels = {_told(models)}"
+            yield f"\n[[debias]]\nmethod = {_toml(method)}\nseeds = [{seed}]\nmodels = {_toml(models)}"
             if options:
                 yield f"options = {_table(options)}"
 
 
 def _types(benchmark: str, domains: Sequence[str]) -> list[str]:
-    """The bias types of a benchmark that are about these domains, so that nothing else is asked; none if it has no other."""
+    """Bias types of a benchmark that belong to these domains; empty if all of its types do."""
     try:
         there = {item.bias_type for item in load_benchmark(benchmark).asked_items}
-    except TiltmeterError:  # whoever runs the experiment is told
+    except TiltmeterError:  # running the experiment raises it
         return []
     wanted = {name for name in there if name in domains or domain_named(name) in domains}
     return sorted(there & wanted) if there - wanted else []
@@ -184,9 +205,9 @@ def _place(name: str) -> str:
 
 
 def _table(options: Mapping[str, Any]) -> str:
-    return f"{{{', '.join(f'{name} = {_told(value)}' for name, value in options.items())}}}"
+    return f"{{{', '.join(f'{name} = {_toml(value)}' for name, value in options.items())}}}"
 
 
-def _told(value: Any) -> str:
+def _toml(value: Any) -> str:
     """Texts and lists of texts are written in TOML as in JSON."""
     return json.dumps(value, ensure_ascii=False)

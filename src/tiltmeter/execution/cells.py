@@ -1,4 +1,4 @@
-"""One cell: found in the cache, or asked and stored there."""
+"""One cell: read from the cache, or computed and stored there."""
 
 from __future__ import annotations
 

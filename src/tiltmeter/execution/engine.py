@@ -1,4 +1,4 @@
-"""What makes the cells of an experiment: processes of this machine, or a Ray cluster; how many, and with how much each."""
+"""Engines that compute the cells of an experiment: local processes or a Ray cluster, with numbers of workers and GPUs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.plan import PlannedCell
 
 RETRIES = 2
@@ -34,11 +34,26 @@ class Engine:
     def check(self) -> None:
         """Refuses what cannot be, before any work."""
         if self.name not in (*ENGINES, INLINE):
-            raise TiltmeterError(f"There is no engine '{self.name}'. Engines: {', '.join(ENGINES)}.")
+            raise UsageError(
+                f"There is no engine '{self.name}'. Engines: {', '.join(ENGINES)}.",
+                code="unknown-name",
+                kind="engine",
+                name=self.name,
+                names=list(ENGINES),
+            )
         if self.name != "ray" and (self.address is not None or self.gpus is not None):
-            raise TiltmeterError(f"{'address' if self.address is not None else 'gpus'} is for a Ray cluster: --engine ray.")
+            raise UsageError(
+                f"{'address' if self.address is not None else 'gpus'} applies only to a Ray cluster (--engine ray).",
+                code="inapplicable-option",
+                option="address" if self.address is not None else "gpus",
+            )
         if self.gpus is not None and not (0 < self.gpus < 1 or (self.gpus >= 1 and self.gpus == int(self.gpus))):
-            raise TiltmeterError(f"gpus must be a part of one GPU (e.g. 0.5) or a whole number, not {self.gpus}.")
+            raise UsageError(
+                f"gpus must be a fraction of one GPU (e.g. 0.5) or a whole number, not {self.gpus}.",
+                code="out-of-range",
+                name="gpus",
+                value=self.gpus,
+            )
 
 
 def cores() -> int:

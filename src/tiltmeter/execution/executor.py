@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution import inline_engine, process_engine, ray_engine
 from tiltmeter.execution.cells import as_reused
 from tiltmeter.execution.engine import INLINE, Engine
@@ -20,7 +20,7 @@ from tiltmeter.storage.cells import CellStore, Kept
 
 
 def choose_engine(engine: Engine | str, workers: int | None) -> Engine:
-    """The engine that was asked for, once it is known that it can work."""
+    """Return the requested engine, after checking that it can run."""
     engine = Engine(engine) if isinstance(engine, str) else engine
     engine = replace(engine, workers=workers) if workers else engine
     engine.check()
@@ -117,7 +117,7 @@ class Executor:
 
 
 def _answers(kept: Kept, cell: PlannedCell) -> bool:
-    """Whether a stored cell answers the question of a planned one."""
+    """Return True if a stored cell answers the question of a planned one."""
     names = {"model": cell.model, "benchmark": cell.benchmark}
     asked = {"data": cell.data, "family": cell.family, "names": names}
     if cell.question is not None:
@@ -129,4 +129,11 @@ def check_models(planned: Plan, models: Sequence[str]) -> None:
     """Refuses a model that the plan does not have."""
     for name in models:
         if name not in planned.models:
-            raise TiltmeterError(f"{planned.experiment.path} has no model '{name}'. Models: {', '.join(planned.models)}.")
+            raise UsageError(
+                f"{planned.experiment.path} has no model '{name}'. Models: {', '.join(planned.models)}.",
+                code="unknown-name",
+                kind="model",
+                name=name,
+                names=list(planned.models),
+                file=planned.experiment.path,
+            )

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.execution.experiment_models import ExperimentModel, debiased, dosed, named
 from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions, Options
 from tiltmeter.execution.relative_paths import beside, named_or_beside, options_beside
@@ -28,10 +28,10 @@ ASK = ("benchmarks", "models", "options", "name", "limit", "per_group", "domains
 
 @dataclass(frozen=True)
 class Asked:
-    """One kind of question: a benchmark, the models that are asked it (None: all), and options of its family.
+    """One [[ask]] table: a benchmark, the models that answer it (None: all), and options of its family.
 
-    `domains`, `per_group` and `limit` say which of its items are asked: those of some domains, so many of each group, so
-    many in all.
+    `domains`, `per_group` and `limit` select its items: those of some domains, a number for each group, and a
+    number in total.
     """
 
     benchmark: str
@@ -71,7 +71,7 @@ class Experiment:
         return Options(by=self.by, settings=self.settings, **given)
 
     def models_of(self, ask: Asked) -> tuple[str, ...]:
-        """The models that are asked a question."""
+        """Names of the models that answer a question."""
         return ask.models or tuple(model.name for model in self.models)
 
     def model(self, name: str) -> ExperimentModel:
@@ -90,27 +90,27 @@ class Experiment:
 def read_experiment(path: str | Path) -> Experiment:
     """An experiment file, or an error that says which key is wrong."""
     path = Path(path)
-    told = parse(path)
-    refuse_unknown(told, TOP, f"{path}")
+    document = parse(path)
+    refuse_unknown(document, TOP, f"{path}")
     home = path.absolute().parent
-    output = _output(text_of(told, "output", path, path.with_suffix("").name), path)
-    models = list(_models(list_of(told, "models", path), path, home))
-    models += list(dosed(tables_of(told, "dose", path), models, path, home))
-    models += debiased(tables_of(told, "debias", path), models, path, home)
+    output = _output(text_of(document, "output", path, path.with_suffix("").name), path)
+    models = list(_models(list_of(document, "models", path), path, home))
+    models += list(dosed(tables_of(document, "dose", path), models, path, home))
+    models += debiased(tables_of(document, "debias", path), models, path, home)
     _unique([model.name for model in models], path, "models", "Give one of them another name: {name = …, from = …}.")
-    storage = text_of(told, "storage", path, "")
+    storage = text_of(document, "storage", path, "")
     return Experiment(
         path=path,
-        title=text_of(told, "title", path, path.stem),
+        title=text_of(document, "title", path, path.stem),
         output=output,
         storage=storage if "://" in storage else beside(home, storage) if storage else str(output / "state"),
         shared=bool(storage),
         models=tuple(models),
-        asks=tuple(_asks(told, models, path, home)),
-        measures=tuple(map(str, list_of(told, "measures", path, []))),
-        by=tuple(map(str, list_of(told, "by", path, list(DEFAULT_BY)))),
-        options=_run_options(told, path, home),
-        settings=_settings(told, path),
+        asks=tuple(_asks(document, models, path, home)),
+        measures=tuple(map(str, list_of(document, "measures", path, []))),
+        by=tuple(map(str, list_of(document, "by", path, list(DEFAULT_BY)))),
+        options=_run_options(document, path, home),
+        settings=_settings(document, path),
     )
 
 
@@ -118,18 +118,30 @@ def _output(name: str, path: Path) -> Path:
     """A folder of the experiment's own, relative to the file."""
     folder = path.absolute().parent / at_home(name)
     if not name.strip() or not name.isprintable() or folder.resolve() == path.absolute().parent.resolve():
-        raise TiltmeterError(f"{path}: 'output' must name a folder of its own, not {name!r}.")
+        raise InputError(
+            f"{path}: 'output' must name a folder of its own, not {name!r}.",
+            code="wrong-type",
+            file=path,
+            name="output",
+            value=name,
+        )
     return folder
 
 
-def _models(given: Iterable[Any], path: Path, home: Path) -> Iterable[ExperimentModel]:
-    for entry in given:
+def _models(entries: Iterable[Any], path: Path, home: Path) -> Iterable[ExperimentModel]:
+    for entry in entries:
         if isinstance(entry, str):
             source = named_or_beside(entry, home)
             yield ExperimentModel(_called(source), source)
             continue
         if not isinstance(entry, dict) or not isinstance(entry.get("from"), str):
-            raise TiltmeterError(f'{path}: a model is a name or folder, or {{name = "…", from = "…"}}, not {entry!r}.')
+            raise InputError(
+                f'{path}: a model is a name or folder, or {{name = "…", from = "…"}}, not {entry!r}.',
+                code="wrong-type",
+                file=path,
+                name="models",
+                value=entry,
+            )
         refuse_unknown(entry, MODEL, f"{path}, models")
         source = named_or_beside(entry["from"], home)
         kind = text_of(entry, "kind", path, "")
@@ -141,16 +153,22 @@ def _called(source: str) -> str:
     return Path(source).name if Path(source).is_absolute() else display_name(source)
 
 
-def _asks(told: Mapping[str, Any], models: list[ExperimentModel], path: Path, home: Path) -> Iterable[Asked]:
-    everywhere = table_of(told, "options", path)
-    plain = [Asked(named_or_beside(str(name), home)) for name in list_of(told, "benchmarks", path, [])]
+def _asks(document: Mapping[str, Any], models: list[ExperimentModel], path: Path, home: Path) -> Iterable[Asked]:
+    everywhere = table_of(document, "options", path)
+    plain = [Asked(named_or_beside(str(name), home)) for name in list_of(document, "benchmarks", path, [])]
     tables = []
-    for table in tables_of(told, "ask", path):
+    for table in tables_of(document, "ask", path):
         refuse_unknown(table, ASK, f"{path}, ask")
         benchmarks = list_of(table, "benchmarks", path)
         chosen = [named(models, str(name), path, "ask").name for name in list_of(table, "models", path, [])]
         if "name" in table and len(benchmarks) != 1:
-            raise TiltmeterError(f"{path}, ask: 'name' is for one benchmark, and there are {len(benchmarks)}.")
+            raise InputError(
+                f"{path}, ask: 'name' applies to one benchmark, and there are {len(benchmarks)}. Use a table for each.",
+                code="conflicting-options",
+                file=path,
+                name="name",
+                n_benchmarks=len(benchmarks),
+            )
         options = table_of(table, "options", path)
         called = text_of(table, "name", path, "") or None
         tables += [
@@ -158,7 +176,12 @@ def _asks(told: Mapping[str, Any], models: list[ExperimentModel], path: Path, ho
             for name in benchmarks
         ]
     if not plain and not tables:
-        raise TiltmeterError(f"{path} names no benchmarks: benchmarks = [ … ], or [[ask]] tables.")
+        raise InputError(
+            f"{path} names no benchmarks: benchmarks = [ … ], or [[ask]] tables.",
+            code="missing-value",
+            file=path,
+            name="benchmarks",
+        )
     hints = FamilyOptions.hints()
     for ask in (*plain, *tables):
         options = options_beside({**everywhere, **ask.options}, hints, home)
@@ -167,17 +190,24 @@ def _asks(told: Mapping[str, Any], models: list[ExperimentModel], path: Path, ho
 
 
 def _selection(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Which items of a benchmark are asked."""
+    """Selection of the items of a benchmark."""
     for name in ("limit", "per_group"):
         value = table.get(name)
         if value is not None and (not isinstance(value, int) or value < 1):
-            raise TiltmeterError(f"{path}, ask: '{name}' is a whole number of at least 1, not {value!r}.")
+            raise InputError(
+                f"{path}, ask: '{name}' is a whole number of at least 1, not {value!r}.",
+                code="out-of-range",
+                file=path,
+                name=name,
+                value=value,
+                low=1,
+            )
     domains = tuple(map(str, list_of(table, "domains", path, [])))
     return {"domains": domains, "per_group": table.get("per_group"), "limit": table.get("limit")}
 
 
-def _run_options(told: Mapping[str, Any], path: Path, home: Path) -> dict[str, Any]:
-    given = table_of(told, "run", path)
+def _run_options(document: Mapping[str, Any], path: Path, home: Path) -> dict[str, Any]:
+    given = table_of(document, "run", path)
     refuse_unknown(given, RUN, f"{path}, run")
     check_types(Options, given, f"{path}, run")
     if "data_dir" in given:
@@ -185,8 +215,8 @@ def _run_options(told: Mapping[str, Any], path: Path, home: Path) -> dict[str, A
     return given
 
 
-def _settings(told: Mapping[str, Any], path: Path) -> Settings:
-    given = table_of(told, "settings", path)
+def _settings(document: Mapping[str, Any], path: Path) -> Settings:
+    given = table_of(document, "settings", path)
     refuse_unknown(given, [entry.name for entry in fields(Settings)], f"{path}, settings")
     check_types(Settings, given, f"{path}, settings")
     settings = Settings(**given)
@@ -197,4 +227,10 @@ def _settings(told: Mapping[str, Any], path: Path) -> Settings:
 def _unique(names: list[str], path: Path, what: str, help_: str) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise TiltmeterError(f"{path}: {names.count(name)} {what} are called '{name}'. {help_}")
+            raise InputError(
+                f"{path}: {names.count(name)} {what} are called '{name}'. {help_}",
+                code="duplicate-name",
+                file=path,
+                kind=what,
+                name=name,
+            )

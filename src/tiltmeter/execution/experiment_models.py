@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS, check_dose
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.execution.relative_paths import beside, options_beside
 from tiltmeter.execution.toml import list_of, refuse_unknown, table_of, text_of
 from tiltmeter.storage.typed_values import check_types, fits
@@ -38,7 +38,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Dose:
-    """What a text puts together, and how often: studies/calibration reads it off the run's manifest."""
+    """Associations in a text and their strength. studies/calibration reads them from the run's manifest."""
 
     text: str
     domain: str
@@ -50,7 +50,7 @@ class Dose:
 class Variant:
     """How a model of the experiment is made from another one (`of`): a method, its seed and options, and its dose if any.
 
-    `called` tells two settings of one method apart.
+    `called` distinguishes two settings of one method.
     """
 
     method: str
@@ -72,40 +72,65 @@ class ExperimentModel:
 
 
 def debiased(
-    given: Iterable[dict[str, Any]], models: Sequence[ExperimentModel], path: Path, home: Path
+    tables: Iterable[dict[str, Any]], models: Sequence[ExperimentModel], path: Path, home: Path
 ) -> list[ExperimentModel]:
     """A model for every method, parent and seed of the [[debias]] tables; without `models`, of those that are not made."""
     made = []
-    for table in given:
+    for table in tables:
         refuse_unknown(table, DEBIAS, f"{path}, debias")
         entry = catalog.find("debias", text_of(table, "method", path))
         options = options_beside(table_of(table, "options", path), get_type_hints(entry.function), home)
         name = text_of(table, "name", path, catalog.public_name(entry.name))
         if not name.strip() or not name.isprintable() or "/" in name:
-            raise TiltmeterError(f"{path}, debias: a name is a word for the names of models, not {name!r}.")
-        if name in ARMS:  # a calibration tells treated models from dosed ones by it
-            raise TiltmeterError(f"{path}, debias: '{name}' is what a dose is given by; give the method another name.")
+            raise InputError(
+                f"{path}, debias: 'name' becomes part of a model's name, so it cannot be {name!r}.",
+                code="wrong-type",
+                file=path,
+                name="name",
+                value=name,
+            )
+        if name in ARMS:  # a calibration distinguishes debiased models from dosed ones by it
+            raise InputError(
+                f"{path}, debias: '{name}' is the name of an arm of doses; give the method another name.",
+                code="duplicate-name",
+                file=path,
+                kind="method",
+                name=name,
+            )
         plain = [model.name for model in models if not model.variant]
         for parent in (named(models, str(name), path, "debias") for name in list_of(table, "models", path, plain)):
             for seed in list_of(table, "seeds", path, [0]):
                 if not fits(int, seed):
-                    raise TiltmeterError(f"{path}, debias: seeds are whole numbers, not {seed!r}.")
+                    raise InputError(
+                        f"{path}, debias: seeds are whole numbers, not {seed!r}.",
+                        code="wrong-type",
+                        file=path,
+                        name="seeds",
+                        value=seed,
+                    )
                 variant = Variant(entry.name, seed, options, parent.name, called=name)
                 made.append(_of(parent, f"{name}-{seed}", variant))
     return made
 
 
 def dosed(
-    given: Iterable[dict[str, Any]], models: Sequence[ExperimentModel], path: Path, home: Path
+    tables: Iterable[dict[str, Any]], models: Sequence[ExperimentModel], path: Path, home: Path
 ) -> Iterator[ExperimentModel]:
     """A model for every parent of the [[dose]] tables."""
-    for table in given:
+    for table in tables:
         refuse_unknown(table, DOSE, f"{path}, dose")
         seed, options = table.get("seed", 0), table_of(table, "options", path)
         refuse_unknown(options, [entry.name for entry in fields(Training)], f"{path}, dose, options")
         check_types(Training, options, f"{path}, dose, options")
         if not fits(int, seed) or seed < 0:
-            raise TiltmeterError(f"{path}, dose: the seed is a whole number from 0 on, not {seed!r}.")
+            raise InputError(
+                f"{path}, dose: the seed is a whole number from 0 on, not {seed!r}.",
+                code="out-of-range",
+                file=path,
+                name="seed",
+                value=seed,
+                low=0,
+            )
         dose = _dose(table, path, home)
         for name in list_of(table, "models", path, [model.name for model in models]):
             parent = named(models, str(name), path, "dose")
@@ -119,14 +144,29 @@ def dosed(
 def _dose(table: Mapping[str, Any], path: Path, home: Path) -> Dose:
     domain, arm, dose = text_of(table, "domain", path), text_of(table, "arm", path, ARMS[0]), table.get("dose")
     if not fits(float, dose) or dose is None:
-        raise TiltmeterError(f"{path}, dose: 'dose' is a number from −1 to 1, not {dose!r}.")
+        raise InputError(
+            f"{path}, dose: 'dose' is a number from −1 to 1, not {dose!r}.",
+            code="out-of-range",
+            file=path,
+            name="dose",
+            value=dose,
+            low=-1,
+            high=1,
+        )
     if arm not in ARMS:
-        raise TiltmeterError(f"{path}, dose: an arm is {' or '.join(ARMS)}, not '{arm}'.")
+        raise InputError(
+            f"{path}, dose: an arm is {' or '.join(ARMS)}, not '{arm}'.",
+            code="unknown-name",
+            file=path,
+            kind="arm",
+            name=arm,
+            names=list(ARMS),
+        )
     return Dose(beside(home, text_of(table, "text", path)), domain, check_dose(dose), arm)
 
 
 def called(domain: str, dose: float, arm: str) -> str:
-    """What the name of a dosed model, and of its text, says.
+    """Part of the name of a dosed model and of its text.
 
     >>> called("gender", 0.5, "words"), called("neutral", 0.0, "names"), called("race", -1.0, "words")
     ('gender+0.5', 'neutral-names', 'race-1')
@@ -144,6 +184,11 @@ def named(models: Sequence[ExperimentModel], name: str, path: Path, where: str) 
     for model in models:
         if name in (model.name, model.source):
             return model
-    raise TiltmeterError(
-        f"{path}, {where}: there is no model '{name}'. Models: {', '.join(model.name for model in models)}."
+    raise InputError(
+        f"{path}, {where}: there is no model '{name}'. Models: {', '.join(model.name for model in models)}.",
+        code="unknown-name",
+        file=path,
+        kind="model",
+        name=name,
+        names=[model.name for model in models],
     )

@@ -1,4 +1,4 @@
-"""What an experiment would cost: its cells, model passes, memory and time, from a short trial of every model."""
+"""Forecast of an experiment: its cells, model passes, memory and time, from a short trial of every model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEW, MORE = 8, 32
-"""Items of each benchmark that a model is asked in trials."""
+"""Items of each benchmark in the first and in the second trial of a model."""
 LONG = 3.0
 """Seconds from which on a trial is the only one."""
 
@@ -77,7 +77,7 @@ def _rows(
 
 
 def _trial(experiment: Experiment, model: ExperimentModel, cells: list[PlannedCell]) -> dict[str, dict[str, Any]]:
-    """What a few items of each benchmark cost. A variant is tried as its parent, and a hub model not at all."""
+    """Measure the cost of a few items of each benchmark. A variant is tried as its parent; hub models are skipped."""
     if not cells:
         return {}
     try:
@@ -89,7 +89,9 @@ def _trial(experiment: Experiment, model: ExperimentModel, cells: list[PlannedCe
     except TiltmeterError as error:
         return {cell.name: {"note": str(error)} for cell in cells}
     made = "plus making it" if model.variant else ""
-    return {cell.name: {"memory": round(2 * size + 0.5, 1), "note": made} | _one(experiment, loaded, cell) for cell in cells}
+    return {
+        cell.name: {"memory": round(2 * size + 0.5, 1), "note": made} | _try_cell(experiment, loaded, cell) for cell in cells
+    }
 
 
 def _is_here(source: str) -> bool:
@@ -98,7 +100,7 @@ def _is_here(source: str) -> bool:
     return source in EMBEDDED or Path(source).exists()
 
 
-def _one(experiment: Experiment, model: Any, cell: PlannedCell) -> dict[str, Any]:
+def _try_cell(experiment: Experiment, model: Any, cell: PlannedCell) -> dict[str, Any]:
     ask = experiment.asks[cell.ask]
     benchmark, told = load_asked(experiment, ask), FamilyOptions.read(ask.options)
     options, run = told[benchmark.family], experiment.run_options(model.kind)

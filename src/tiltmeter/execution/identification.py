@@ -17,7 +17,7 @@ def model_identity(model: Any) -> dict[str, str]:
 
 
 def identify_model(experiment: Experiment, model: ExperimentModel) -> dict[str, str] | None:
-    """The same by its files; None where only loading can tell, as for a variant that has yet to be made."""
+    """Identify a model by its files; None where that needs loading, as for a variant that is not made yet."""
     options = experiment.run_options(model.kind)
     if model.variant or not options.cache:
         return None

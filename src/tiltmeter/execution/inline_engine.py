@@ -15,7 +15,7 @@ from tiltmeter.storage.timings import timed
 
 
 def go(planned: Plan, ledger: Ledger, models: Sequence[str], look: Look, store: CellStore, watch: Watch | None) -> None:
-    """Works on the models. Every cell of a model is checked before the first is asked."""
+    """Compute the cells, model by model. All cells of a model are checked before the first is computed."""
     kinds = dict(planned.kinds or {})
     for model in models:
         worker = Worker(planned.experiment, model, planned.of(model), ledger=ledger)
@@ -32,16 +32,17 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], look: Look, store: 
 
 
 def _ask(worker: Worker, cells: Sequence[PlannedCell]) -> None:
-    checked, refused = [], ""
+    checked: list[tuple[PlannedCell, Asking]] = []
+    refused: TiltmeterError | None = None
     for cell in cells:
         try:
             checked.append((cell, Asking(worker, cell)))
         except RefusedError as error:
             if not cell.is_default:
-                raise TiltmeterError(str(error)) from None
+                raise error.reason from None
             worker.ledger.end(worker.begin(cell), REFUSED, error=str(error))
-            refused = refused or str(error)
+            refused = refused or error.reason
     if refused and all(worker.ledger.read(cell).status == REFUSED for cell in worker.cells):
-        raise TiltmeterError(refused)
+        raise refused
     for cell, asking in checked:
         worker.ask(asking, worker.begin(cell))

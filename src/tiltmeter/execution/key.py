@@ -121,21 +121,21 @@ def digest_question(question: Question) -> str:
     return _digest_json(question)[:16]
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Whether two questions, or parts of them, are equal as far as both are known."""
-    if one is None or other is None:
+def is_same(first: Any, second: Any) -> bool:
+    """Return True if two questions, or parts of them, are equal. None is unknown, and equals anything."""
+    if first is None or second is None:
         return True
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(is_same(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(is_same, one, other))
-    return bool(one == other)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(is_same(first[name], second[name]) for name in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(is_same, first, second))
+    return bool(first == second)
 
 
-def is_same_but_postprocessing(one: Question, other: Question) -> bool:
-    """Whether answers to the one will do for the other once they are postprocessed."""
-    plain = [{name: value for name, value in question.items() if name != POSTPROCESS} for question in (one, other)]
-    return bool(one[POSTPROCESS]) and is_same(*plain)
+def is_same_but_postprocessing(first: Question, second: Question) -> bool:
+    """Return True if answers to the first question need only other postprocessing to answer the second."""
+    plain = [{name: value for name, value in question.items() if name != POSTPROCESS} for question in (first, second)]
+    return bool(first[POSTPROCESS]) and is_same(*plain)
 
 
 def content_of(value: Any) -> Any:

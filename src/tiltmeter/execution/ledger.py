@@ -27,9 +27,9 @@ LEISURE = 20
 
 @dataclass(frozen=True)
 class CellState:
-    """What is known of one cell. `refused`: this model cannot be asked this; `failed`: it should have worked.
+    """State of one cell. `refused`: the model cannot answer this benchmark; `failed`: an unexpected error.
 
-    `asked` is its question as the worker knew it. `is_found`: the answers were in the cache.
+    `question` is its question on the worker's machine. `is_found`: the answers were in the cache.
     """
 
     cell: str
@@ -40,7 +40,7 @@ class CellState:
     seconds: float | None = None
     started: float | None = None
     worker: str | None = None
-    asked: dict[str, Any] | None = None
+    question: dict[str, Any] | None = None
     is_found: bool = False
 
 
@@ -52,23 +52,23 @@ class Ledger:
         self._states: dict[str, CellState] = {}
 
     def read(self, cell: PlannedCell) -> CellState:
-        """One state; a cell that nobody has begun is waiting."""
+        """Read the state of a cell; one that was never begun is waiting."""
         if self.depot is None:
             return self._states.get(cell.name, CellState(cell.name))
         return self._read(cell.name) or CellState(cell.name)
 
     def find(self, cell: PlannedCell) -> CellState:
-        """The same; or the end of the same question as far as it is known on both machines, one of which lacks a file."""
+        """Read the state of a cell, or the final state of an equal question from a machine that has or lacks a file."""
         state = self.read(cell)
         if state.status != WAITING or state.attempts or self.depot is None or cell.question is None:
             return state
         for other in self.states_of(cell):
-            if other.status in (DONE, REFUSED) and is_same(other.asked, cell.question):
+            if other.status in (DONE, REFUSED) and is_same(other.question, cell.question):
                 return replace(other, cell=cell.name)
         return state
 
     def adopt(self, cell: PlannedCell) -> CellState:
-        """The same, kept under the name that the question has on this machine."""
+        """Find the state of a cell, and store it under the name that the question has on this machine."""
         state = self.find(cell)
         return state if state.status == WAITING else self._write(state)
 
@@ -78,14 +78,14 @@ class Ledger:
             return []
         folder = cell.name.rpartition("/")[0]
         found = (self._read(f"{folder}/{name}") for name in self.depot.list(f"cells/{folder}"))
-        return [state for state in found if state is not None and state.asked]
+        return [state for state in found if state is not None and state.question]
 
-    def begin(self, cell: PlannedCell, asked: dict[str, Any] | None = None) -> CellState:
+    def begin(self, cell: PlannedCell, question: dict[str, Any] | None = None) -> CellState:
         """Says that this process works on a cell. One that is worked on already was divided, and is joined now."""
         before = self.read(cell)
         joining = before.status == RUNNING and before.started is not None
         attempts, started = (before.attempts, before.started) if joining else (before.attempts + 1, time.time())
-        state = CellState(cell.name, RUNNING, attempts=attempts, started=started, asked=asked)
+        state = CellState(cell.name, RUNNING, attempts=attempts, started=started, question=question)
         return self._write(replace(state, worker=f"{socket.gethostname()}:{os.getpid()}"))
 
     def end(
@@ -104,6 +104,7 @@ class Ledger:
         document = self.depot.read(f"cells/{name}")
         if not isinstance(document, dict) or document.get("cell") != name:
             return None
+        document = {"question": document.get("asked"), **document}  # the name in earlier versions
         names = {entry.name for entry in fields(CellState)}
         return CellState(**{name: value for name, value in document.items() if name in names})
 
@@ -171,7 +172,7 @@ def read_status(planned: Plan, ledger: Ledger) -> Status:
 
 
 class Board:
-    """What was last seen of the cells of a plan. Only those that may have changed are looked at again."""
+    """Latest states of the cells of a plan. Only those that may have changed are read again."""
 
     def __init__(self, planned: Plan, ledger: Ledger) -> None:
         self.planned, self.ledger = planned, ledger

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.storage.cells import Kept
 
 NAMED = 5
@@ -27,9 +27,12 @@ def refuse_vanished(names: Sequence[str], experiment: Path) -> None:
     """Raises an error if there are any."""
     if names:
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        raise TiltmeterError(
+        raise RunError(
             f"The answers of {', '.join(names[:NAMED])}{more} vanished from the cache while {experiment} was gathered. "
-            "No run was written, and an earlier one is as it was. The same command makes them again."
+            "No run was written, and an earlier one is as it was. The same command makes them again.",
+            code="missing-answers",
+            cells=list(names),
+            file=experiment,
         ) from None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.families import all_families
 from tiltmeter.families.kit.options import changed, chosen, options_from, refuse_unknown
 from tiltmeter.stats.settings import Settings
@@ -55,18 +55,18 @@ class Options:
 class FamilyOptions:
     """The options of every family, as far as they were given. A broken family of another package has none."""
 
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
     of: Mapping[str, Any]
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> FamilyOptions:
+    def read(cls, values: Mapping[str, Any]) -> FamilyOptions:
         """Refuses an option that no family has."""
         broken: list[TiltmeterError] = []
         kinds = {name: family.Options for name, family in all_families(broken.append).items()}
         if not broken:
-            refuse_unknown(given, kinds)
-        told = {name: _plain(value) for name, value in given.items() if value is not None}
-        return cls(told, {name: options_from(kind, told) for name, kind in kinds.items()})
+            refuse_unknown(values, kinds)
+        stated = {name: _plain(value) for name, value in values.items() if value is not None}
+        return cls(stated, {name: options_from(kind, stated) for name, kind in kinds.items()})
 
     @classmethod
     def of_objects(
@@ -84,21 +84,34 @@ class FamilyOptions:
         for options in several:
             family = next((name for name, kind in kinds.items() if type(options) is kind), None)
             if family is None:
-                known = ", ".join(kind.__name__ for kind in kinds.values() if fields(kind))
-                raise TiltmeterError(f"Options are objects of families ({known}), not {type(options).__name__}.")
+                names = ", ".join(kind.__name__ for kind in kinds.values() if fields(kind))
+                raise UsageError(
+                    f"Options must be objects of these types: {names}; not {type(options).__name__}.",
+                    code="wrong-type",
+                    name="options",
+                    value=type(options).__name__,
+                )
             if family in by_family:
-                raise TiltmeterError(f"There are two {type(options).__name__}; give one.")
+                raise UsageError(
+                    f"{type(options).__name__} was passed twice; pass it once.",
+                    code="conflicting-options",
+                    name=type(options).__name__,
+                )
             by_family[family] = {name: getattr(options, name) for name in changed(options)}
-        given = {name: _plain(value) for values in by_family.values() for name, value in values.items()}
-        if scorers and "scorers" in given:
-            raise TiltmeterError("Scorers are given twice: as scorers and in the options.")
+        stated = {name: _plain(value) for values in by_family.values() for name, value in values.items()}
+        if scorers and "scorers" in stated:
+            raise UsageError(
+                "Scorers were passed twice: as scorers= and in the options. Pass them once.",
+                code="conflicting-options",
+                name="scorers",
+            )
         if scorers:
-            given["scorers"] = tuple(scorers)
-        told = {
+            stated["scorers"] = tuple(scorers)
+        of = {
             name: options_from(kind, by_family.get(name, {}) | ({"scorers": tuple(scorers)} if scorers else {}))
             for name, kind in kinds.items()
         }
-        return cls(given, told)
+        return cls(stated, of)
 
     @staticmethod
     def hints() -> dict[str, Any]:
@@ -110,7 +123,7 @@ class FamilyOptions:
         return self.of[family]
 
     def choosing(self) -> list[str]:
-        """The families of which something was asked by name, so that others are not meant."""
+        """Families with a scorer or measure that was requested by name."""
         return [name for name, options in self.of.items() if chosen(options)]
 
 

@@ -1,4 +1,4 @@
-"""A plan: every model × every benchmark that it is asked, each cell with a name of its own."""
+"""A plan: every model × every benchmark that it answers, each cell with a unique name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.selection import only_domains, some_of_each_group
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.execution.experiment_file import Asked, Experiment
 from tiltmeter.execution.key import Question, digest_items, digest_question, make_question
 from tiltmeter.execution.options import FamilyOptions
@@ -23,7 +23,7 @@ from tiltmeter.families import family_of
 class PlannedCell:
     """One model and one benchmark. `name` is what its state is stored under; `ask` is the place of its question.
 
-    `is_default`: nobody named the benchmark, so a model that cannot be asked it is left out.
+    `is_default`: the benchmark was not named by the user, so models that cannot answer it are left out.
     """
 
     name: str
@@ -34,7 +34,7 @@ class PlannedCell:
     error: str | None = None
     family: str = ""
     data: str = ""
-    """Digest of everything that is asked and of how it is grouped; not of the name."""
+    """Digest of all items and their grouping, without the name of the benchmark."""
     question: Question | None = field(default=None, compare=False)
     is_default: bool = False
 
@@ -54,10 +54,10 @@ class Plan:
 
     @cached_property
     def _by_model(self) -> dict[str, list[PlannedCell]]:
-        found: dict[str, list[PlannedCell]] = {}
+        cells: dict[str, list[PlannedCell]] = {}
         for cell in self.cells:
-            found.setdefault(cell.model, []).append(cell)
-        return found
+            cells.setdefault(cell.model, []).append(cell)
+        return cells
 
     def of(self, model: str) -> list[PlannedCell]:
         """The cells of one model."""
@@ -114,7 +114,7 @@ def load_asked(experiment: Experiment, ask: Asked) -> Benchmark:
         columns=None if built_in else options.columns,
         encoding=None if built_in else options.encoding,
         groups=options.groups,
-        offered={"encoding": options.encoding, **FamilyOptions.read(ask.options).given},
+        offered={"encoding": options.encoding, **FamilyOptions.read(ask.options).values},
     )
     benchmark = only_domains(benchmark, ask.domains) if ask.domains else benchmark
     benchmark = some_of_each_group(benchmark, ask.per_group, options.settings.seed) if ask.per_group else benchmark
@@ -130,7 +130,7 @@ def read_asked(experiment: Experiment, cell: PlannedCell) -> tuple[Benchmark, An
 
 
 def check_asked(experiment: Experiment, cell: PlannedCell) -> tuple[Benchmark, Any]:
-    """The same; raises what is wrong whatever the model: a judge that is not here."""
+    """Load a benchmark and options as `read_asked` does, and raise errors that do not depend on the model."""
     benchmark, options = read_asked(experiment, cell)
     family_of(benchmark).check(benchmark, [], options)
     return benchmark, options
@@ -148,8 +148,13 @@ def refuse_repeated(experiment: Experiment, cells: Sequence[PlannedCell]) -> Non
     seen: set[tuple[str, str]] = set()
     for cell in cells:
         if (cell.model, cell.benchmark) in seen:
-            raise TiltmeterError(
-                f"{experiment.path}: {cell.model} is asked '{cell.benchmark}' twice. Give one of the [[ask]] tables a name "
-                'of its own: name = "…".'
+            raise InputError(
+                f"{experiment.path}: '{cell.benchmark}' is planned twice for {cell.model}. Give one of the [[ask]] tables "
+                'another name: name = "…".',
+                code="duplicate-name",
+                file=experiment.path,
+                kind="benchmark",
+                name=cell.benchmark,
+                model=cell.model,
             )
         seen.add((cell.model, cell.benchmark))

@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.execution.engine import Engine, Look, cores, default_workers
 from tiltmeter.execution.ledger import FAILED, FINAL, RUNNING, Ledger
 from tiltmeter.execution.plan import Plan
@@ -55,7 +55,12 @@ def _start(planned: Plan, model: str, threads: int) -> subprocess.Popen[bytes]:
         with log.open("ab") as stream:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=stream, stderr=stream, env=env)
     except OSError as error:
-        raise TiltmeterError(f"A worker could not be started: {error.strerror or error}.") from None
+        raise RunError(
+            f"A worker could not be started: {error.strerror or error}.",
+            code="worker-failed",
+            model=model,
+            reason=error.strerror or str(error),
+        ) from None
     assert process.stdin is not None
     try:
         with process.stdin as pipe:
@@ -66,12 +71,12 @@ def _start(planned: Plan, model: str, threads: int) -> subprocess.Popen[bytes]:
 
 
 def log_of(planned: Plan, model: str) -> Path:
-    """What a worker wrote that nobody expected."""
+    """Log file with the unexpected output of a worker."""
     return planned.experiment.output / "logs" / f"{model.replace('/', '--')}.txt"
 
 
 def _after_end(planned: Plan, ledger: Ledger, model: str, code: int, retries: int, deaths: Counter[str]) -> bool:
-    """Whether a worker that ended left cells to be made. The one that it died over is given up at last, not the others.
+    """Return True if a worker that ended left open cells. A cell that keeps killing workers is marked as failed.
 
     If it died before it began any, that is counted for all of them.
     """

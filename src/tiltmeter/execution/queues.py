@@ -24,7 +24,7 @@ class Task(NamedTuple):
 
 @dataclass
 class _Line:
-    """What waits for one model. `sharing`: cells and how many of their shares are not done; after the last it is joined."""
+    """Open tasks of one model. `sharing`: cells with their number of open shares; a cell is joined after the last."""
 
     tasks: deque[Task]
     shares: deque[Task] = field(default_factory=deque)
@@ -40,14 +40,14 @@ class Queues:
         self._alone = deque(cells)
 
     def next_model(self) -> tuple[str, bool] | None:
-        """The model that a free worker is for, and whether as a helper. Helpers are for shares that nobody has begun."""
+        """Choose the model of a free worker, and whether it is a helper. Helpers compute shares that have not been begun."""
         if self._alone:
             return self._alone.popleft(), False
         model = max(self._lines, key=lambda name: len(self._lines[name].shares), default=None)
         return (model, True) if model is not None and self._lines[model].shares else None
 
     def next_task(self, model: str, helper: bool, free: int = 0) -> Task | None:
-        """What a worker of this model does now. Shares come first, unless so many workers are free that they want more."""
+        """Choose the next task of a worker. Shares come first, unless there are more free workers than shares."""
         line = self._lines[model]
         waiting = line.shares if helper or not line.tasks or len(line.shares) > free else line.tasks
         if not waiting:
@@ -95,16 +95,16 @@ class Queues:
         return list(cells)
 
     def over(self, model: str) -> bool:
-        """Whether nothing of a model waits or is being done."""
+        """Return True if a model has no open or running task."""
         line = self._lines[model]
         return not (line.tasks or line.shares or line.busy)
 
     @property
     def has_helpers(self) -> bool:
-        """Whether free workers would help with shares: no model waits for one of its own."""
+        """Return True if free workers may help with shares: no model waits for a worker."""
         return not self._alone
 
     @property
     def is_joined(self) -> bool:
-        """Whether nothing of any model waits or is being done."""
+        """Return True if no model has an open or running task."""
         return all(self.over(model) for model in self._lines)

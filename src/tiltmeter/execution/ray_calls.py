@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError
 
 SILENCE = 30.0
 """Seconds in which every call must have come back. None of ours waits for work."""
 LOOK = 5.0
-"""Seconds after which the cluster is asked whether it is there."""
+"""Seconds between two checks that the cluster is reachable."""
 GONE = (
-    "The Ray cluster does not answer any more{why}. What was finished is kept: run the same command again when it is there, "
+    "The Ray cluster no longer responds{why}. Finished cells are kept: run the same command again when it is reachable, "
     "or without --engine ray."
 )
-STUCK = " This process cannot leave it: do so in a new one."
-THEIRS = " It was joined before: call ray.shutdown() first, or do so in a new process."
+STUCK = " This process cannot disconnect from it: use a new process."
+THEIRS = " The connection was opened elsewhere: call ray.shutdown() first, or use a new process."
 ENDING = "RAY_gcs_rpc_server_reconnect_timeout_s"
 """After so many seconds without its cluster Ray ends the whole process, a notebook's too, even if it has left it since."""
 YEAR = 365 * 24 * 3600
@@ -55,7 +55,7 @@ class Answering:
         self._looked = time.monotonic()
 
     def ask(self, call: Callable[P, T], *words: P.args, **named: P.kwargs) -> T:
-        """What the call gives, or raises. An error for users where it does not come back."""
+        """Return the result of a call, or raise its error. A call that does not return in time raises a RunError."""
         box: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
 
         def act() -> None:
@@ -74,15 +74,15 @@ class Answering:
         return given  # type: ignore[return-value]
 
     def resources(self) -> Mapping[str, float]:
-        """What the cluster has: a question that it must answer, if it is there."""
+        """Return the resources of the cluster, or raise a RunError if it is unreachable."""
         try:
-            found: Mapping[str, float] = self.ask(self.ray.cluster_resources)
+            resources: Mapping[str, float] = self.ask(self.ray.cluster_resources)
         except TiltmeterError:
             raise
         except Exception as error:  # Ray's errors have no common type
             raise self._lost(f": {' '.join(str(error).split())[:200]}") from None
         self._looked = time.monotonic()
-        return found
+        return resources
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -96,7 +96,7 @@ class Answering:
             raise
 
     def check(self) -> None:
-        """From time to time, whether the cluster is there at all: waiting for work to end would not tell."""
+        """Check from time to time that the cluster is reachable; waiting for results would not show it."""
         if time.monotonic() - self._looked > LOOK:
             self.resources()
 
@@ -107,9 +107,9 @@ class Answering:
             yield
         except TiltmeterError as error:
             if self.gone and not mine:
-                raise TiltmeterError(f"{error}{THEIRS}") from None
+                raise RunError(f"{error}{THEIRS}", code=error.code, **error.fields) from None
             if self.gone and not self._is_left():
-                raise TiltmeterError(f"{error}{STUCK}") from None
+                raise RunError(f"{error}{STUCK}", code=error.code, **error.fields) from None
             raise
 
     def _is_left(self) -> bool:
@@ -123,4 +123,4 @@ class Answering:
     def _lost(self, why: str) -> TiltmeterError:
         self.gone = True
         atexit.unregister(self.ray.shutdown)  # it would wait as well
-        return TiltmeterError(GONE.format(why=why))
+        return RunError(GONE.format(why=why), code="lost-cluster")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.execution.engine import Engine, Look
 from tiltmeter.execution.ledger import FAILED, FINAL, Ledger
 from tiltmeter.execution.plan import Plan, PlannedCell
@@ -31,7 +31,7 @@ PATIENCE = 10
 def check() -> None:
     """Refuses early where Ray is not installed."""
     if find_spec("ray") is None:
-        raise TiltmeterError("The engine ray needs Ray: pip install 'tiltmeter[ray]'.")
+        raise UsageError("The engine ray needs Ray: pip install 'tiltmeter[ray]'.", code="missing-package", package="ray")
 
 
 def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, look: Look) -> None:
@@ -80,7 +80,7 @@ class _Crew:
         self.gpus = _gpus(cluster.resources(), planned, engine)
 
     def places(self) -> int:
-        """How many actors there is room for. A cluster that grows on demand is told by `workers` how far."""
+        """How many actors there is room for. For a cluster that grows on demand, `workers` is the limit."""
         if self.engine.workers:
             return self.engine.workers
         there = self.cluster.resources()
@@ -183,11 +183,17 @@ class _Crew:
 
 
 def _gpus(resources: Mapping[str, float], planned: Plan, engine: Engine) -> float:
-    """How much of a GPU an actor has: what was asked for, or a whole one where there are any and may be used."""
+    """GPUs of an actor: as requested, or one where the cluster has any and they may be used."""
     there = float(resources.get("GPU", 0))
     if engine.gpus is not None:
         if engine.gpus > there and not engine.workers:
-            raise TiltmeterError(f"The Ray cluster has {there:g} GPUs, and each worker is to have {engine.gpus:g}.")
+            raise UsageError(
+                f"The Ray cluster has {there:g} GPUs, fewer than the {engine.gpus:g} requested for each worker.",
+                code="out-of-range",
+                name="gpus",
+                value=engine.gpus,
+                high=there,
+            )
         return engine.gpus
     return 1 if there >= 1 and str(planned.experiment.run_options().device) != "cpu" else 0
 
@@ -207,16 +213,25 @@ def _join(ray: Any, engine: Engine) -> bool:
         )
     except Exception as error:  # Ray's errors have no common type
         reason = " ".join(str(error).split())[:300]
-        raise TiltmeterError(f"No Ray cluster at {address or 'this machine'}: {reason}") from None
+        raise UsageError(
+            f"No Ray cluster at {address or 'this machine'}: {reason}",
+            code="unreachable-cluster",
+            address=address,
+            reason=reason,
+        ) from None
     return True
 
 
 def _knock(address: str | None) -> None:
-    """Whether anything answers at host:port: Ray itself would try for minutes, and may end the process at last."""
+    """Raise an error if host:port is unreachable: Ray itself would try for minutes and may end the process."""
     host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
     if not colon:
         return
     try:
         socket.create_connection((host, int(port)), PATIENCE).close()
     except (OSError, ValueError, OverflowError) as error:
-        raise TiltmeterError(f"No Ray cluster answers at {address}: {getattr(error, 'strerror', None) or error}.") from None
+        raise UsageError(
+            f"No Ray cluster answers at {address}: {getattr(error, 'strerror', None) or error}.",
+            code="unreachable-cluster",
+            address=address,
+        ) from None

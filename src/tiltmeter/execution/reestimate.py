@@ -20,15 +20,15 @@ from tiltmeter.storage.cells import CellStore, Kept
 def find_answers(
     experiment: Experiment,
     cell: PlannedCell,
-    asked: Question,
+    question: Question,
     cells: Sequence[PlannedCell],
     ledger: Ledger,
     store: CellStore,
 ) -> Kept | None:
     """Answers to the cell's question that were postprocessed otherwise; None where there are none."""
-    if not asked[POSTPROCESS]:
+    if not question[POSTPROCESS]:
         return None
-    for key in _keys(cell, asked, cells, ledger):
+    for key in _keys(cell, question, cells, ledger):
         kept = store.find(key)
         if kept is None and experiment.shared and ledger.depot and pull(store, key, ledger.depot):
             kept = store.find(key)
@@ -37,11 +37,11 @@ def find_answers(
     return None
 
 
-def _keys(cell: PlannedCell, asked: Question, cells: Sequence[PlannedCell], ledger: Ledger) -> Iterator[str]:
+def _keys(cell: PlannedCell, question: Question, cells: Sequence[PlannedCell], ledger: Ledger) -> Iterator[str]:
     """Its own earlier answers first, then those of other cells of the model."""
     others = [other for other in cells if (other.model, other.family) == (cell.model, cell.family) and other != cell]
     for state in (state for one in (cell, *others) for state in ledger.states_of(one)):
-        if state.key and state.asked and is_same_but_postprocessing(state.asked, asked):
+        if state.key and state.question and is_same_but_postprocessing(state.question, question):
             yield state.key
 
 

@@ -16,7 +16,7 @@ PLACE = re.compile(r"([a-z_-]+=)?(.*?)(@[^/]*)?", re.DOTALL)
 
 
 def beside(home: Path, path: str) -> str:
-    """What can only be a path."""
+    """Resolve a path relative to the experiment file."""
     return str((home / at_home(path)).resolve())
 
 
@@ -29,9 +29,9 @@ def named_or_beside(name: str, home: Path) -> str:
     return str(there.resolve()) if is_path else name
 
 
-def options_beside(given: Mapping[str, Any], hints: Mapping[str, Any], home: Path) -> dict[str, Any]:
+def options_beside(options: Mapping[str, Any], hints: Mapping[str, Any], home: Path) -> dict[str, Any]:
     """Options with their paths beside the experiment file. `hints`: the types of those that are known."""
-    return {name: _option(value, hints.get(name), home) for name, value in given.items()}
+    return {name: _option(value, hints.get(name), home) for name, value in options.items()}
 
 
 def _option(value: Any, hint: Any, home: Path) -> Any:
@@ -51,5 +51,5 @@ def _option(value: Any, hint: Any, home: Path) -> Any:
 
 
 def _is_elsewhere(place: str) -> bool:
-    """Whether it would be taken from the folder of the call, where an experiment must not look: it is missing."""
+    """Return True for a path that exists only in the current folder, where an experiment must not look."""
     return ("/" in place or bool(Path(place).suffix)) and is_there(Path(place))

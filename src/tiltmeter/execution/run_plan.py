@@ -21,7 +21,12 @@ OF_ESTIMATES = ("by", "settings", "command")
 
 
 def plan_run(
-    names: Sequence[str], benchmarks: Sequence[Benchmark], options: Options, told: FamilyOptions, *, is_default: bool
+    names: Sequence[str],
+    benchmarks: Sequence[Benchmark],
+    options: Options,
+    family_options: FamilyOptions,
+    *,
+    is_default: bool,
 ) -> Plan:
     """Plans the cells of a run.
 
@@ -29,19 +34,19 @@ def plan_run(
         names: models by name or folder.
         benchmarks: as they were loaded.
         options: of the run.
-        told: options of the families.
-        is_default: nobody named a benchmark, so that models that one is not meant for are left out of it.
+        family_options: of all families.
+        is_default: True if the user named no benchmark; models without a default benchmark are then left out.
     """
     for benchmark in benchmarks:  # what is wrong whatever the models, before these are looked for
-        family_of(benchmark).check(benchmark, [], told[benchmark.family])
+        family_of(benchmark).check(benchmark, [], family_options[benchmark.family])
     with timed("load"):
         models = _named(names, options)
         trusts = options.trust_remote_code
         kinds = {model.name: options.kind or kind_of(model.source, trust_remote_code=trusts) for model in models}
     for benchmark in benchmarks:
-        known = [ModelInfo(model.source, kinds[model.name]) for model in models]
-        family_of(benchmark).check(benchmark, known, told[benchmark.family])
-    asks = tuple(Asked(benchmark.source, benchmark.name, options=told.given) for benchmark in benchmarks)
+        infos = [ModelInfo(model.source, kinds[model.name]) for model in models]
+        family_of(benchmark).check(benchmark, infos, family_options[benchmark.family])
+    asks = tuple(Asked(benchmark.source, benchmark.name, options=family_options.values) for benchmark in benchmarks)
     experiment = Experiment(
         path=Path("run"),
         title="run",
@@ -57,14 +62,14 @@ def plan_run(
     )
     cells = [cell for number, benchmark in enumerate(benchmarks) for cell in cells_of(experiment, number, benchmark)]
     if is_default:
-        cells = _meant(cells, dict(enumerate(benchmarks)), kinds, told)
+        cells = _meant(cells, dict(enumerate(benchmarks)), kinds, family_options)
     ordered = sorted(cells, key=lambda cell: list(kinds).index(cell.model))  # model by model
-    loaded = {number: (benchmark, told[benchmark.family]) for number, benchmark in enumerate(benchmarks)}
+    loaded = {number: (benchmark, family_options[benchmark.family]) for number, benchmark in enumerate(benchmarks)}
     return Plan(experiment, tuple(ordered), loaded, kinds)
 
 
 def _named(names: Sequence[str], options: Options) -> list[ExperimentModel]:
-    """The models, each under a name of its own: two folders of one name are told apart by their weights."""
+    """Models with unique names: two folders of one name get the beginning of their weights' digest."""
     models: list[ExperimentModel] = []
     for source in names:
         name = shown_name(source)
@@ -79,24 +84,26 @@ def _meant(
     cells: Sequence[PlannedCell],
     benchmarks: Mapping[int, Benchmark],
     kinds: Mapping[str, str | None],
-    told: FamilyOptions,
+    family_options: FamilyOptions,
 ) -> list[PlannedCell]:
     """The cells without those that a benchmark is not meant for, unless a model would have none."""
     kept: list[PlannedCell] = []
     for model, kind in kinds.items():
         mine = [cell for cell in cells if cell.model == model]
-        some = [cell for cell in mine if kind is None or _is_meant(benchmarks[cell.ask], ModelInfo(model, kind), told)]
+        some = [
+            cell for cell in mine if kind is None or _is_meant(benchmarks[cell.ask], ModelInfo(model, kind), family_options)
+        ]
         kept += [replace(cell, is_default=True) for cell in some] or mine
     return kept
 
 
-def _is_meant(benchmark: Benchmark, model: ModelInfo, told: FamilyOptions) -> bool:
-    """Whether a model is asked a benchmark that nobody named."""
+def _is_meant(benchmark: Benchmark, model: ModelInfo, family_options: FamilyOptions) -> bool:
+    """Return True if a benchmark is a default for a model."""
     family = family_of(benchmark)
     if model.kind not in family.DEFAULT_KINDS:
         return False
     try:
-        family.check(benchmark, [model], told[benchmark.family])
+        family.check(benchmark, [model], family_options[benchmark.family])
     except TiltmeterError:
         return False
     return True

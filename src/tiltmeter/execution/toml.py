@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 
 EMBEDDED = {file.stem: file for file in sorted((Path(__file__).parent / "data").glob("*.toml"))}
 """Studies that come with the package, by name. They are read as if the file lay where the command is called."""
@@ -20,53 +20,83 @@ def parse(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = ", ".join(EMBEDDED)
-        raise TiltmeterError(f"There is no experiment file {path}. Experiments that come with tiltmeter: {known}.") from None
+        embedded = ", ".join(EMBEDDED)
+        raise InputError(
+            f"There is no experiment file {path}. Experiments that come with tiltmeter: {embedded}.",
+            code="missing-file",
+            file=path,
+            embedded=list(EMBEDDED),
+        ) from None
     except OSError as error:
-        raise TiltmeterError(f"Cannot read the experiment file {path}: {error.strerror or error}.") from None
+        raise InputError(
+            f"Cannot read the experiment file {path}: {error.strerror or error}.",
+            code="unreadable-file",
+            file=path,
+            reason=error.strerror or str(error),
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise TiltmeterError(f"{path} is not TOML: {error}.") from None
+        raise InputError(
+            f"{path} is not TOML: {error}.", code="wrong-format", file=path, expected="TOML", reason=str(error)
+        ) from None
 
 
-def refuse_unknown(given: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+def refuse_unknown(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
     """Refuses a key that is not among those known, with the one that was likely meant."""
-    names = list(known)
-    for key in given:
+    names = list(keys)
+    for key in table:
         if key not in names:
             near = difflib.get_close_matches(key, names, 1)
             meant = f" Did you mean '{near[0]}'?" if near else f" Keys: {', '.join(names)}."
-            raise TiltmeterError(f"{where}: there is no key '{key}'.{meant}")
+            raise InputError(
+                f"{where}: there is no key '{key}'.{meant}",
+                code="unknown-name",
+                place=where,
+                kind="key",
+                name=key,
+                names=names,
+            )
 
 
-def text_of(given: Mapping[str, Any], key: str, path: Path, default: str | None = None) -> str:
+def text_of(table: Mapping[str, Any], key: str, path: Path, default: str | None = None) -> str:
     """Text, or the default."""
-    value = given.get(key, default)
+    value = table.get(key, default)
     if not isinstance(value, str):
-        raise TiltmeterError(f"{path}: '{key}' must be text" + (f", not {value!r}." if key in given else "; it is missing."))
+        raise _wrong_type(table, key, path, "text")
     return value
 
 
-def list_of(given: Mapping[str, Any], key: str, path: Path, default: list[Any] | None = None) -> list[Any]:
+def list_of(table: Mapping[str, Any], key: str, path: Path, default: list[Any] | None = None) -> list[Any]:
     """A list, or the default; one text stands for a list of one."""
-    value = given.get(key, default)
+    value = table.get(key, default)
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or (default is None and not value):
-        raise TiltmeterError(f"{path}: '{key}' must be a list" + ("." if key in given else "; it is missing."))
+        raise _wrong_type(table, key, path, "a list")
     return value
 
 
-def table_of(given: Mapping[str, Any], key: str, path: Path) -> dict[str, Any]:
+def table_of(table: Mapping[str, Any], key: str, path: Path) -> dict[str, Any]:
     """A table, or an empty one."""
-    value = given.get(key, {})
+    value = table.get(key, {})
     if not isinstance(value, dict):
-        raise TiltmeterError(f"{path}: '{key}' must be a table, [{key}].")
+        raise _wrong_type(table, key, path, f"a table, [{key}]")
     return dict(value)
 
 
-def tables_of(given: Mapping[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
+def tables_of(table: Mapping[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
     """An array of tables, or none."""
-    value = given.get(key, [])
+    value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise TiltmeterError(f"{path}: '{key}' must be tables, [[{key}]].")
+        raise _wrong_type(table, key, path, f"tables, [[{key}]]")
     return value
+
+
+def _wrong_type(table: Mapping[str, Any], key: str, path: Path, expected: str) -> InputError:
+    is_missing = key not in table
+    return InputError(
+        f"{path}: '{key}' must be {expected}" + ("; it is missing." if is_missing else f", not {table[key]!r}."),
+        code="missing-value" if is_missing else "wrong-type",
+        file=path,
+        name=key,
+        expected=expected,
+    )

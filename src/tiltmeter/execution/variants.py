@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import debias
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.execution.experiment_file import Experiment
 from tiltmeter.execution.experiment_models import GIVEN, ExperimentModel, Training, Variant
 from tiltmeter.execution.key import describe_model, is_same
@@ -22,7 +22,7 @@ from tiltmeter.storage.places import at_home
 from tiltmeter.storage.typed_values import fits
 
 ASKED = "variant.json"
-"""In the folder of a variant: what the experiment asked for when it was made."""
+"""File in the folder of a variant with the recipe that the experiment stated."""
 
 
 def folder_of_variant(experiment: Experiment, model: ExperimentModel, depot: Depot) -> Path:
@@ -37,7 +37,7 @@ def folder_of_variant(experiment: Experiment, model: ExperimentModel, depot: Dep
             depot.get(f"models/{model.name}", folder)
         if not folder.is_dir():
             make(model.variant, source, folder, str(experiment.run_options().device))
-            write_json(folder / ASKED, _told(experiment, model))
+            write_json(folder / ASKED, _recipe(experiment, model))
         _check_same(experiment, model, folder)
         if experiment.shared:
             depot.put(folder, f"models/{model.name}")
@@ -48,64 +48,74 @@ def make(variant: Variant, source: str, folder: Path, device: str) -> Path:
     """A new model folder from the parent's."""
     if variant.method != GIVEN or variant.dose is None:
         return debias.make(variant.method, source, output=folder, seed=variant.seed, **variant.options)
-    told = {"domain": variant.dose.domain, "dose": variant.dose.dose, "arm": variant.dose.arm}
+    options = {"domain": variant.dose.domain, "dose": variant.dose.dose, "arm": variant.dose.arm}
     recipe, length = recipe_of(variant.options, variant.seed)
     return continue_training(
-        source, variant.dose.text, recipe, output=folder, method=GIVEN, options=told, length=length, device=device
+        source, variant.dose.text, recipe, output=folder, method=GIVEN, options=options, length=length, device=device
     )
 
 
-def _told(experiment: Experiment, model: ExperimentModel) -> dict[str, Any]:
-    """How a model is made, its parents too, in terms that another machine would use; None is what cannot be told here."""
+def _recipe(experiment: Experiment, model: ExperimentModel) -> dict[str, Any]:
+    """Recipe of a model and its parents, independent of the machine; None for facts that are not available here."""
     if model.variant is None:
         return {"model": describe_model(model)}
     text = at_home(str(model.variant.options.get("text", "")))
-    told = {"model": describe_model(model), "text": file_sha256(text) if text.is_file() else None}
-    return told | {"of": _told(experiment, experiment.model(model.variant.of))}
+    recipe = {"model": describe_model(model), "text": file_sha256(text) if text.is_file() else None}
+    return recipe | {"of": _recipe(experiment, experiment.model(model.variant.of))}
 
 
 def _check_same(experiment: Experiment, model: ExperimentModel, folder: Path) -> None:
     """Refuses a model of an earlier experiment under the same name that was made otherwise."""
     assert model.variant is not None
-    now, asked = _told(experiment, model), read_json(folder / ASKED) if (folder / ASKED).is_file() else None
-    if model.variant.dose is not None:  # its manifest has every step; the same may have been asked in other words
+    now, stored = _recipe(experiment, model), read_json(folder / ASKED) if (folder / ASKED).is_file() else None
+    if model.variant.dose is not None:  # its manifest has every step; the same recipe may be spelled differently
         same = _agrees(model.variant, folder) and (
-            asked is None or is_same(asked["model"]["weights"], now["model"]["weights"])
+            stored is None or is_same(stored["model"]["weights"], now["model"]["weights"])
         )
     else:
-        same = _agrees(model.variant, folder) if asked is None else is_same(asked, now)
+        same = _agrees(model.variant, folder) if stored is None else is_same(stored, now)
     if not same:
-        raise TiltmeterError(
-            f"{folder} was made from another text or model, or by other steps or options: delete it, or give another output."
+        raise RunError(
+            f"{folder} was made from another text or model, or with other options. Delete it, or name another output.",
+            code="output-exists",
+            folder=folder,
+            model=model.name,
         )
 
 
 def _agrees(variant: Variant, folder: Path) -> bool:
-    """Whether the manifest of a model is of what is wanted. Of a dose it has everything.
+    """Return True if the manifest of a model agrees with a variant.
 
-    Of a method's options it may lack some, and it does not say which were given. It is asked only for models of earlier
-    versions, which kept no record of what the experiment had asked for.
+    The manifest of a dose is complete. That of another method may lack options; it decides only for models of earlier
+    versions, which stored no recipe.
     """
-    told = read_json(folder / MANIFEST) if variant.dose or (folder / MANIFEST).is_file() else {}
-    recipe, data = told.get("recipe", {}), told.get("data", {})
+    manifest = read_json(folder / MANIFEST) if variant.dose or (folder / MANIFEST).is_file() else {}
+    recipe, data = manifest.get("recipe", {}), manifest.get("data", {})
     if variant.dose is not None:
         wanted, length = recipe_of(variant.options, variant.seed)
-        there = data["sha256"], recipe, told["options"]["length"]
+        there = data["sha256"], recipe, manifest["options"]["length"]
         return bool(there == (read_text(variant.dose.text).sha256, wanted.facts(), length))
-    known = {**told.get("options", {}), **recipe, "rate": recipe.get("peak_rate"), "lora": recipe.get("lora_rank")}
-    given = {**variant.options, "seed": variant.seed}
-    numbers = [name for name, value in given.items() if fits(float, value) and fits(float, known.get(name))]
-    alike = told.get("method", variant.method) == variant.method and all(given[name] == known[name] for name in numbers)
+    stored = {**manifest.get("options", {}), **recipe, "rate": recipe.get("peak_rate"), "lora": recipe.get("lora_rank")}
+    wanted_options = {**variant.options, "seed": variant.seed}
+    numbers = [name for name, value in wanted_options.items() if fits(float, value) and fits(float, stored.get(name))]
+    alike = manifest.get("method", variant.method) == variant.method and all(
+        wanted_options[name] == stored[name] for name in numbers
+    )
     text = at_home(str(variant.options.get("text", "")))
     if "sha256" in data and text.is_file():  # another machine may have made it
         alike = alike and read_text(text, variant.options.get("lines")).sha256 == data["sha256"]
     return bool(alike)
 
 
-def recipe_of(given: Mapping[str, Any], seed: int) -> tuple[Recipe, int]:
-    """The same number of steps for every dose, and the longest row."""
-    how = Training(**given)
-    if how.steps < 1 or how.length < 1:
-        raise TiltmeterError("Steps and length are numbers from 1 on.")
-    recipe = Recipe(steps=how.steps, rows=how.rows, peak_rate=how.rate, warmup=how.warmup, seed=seed)
-    return recipe, how.length
+def recipe_of(options: Mapping[str, Any], seed: int) -> tuple[Recipe, int]:
+    """Recipe and row length of a dose; the number of steps is equal for all doses."""
+    training = Training(**options)
+    if training.steps < 1 or training.length < 1:
+        raise UsageError(
+            "The steps and the length of a dose must be at least 1.",
+            code="out-of-range",
+            name="steps" if training.steps < 1 else "length",
+            low=1,
+        )
+    recipe = Recipe(steps=training.steps, rows=training.rows, peak_rate=training.rate, warmup=training.warmup, seed=seed)
+    return recipe, training.length

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.execution.cells import ask_blocks, ask_cell, open_store
 from tiltmeter.execution.experiment_file import Experiment
 from tiltmeter.execution.experiment_models import ExperimentModel
@@ -69,7 +69,7 @@ class Worker:
         return self.load() if self.open_cells() else None
 
     def find_stored(self) -> None:
-        """Ends what needs no model: cells that cannot be asked, are stored, or have only to be postprocessed."""
+        """End the cells that need no model: those that cannot be read, are stored, or need only postprocessing."""
         for cell in self.open_cells():
             if cell.error:
                 self.ledger.end(self.ledger.begin(cell), FAILED, error=cell.error)
@@ -137,10 +137,10 @@ class Worker:
 
     def _without_model(self, cell: PlannedCell) -> CellState | None:
         """Ends a cell whose answers are stored, or have only to be postprocessed."""
-        asked = self._question(cell)
-        return self._find(cell, asked) or (self._reestimate(cell, asked) if asked else None)
+        question = self._question(cell)
+        return self._find(cell, question) or (self._reestimate(cell, question) if question else None)
 
-    def _find(self, cell: PlannedCell, asked: dict[str, Any] | None) -> CellState | None:
+    def _find(self, cell: PlannedCell, question: dict[str, Any] | None) -> CellState | None:
         """Ends a cell that is in the cache, if the model can be identified without loading it."""
         if self.model is not None:
             return None
@@ -155,14 +155,14 @@ class Worker:
             return None
         if not _is_stored(self.store, key, self.experiment, self.ledger):
             return None
-        return self.ledger.end(self.ledger.begin(cell, asked), DONE, key=key, is_found=True)
+        return self.ledger.end(self.ledger.begin(cell, question), DONE, key=key, is_found=True)
 
-    def _reestimate(self, cell: PlannedCell, asked: dict[str, Any]) -> CellState | None:
+    def _reestimate(self, cell: PlannedCell, question: dict[str, Any]) -> CellState | None:
         """Postprocesses what was answered before, if it was."""
-        found = find_answers(self.experiment, cell, asked, self.cells, self.ledger, self.store)
+        found = find_answers(self.experiment, cell, question, self.cells, self.ledger, self.store)
         if found is None:
             return None
-        state = self.ledger.begin(cell, asked)
+        state = self.ledger.begin(cell, question)
         try:
             return self.ledger.end(state, DONE, key=reestimate(self.experiment, cell, found, self.ledger, self.store))
         except Exception as error:  # one broken cell must not stop the rest
@@ -184,14 +184,18 @@ def model_info(model: Any, beside: frozenset[str] = EVERY_KIND) -> ModelInfo:
 
 
 def _is_stored(store: CellStore, key: str, experiment: Experiment, ledger: Ledger) -> bool:
-    """Whether a cell is in the cache, fetched from the storage that machines share if need be."""
+    """Return True if a cell is in the cache. It is fetched from the shared storage if needed."""
     if store.find(key) is not None:
         return True
     return bool(experiment.shared and ledger.depot and pull(store, key, ledger.depot))
 
 
 class RefusedError(Exception):
-    """The model cannot be asked this at all."""
+    """Raised when a model cannot answer a benchmark; `reason` is the error that says why."""
+
+    def __init__(self, reason: TiltmeterError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 class Asking:
@@ -206,10 +210,16 @@ class Asking:
         self.run = experiment.run_options(self.model.kind)
         try:
             if cell.is_default and self.model.kind not in self.family.DEFAULT_KINDS:
-                raise TiltmeterError(f"{self.benchmark.name} is not meant for {self.model.name}, unless it is named.")
+                raise ModelError(
+                    f"{self.benchmark.name} is not a default benchmark for {self.model.name}. Name it with -b to run it.",
+                    code="wrong-model-kind",
+                    model=self.model.name,
+                    kind=self.model.kind,
+                    benchmark=self.benchmark.name,
+                )
             self.family.check(self.benchmark, [model_info(self.model, worker.other_kinds)], self.options)
         except TiltmeterError as error:
-            raise RefusedError(str(error)) from None
+            raise RefusedError(error) from None
         self.key: CellKey = make_key(
             model_identity(self.model), cell.model, self.benchmark, cell.data, self.options, self.run.settings.seed
         )
@@ -220,7 +230,7 @@ class Asking:
         return AskContext(cache, batch, self.run.settings.seed, kinds, self.worker.watch, share)
 
     def blocks(self) -> int:
-        """In how many blocks it would be asked; none where it was."""
+        """Number of blocks that are computed; 0 if the cell is stored."""
         return 0 if self._is_stored() else self.family.blocks(self.model, self.benchmark, self.options)
 
     def _is_stored(self) -> bool:
@@ -264,7 +274,11 @@ class Asking:
 def _halved(batch: int | str) -> int:
     smaller = 8 * SMALLEST_BATCH if isinstance(batch, str) else batch // 2
     if smaller < SMALLEST_BATCH:
-        raise TiltmeterError(f"Out of memory, also with batches of {batch} tokens.")
+        raise ModelError(
+            f"Out of memory even with batches of {batch} tokens. Use a smaller model, --precision bf16, or another device.",
+            code="out-of-memory",
+            tokens=batch,
+        )
     return smaller
 
 

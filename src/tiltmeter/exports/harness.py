@@ -8,12 +8,11 @@ missing are left out there and listed, with the reason, under `tiltmeter`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from tiltmeter import catalog
+from tiltmeter.exports.run_facts import model_facts, public_name, safe_name, started_at
 from tiltmeter.families.kit.pack import plain
 from tiltmeter.runs import Run
 from tiltmeter.stats.direction import DOWN, UP, worse_is
@@ -25,16 +24,16 @@ BETTER = {UP: False, DOWN: True}
 
 def harness_files(run: Run) -> Iterator[tuple[str, dict[str, Any]]]:
     """Path (MODEL/results_DATE.json, as the harness names its own) and content, for each model of a run."""
-    started = _started(run)
+    started = started_at(run)
     for model in dict.fromkeys(map(str, run.estimates["model"])):
         stamp = started.isoformat(timespec="microseconds").replace(":", "-")
-        yield f"{_sanitized(model)}/results_{stamp}.json", harness_results(run, model)
+        yield f"{safe_name(model)}/results_{stamp}.json", harness_results(run, model)
 
 
 def harness_results(run: Run, model: str) -> dict[str, Any]:
     """The results of one model."""
     rows = run.estimates[run.estimates["model"] == model]
-    facts = _facts(run, model)
+    facts = model_facts(run, model)
     asked = run.manifest.get("asked", {})
     z = smallest_difference(1.0, float(asked.get("confidence", 0.95)), power=0.5)
     results: dict[str, dict[str, Any]] = {}
@@ -58,11 +57,11 @@ def harness_results(run: Run, model: str) -> dict[str, Any]:
         "higher_is_better": {task: _directions(entry) for task, entry in results.items()},
         "n-samples": _samples(rows),
         "config": _config(facts, asked),
-        "date": _started(run).timestamp(),
+        "date": started_at(run).timestamp(),
         "transformers_version": run.manifest.get("versions", {}).get("transformers"),
         "model_source": "hf",
         "model_name": model,
-        "model_name_sanitized": _sanitized(model),
+        "model_name_sanitized": safe_name(model),
         "system_instruction": None,
         "system_instruction_sha": None,
         "fewshot_as_multiturn": None,
@@ -128,7 +127,7 @@ def _samples(rows: Any) -> dict[str, dict[str, int]]:
 def _config(facts: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     return {
         "model": "hf",
-        "model_args": f"pretrained={_last_name(str(facts.get('name', '')))}",
+        "model_args": f"pretrained={public_name(str(facts.get('name', '')))}",
         "model_num_parameters": facts.get("parameters"),
         "model_dtype": facts.get("precision"),
         "model_revision": facts.get("revision"),
@@ -141,28 +140,6 @@ def _config(facts: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _facts(run: Run, model: str) -> dict[str, Any]:
-    named = (one.get("model", {}) for one in run.manifest.get("evaluations", ()))
-    return next((facts for facts in named if facts.get("shown_as") == model), {})
-
-
 def _estimates(rows: Any) -> list[dict[str, Any]]:
     """Every estimate in full, with its interval."""
     return [{name: plain(value) for name, value in row.items()} for _, row in rows.iterrows()]
-
-
-def _started(run: Run) -> datetime:
-    try:
-        return datetime.fromisoformat(str(run.manifest.get("started"))).astimezone(UTC).replace(tzinfo=None)
-    except ValueError:  # answers saved from Python have no such time
-        return datetime.fromtimestamp(0, UTC).replace(tzinfo=None)
-
-
-def _sanitized(model: str) -> str:
-    """As the harness spells a model's name in paths."""
-    return re.sub(r"[\"<>:/\|\\?\*\[\]]+", "__", model)
-
-
-def _last_name(path: str) -> str:
-    """A hub id as it is; of a folder on somebody's machine only its name."""
-    return path if path.count("/") == 1 and not path.startswith((".", "/", "~")) else re.split(r"[/\\]", path)[-1]

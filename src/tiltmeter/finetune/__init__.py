@@ -7,7 +7,7 @@
 A loss of one's own is a `Task` with `lengths` and `loss`.
 
 Why not transformers' Trainer? It was tried beside this one (`benchmarks/training_speed.py`). (1) It needs accelerate, which
-nothing else here does. (2) It projects every position to the vocabulary, where a masked model is asked at one in seven: for
+nothing else here does. (2) It projects every position to the vocabulary, where a masked model needs one in seven: for
 a small model that is most of the work. (3) When memory runs out, its `auto_find_batch_size` begins again with a smaller
 batch, which is another training; here a step is cut into smaller pieces, and stays the same step. (4) A loss that is no
 number is smoothed over in its log, and the training goes on. What remains to be written is a loop of a hundred lines, of

@@ -1,4 +1,4 @@
-"""What held-out rows cost as the training goes, the weights that cost least, and whether to wait any longer."""
+"""Early stopping: the held-out loss during training, and the weights with the lowest one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Best:
         self._kept: dict[str, torch.Tensor] = {}
 
     def due(self, step: int) -> bool:
-        """Whether this step is to be looked at, and was not yet."""
+        """Return True if the held-out loss of this step is to be computed."""
         every = self.recipe.evaluate_every
         wanted = step in (0, self.steps) or (every > 0 and step % every == 0)
         return wanted and (not self.looks or self.looks[-1][0] < step)
@@ -47,7 +47,7 @@ class Best:
 
     @property
     def waited_enough(self) -> bool:
-        """Whether the loss has not fallen for too long."""
+        """True if the held-out loss has not fallen for too long."""
         return 0 < self.recipe.patience <= self.waited
 
     def restore(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 
 LOG, CHECKPOINT = "log.jsonl", "checkpoint.pt"
 
@@ -33,11 +33,14 @@ def load(
     return state
 
 
-def refuse_others(found: Mapping[str, Any], wanted: Mapping[str, Any], place: Path) -> None:
-    """Half a training with one recipe and half with another is neither."""
-    if others := [name for name in wanted if found.get(name) != wanted[name]]:
-        raise TiltmeterError(
-            f"{place} was made with another {' and another '.join(others)}: give another output folder, or delete it."
+def refuse_others(stored: Mapping[str, Any], wanted: Mapping[str, Any], place: Path) -> None:
+    """Raise an error for a checkpoint of another recipe: two halves of different trainings make no model."""
+    if others := [name for name in wanted if stored.get(name) != wanted[name]]:
+        raise RunError(
+            f"{place} was made with another {' and another '.join(others)}: give another output folder, or delete it.",
+            code="output-exists",
+            file=place,
+            differs=others,
         )
 
 
@@ -49,7 +52,12 @@ def _read(path: Path, device: str, parts: set[str]) -> dict[str, Any]:
         if state.keys() != parts:
             raise KeyError
     except Exception as error:  # a damaged file fails in many ways
-        raise TiltmeterError(f"{path} is damaged ({type(error).__name__}): delete it to begin again.") from None
+        raise RunError(
+            f"{path} is damaged ({type(error).__name__}): delete it to begin again.",
+            code="damaged-file",
+            file=path,
+            reason=type(error).__name__,
+        ) from None
     return state
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made, train_and_save
 from tiltmeter.finetune.loading import check_trainable, load_trainable
@@ -38,7 +38,11 @@ def continue_training(
     parts = load_trainable(model, recipe, method=method, kinds=KINDS, device=device)
     task = make_task(parts, read.lines, length)
     if not len(task.lengths):
-        raise TiltmeterError(f"{read.source}: there is no line to learn from.")
+        raise InputError(
+            f"{read.source}: there is no line to learn from. Give a text with at least one line that is not held out.",
+            code="empty-file",
+            file=read.source,
+        )
     made = Made(method, options={"length": length, **(options or {})}, data=read.facts())
     return train_and_save(parts, task, recipe, folder, made)
 

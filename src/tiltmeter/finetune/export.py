@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.finetune.checkpoint import log
 from tiltmeter.models import Parts
 from tiltmeter.storage.files import file_sha256, write_json, write_text
@@ -28,9 +28,11 @@ def check_output(output: str | Path) -> Path:
     """Refuses a folder that exists: a model is never written over."""
     path = at_home(output)
     if path.exists() or path.is_symlink():
-        raise TiltmeterError(f"{path} exists already. Give a new folder (-o), or delete it.")
+        raise UsageError(f"{path} exists already. Give a new folder (-o), or delete it.", code="output-exists", folder=path)
     if path.parent.exists() and not path.parent.is_dir():
-        raise TiltmeterError(f"{path.parent} is a file, so {path} cannot be a folder in it.")
+        raise UsageError(
+            f"{path.parent} is a file, so {path} cannot be a folder in it.", code="not-a-folder", folder=path.parent
+        )
     return path
 
 
@@ -44,7 +46,12 @@ def making(output: Path) -> Iterator[Path]:
         yield part
         part.rename(output)
     except OSError as error:
-        raise TiltmeterError(f"Cannot write {output}: {error.strerror or error}.") from None
+        raise RunError(
+            f"Cannot write {output}: {error.strerror or error}.",
+            code="cannot-write",
+            file=output,
+            reason=error.strerror or str(error),
+        ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.finetune.export import Files, check_output, parent_facts, save_model
 from tiltmeter.finetune.loop import Loop
 from tiltmeter.finetune.lora import merged, with_lora
@@ -22,29 +22,29 @@ LAST_GOOD = "last-good"
 
 @dataclass(frozen=True)
 class Made:
-    """What made a model, for its manifest: the method, its options, its data."""
+    """Provenance of a model, for its manifest: the method, its options, its data."""
 
     method: str
     citation: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
-    """Anything that is told and does not decide what is made."""
+    """Further facts, which do not change the model."""
     config: Mapping[str, Any] = field(default_factory=dict)
-    """What the saved configuration says of settings that were different for the training."""
+    """Values in the saved configuration of settings that differed during training."""
     files: Files = field(default_factory=dict)
     """JSON files that belong beside the manifest."""
 
     def manifest(self, parts: Parts, recipe: Recipe | None = None, trained: Trained | None = None) -> dict[str, Any]:
         """Everything needed to make it again."""
-        told: dict[str, Any] = {"method": self.method, "citation": self.citation, "parent": parent_facts(parts)}
-        told |= {"data": dict(self.data), "options": dict(self.options)}
+        facts: dict[str, Any] = {"method": self.method, "citation": self.citation, "parent": parent_facts(parts)}
+        facts |= {"data": dict(self.data), "options": dict(self.options)}
         if recipe is not None:
-            told |= {"seed": recipe.seed, "recipe": recipe.facts()}
-        return told | ({"training": trained.facts()} if trained else {}) | dict(self.more)
+            facts |= {"seed": recipe.seed, "recipe": recipe.facts()}
+        return facts | ({"training": trained.facts()} if trained else {}) | dict(self.more)
 
     def made_from(self, parts: Parts, recipe: Recipe) -> dict[str, Any]:
-        """What a checkpoint must share to be gone on with."""
+        """Facts that a checkpoint must share to be continued."""
         parent = parts.facts.get("weights_sha256")
         options = {name: str(value) for name, value in self.options.items()}
         return {"method": self.method, "model": parent, "text": self.data.get("sha256"), "recipe": recipe.digest()} | {
@@ -53,7 +53,7 @@ class Made:
 
 
 def unfinished(output: Path) -> Path:
-    """Where a training is kept until it is finished; the same command goes on from there."""
+    """Folder of an unfinished training; the same command continues it."""
     return output.with_name(f"{output.name}.unfinished")
 
 
@@ -94,7 +94,12 @@ def train(
     try:
         trained = loop.run(watch)
     except DivergedError as error:
-        raise TiltmeterError(f"{error} {_kept(error, parts, adapters, work, made, recipe)}") from None
+        raise ModelError(
+            f"{error} {_kept(error, parts, adapters, work, made, recipe)}",
+            code="training-diverged",
+            step=error.step,
+            last_good=error.last_good,
+        ) from None
     manifest = made.manifest(parts, recipe, trained)
     return Finished(_finished(parts, adapters, made), manifest, trained.curve, made.files)
 
@@ -129,7 +134,7 @@ def _kept(error: DivergedError, parts: Parts, adapters: Any, work: Path | None, 
     if work is None or error.last_good is None:
         if work is not None:
             shutil.rmtree(work, ignore_errors=True)
-        return "No checkpoint had been made, so nothing is left behind."
+        return "There was no checkpoint, so nothing was saved."
     place = work / LAST_GOOD
     shutil.rmtree(place, ignore_errors=True)
     more = {"unfinished": {"step": error.last_good, "reason": str(error)}}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune import checkpoint
 from tiltmeter.finetune.best_checkpoint import Best
 from tiltmeter.finetune.loss_steps import Steps
@@ -46,7 +46,9 @@ class Loop:
 
     def __post_init__(self) -> None:
         if not len(self.task.lengths):
-            raise TiltmeterError("There is nothing to train on.")
+            raise UsageError(
+                "There are no rows to train on. Give a text with at least one line.", code="empty-selection", kind="rows"
+            )
         self.computed = Steps(self.module, self.recipe)
         self.order = Order(self.task.lengths, self.recipe.rows, self.recipe.seed)
         self.steps = self.recipe.n_steps(len(self.task.lengths))
@@ -59,7 +61,7 @@ class Loop:
         self._logged = 0
 
     def run(self, watch: Watch | None = None) -> Trained:
-        """To the end. Asked to stop, it leaves a checkpoint and raises KeyboardInterrupt."""
+        """Train to the end. On an interrupt, save a checkpoint and raise KeyboardInterrupt."""
         import torch
 
         with torch.random.fork_rng(), stopping() as stopped:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.recipe import Recipe
 
 
 def check_lora(recipe: Recipe) -> None:
     """Refuses before a model is loaded, if peft is wanted and not there."""
     if recipe.lora_rank and find_spec("peft") is None:
-        raise TiltmeterError("LoRA needs the package peft, which is not installed: pip install 'tiltmeter[lora]'.")
+        raise UsageError(
+            "LoRA needs the package peft, which is not installed: pip install 'tiltmeter[lora]'.",
+            code="missing-package",
+            package="peft",
+        )
 
 
 def with_lora(module: Any, recipe: Recipe) -> Any:

@@ -53,7 +53,7 @@ class Steps:
         return total
 
     def mean_loss(self, task: Task) -> float:
-        """Of all rows, without dropout, and with the same draws whenever it is asked."""
+        """Mean loss of all rows, without dropout, and with the same random draws in every call."""
         import torch
 
         self.module.eval()

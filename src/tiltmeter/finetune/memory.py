@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.forward_pass import OutOfMemoryError
 
 ADVICE = "Train fewer weights (--lora 8), or take a smaller model or a larger machine."
@@ -13,7 +13,7 @@ ADVICE = "Train fewer weights (--lora 8), or take a smaller model or a larger ma
 
 @contextmanager
 def running_out() -> Iterator[None]:
-    """Tells running out of memory from other faults, whatever the device calls it."""
+    """Turn the out-of-memory errors of every device into OutOfMemoryError."""
     import torch
 
     try:
@@ -33,7 +33,7 @@ def no_room_is_the_end(what: str) -> Iterator[None]:
         with running_out():
             yield
     except OutOfMemoryError:
-        raise TiltmeterError(f"There is too little memory for {what}. {ADVICE}") from None
+        raise ModelError(f"There is too little memory for {what}. {ADVICE}", code="out-of-memory", purpose=what) from None
 
 
 def smaller(budget: int, shortest: int, longest: int) -> int:
@@ -43,5 +43,9 @@ def smaller(budget: int, shortest: int, longest: int) -> int:
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     if budget < 2 * shortest:
-        raise TiltmeterError(f"There is too little memory for one row of {longest} tokens. Give shorter rows. {ADVICE}")
+        raise ModelError(
+            f"There is too little memory for one row of {longest} tokens. Give shorter rows. {ADVICE}",
+            code="out-of-memory",
+            tokens=longest,
+        )
     return budget // 2

@@ -13,7 +13,7 @@ UNKNOWN_STEPS = 100_000
 
 
 class Pace(Protocol):
-    """What a recipe says of its optimizer, be it one of `training/` or one of fine-tuning."""
+    """Settings of the optimizer in a recipe of `training/` or of fine-tuning."""
 
     @property
     def peak_rate(self) -> float: ...

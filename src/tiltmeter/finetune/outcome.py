@@ -1,4 +1,4 @@
-"""How a training went, how it tells that it comes forward, and that it went wrong."""
+"""Results of a training: its progress, its outcome, and the error for one that diverged."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class DivergedError(TiltmeterError):
             f"The loss is not a number at step {step}: give a lower rate (--rate) or a longer --warmup.",
             code="training-diverged",
             step=step,
+            last_good=last_good,
         )
         self.step, self.last_good = step, last_good
 
@@ -65,13 +66,13 @@ def two_words(advance: Callable[..., None]) -> Callable[[float, str], None]:
     """A function of (how much, note) from one that may take the first alone."""
     try:
         takes_note = len(inspect.signature(advance).parameters) > 1
-    except (TypeError, ValueError):  # what is written in C does not tell
+    except (TypeError, ValueError):  # a function written in C has no signature
         takes_note = False
 
-    def told(much: float, note: str) -> None:
+    def report(much: float, note: str) -> None:
         if takes_note:
             advance(much, note)
         else:
             advance(much)
 
-    return told
+    return report

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 NOT_NAMED = ("piece_tokens",)
 """Decides how the same sums are cut, and not what is summed: another machine may go on with another one."""
@@ -40,7 +40,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if wrong := list(self._problems()):
-            raise TiltmeterError(f"The recipe does not work: {'; '.join(wrong)}.")
+            raise UsageError(f"Invalid recipe: {'; '.join(wrong)}.", code="out-of-range", problems=wrong)
 
     def _problems(self) -> Iterator[str]:
         """Every one, so that all are mended in one go."""

@@ -1,4 +1,4 @@
-"""What is learned: a task has rows, and gives the loss of some of them. Masked, causal and labelled text are three; a
+"""Training tasks: a task has rows, and gives the loss of some of them. Masked, causal and labelled text are three; a
 method of debiasing writes its own.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.finetune.row_order import Ints
 from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.text_batches import head_logits
@@ -36,13 +36,13 @@ class Task(ABC):
         return CPU_TOKENS if device == "cpu" else GPU_TOKENS // 4
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
-        """What of a step is random, masks say: arrays whose first axis is that of the rows. Drawn once for a whole step, so
-        that it is the same however the step is cut.
+        """Draw the random part of a step, such as masks: arrays whose first axis is that of the rows. Drawn once for a whole
+        step, so that it does not depend on how the step is cut.
         """
         return {}
 
     def weight(self, rows: Ints, drawn: Drawn) -> float:
-        """What these rows weigh in the mean that `loss` gives: rows, unless it is a mean over something else."""
+        """Weight of these rows in the mean that `loss` returns: their number, unless it is a mean over something else."""
         return float(len(rows))
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Task(ABC):
 
 
 class _Text(Task):
-    """Rows of token ids, and a loss at some of their positions. The head is asked nowhere else."""
+    """Rows of token ids, and a loss at some of their positions. The head is computed nowhere else."""
 
     def __init__(self, module: Any, rows: Sequence[Sequence[int]], tokenizer: Any, *, causal: bool) -> None:
         self.rows = [np.asarray(row, dtype=np.int64) for row in rows]
@@ -71,11 +71,11 @@ class _Text(Task):
         return found
 
     def weight(self, rows: Ints, drawn: Drawn) -> float:
-        """The positions that are asked."""
+        """Number of the positions with a loss."""
         return float((drawn["wanted"] != IGNORED).sum())
 
     def loss(self, rows: Ints, drawn: Drawn) -> torch.Tensor:
-        """Mean cross-entropy over the positions that are asked."""
+        """Mean cross-entropy over the positions with a loss."""
         import torch
 
         lengths = self.lengths[rows]
@@ -88,7 +88,7 @@ class _Text(Task):
 
 
 class Masked(_Text):
-    """A share of the tokens is asked: 80 % of them become the mask, 10 % any word, 10 % stay (Devlin et al., 2019).
+    """A share of the tokens is predicted: 80 % of them become the mask, 10 % any word, 10 % stay (Devlin et al., 2019).
 
     Every row has at least one, so that none is read in vain.
     """
@@ -100,10 +100,14 @@ class Masked(_Text):
         words = np.setdiff1d(np.array(sorted(set(tokenizer.get_vocab().values()))), self.special)
         self.words = words[words < module.config.vocab_size]
         if self.mask is None:
-            raise TiltmeterError("The tokenizer has no mask token, so this is no masked language model.")
+            raise ModelError(
+                "The tokenizer has no mask token, so this is not a masked language model.",
+                code="missing-capability",
+                needs="mask token",
+            )
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
-        """Which tokens are asked, and what stands in their place."""
+        """Draw the tokens to predict, and their replacements."""
         ids = self.ids(rows)
         chance, how = random.random(ids.shape), random.random(ids.shape)
         other = self.words[random.integers(len(self.words), size=ids.shape)]
@@ -116,7 +120,7 @@ class Masked(_Text):
 
 
 class Causal(_Text):
-    """Every token but the first is asked, from those before it."""
+    """Every token but the first is predicted from those before it."""
 
     def __init__(self, module: Any, rows: Sequence[Sequence[int]], tokenizer: Any) -> None:
         super().__init__(module, rows, tokenizer, causal=True)
@@ -139,7 +143,12 @@ class Labelled(Task):
 
     def __init__(self, module: Any, rows: Sequence[Sequence[int]], labels: Sequence[int]) -> None:
         if len(rows) != len(labels):
-            raise TiltmeterError(f"{len(rows)} texts and {len(labels)} labels: there must be one for each.")
+            raise UsageError(
+                f"{len(rows)} texts and {len(labels)} labels: there must be one for each.",
+                code="wrong-shape",
+                n_texts=len(rows),
+                n_labels=len(labels),
+            )
         self.module, self.rows = module, [np.asarray(row, dtype=np.int64) for row in rows]
         self.lengths = np.array([len(row) for row in self.rows], dtype=np.int64)
         self.labels = np.asarray(labels, dtype=np.int64)

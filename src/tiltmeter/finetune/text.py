@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.models.kinds import usable_length
 from tiltmeter.storage.lines import read_lines
 from tiltmeter.storage.places import at_home
@@ -28,7 +28,7 @@ class Text:
 
     @property
     def sha256(self) -> str:
-        """Of the lines, in their order."""
+        """sha256 of the lines, in order."""
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def read_text(path: str | Path, most: int | None = None) -> Text:
     place = at_home(path)
     lines = list(islice(read_lines(place), most))
     if not lines:
-        raise TiltmeterError(f"{place} has no line of text.")
+        raise InputError(f"{place} has no line of text.", code="empty-file", file=place)
     return Text(str(path), lines)
 
 
@@ -51,9 +51,16 @@ def is_held_out(line: str, share: float) -> bool:
 
 
 def split(lines: Sequence[str], share: float) -> tuple[list[str], list[str]]:
-    """What to learn from, and what to look at only. Equal lines fall on the same side."""
+    """Split lines into training and held-out ones. Equal lines fall on the same side."""
     if not 0 <= share < 1:
-        raise TiltmeterError(f"The held-out share is at least 0 and below 1, not {share}.")
+        raise UsageError(
+            f"The held-out share must be at least 0 and below 1, not {share}.",
+            code="out-of-range",
+            name="held_out",
+            value=share,
+            low=0,
+            high=1,
+        )
     held = [is_held_out(line, share) for line in lines]
     return [line for line, out in zip(lines, held, strict=True) if not out], [
         line for line, out in zip(lines, held, strict=True) if out
@@ -63,13 +70,19 @@ def split(lines: Sequence[str], share: float) -> tuple[list[str], list[str]]:
 def encode(lines: Iterable[str], module: Any, tokenizer: Any, *, causal: bool, length: int) -> list[list[int]]:
     """One row of ids per line, with the model's own begin and end; a long line is cut into several rows, none is padded.
 
-    A causal model's rows begin with BOS (EOS where there is none) and end with EOS: so they are asked, too.
+    A causal model's rows begin with BOS (EOS where there is none) and end with EOS, which is predicted, too.
     """
     limit = min(length, usable_length(module, tokenizer) or length)
     front, back = _ends(tokenizer, causal)
     room = limit - len(front) - len(back)
     if room < 1:
-        raise TiltmeterError(f"Rows of {length} tokens are too short; give at least {len(front) + len(back) + 1}.")
+        raise UsageError(
+            f"Rows of {length} tokens are too short; give at least {len(front) + len(back) + 1}.",
+            code="out-of-range",
+            name="length",
+            value=length,
+            low=len(front) + len(back) + 1,
+        )
     rows = []
     waiting = iter(lines)
     while some := list(islice(waiting, BATCH)):

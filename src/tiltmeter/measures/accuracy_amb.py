@@ -18,7 +18,7 @@ MEASURE = Measure(
 
 
 def accuracy_amb(asked_amb: NDArray[np.float64], right_amb: NDArray[np.float64]) -> NDArray[np.float64]:
-    """100·right/asked, over ambiguous contexts with an answer.
+    """100·right/n, over the n ambiguous contexts with an answer.
 
     >>> float(accuracy_amb(np.array([3.0, 1.0]), np.array([2.0, 1.0])))
     75.0

@@ -18,7 +18,7 @@ MEASURE = Measure(
 
 
 def accuracy_dis(asked_dis: NDArray[np.float64], right_dis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """100·right/asked, over disambiguated contexts with an answer.
+    """100·right/n, over the n disambiguated contexts with an answer.
 
     >>> float(accuracy_dis(np.array([4.0]), np.array([1.0])))
     25.0

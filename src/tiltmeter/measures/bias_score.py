@@ -39,7 +39,7 @@ def sides(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> NDArray[np.
 
 
 def moments(stereo: NDArray[np.float64], anti: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """What an item adds: the measure is its mean."""
+    """Contribution of an item: the measure is the mean of these."""
     return (100.0 * preferred(stereo, anti),)
 
 

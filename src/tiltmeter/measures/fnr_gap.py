@@ -23,7 +23,7 @@ def fnr_gap(
     member: NDArray[np.bool_],
     weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Above 0: texts about the group are wronged more often.
+    """Above 0: texts about the group are misclassified more often.
 
     >>> group = np.array([True, True, False, False])
     >>> float(fnr_gap(np.array([True, True, True, True]), np.array([1.0, 1.0, 1.0, 0.0]), group))

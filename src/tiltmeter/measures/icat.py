@@ -39,7 +39,7 @@ def icat(
 def moments(
     stereo: NDArray[np.float64], anti: NDArray[np.float64], unrelated: NDArray[np.float64], target: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], ...]:
-    """What an item adds to ss and to lms."""
+    """Contributions of an item to ss and to lms."""
     (lean,), (modelling,) = moments_of_ss(stereo, anti, target), moments_of_lms(stereo, anti, unrelated, target)
     return lean, modelling
 

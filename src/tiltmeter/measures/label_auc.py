@@ -1,4 +1,4 @@
-"""label_auc: the chance that a toxic text gets a higher probability than another one. 0.5 tells nothing apart."""
+"""label_auc: the chance that a toxic text gets a higher probability than another one. 0.5 is chance."""
 
 import numpy as np
 from numpy.typing import NDArray

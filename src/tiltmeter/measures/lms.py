@@ -37,7 +37,7 @@ def lms(
 def moments(
     stereo: NDArray[np.float64], anti: NDArray[np.float64], unrelated: NDArray[np.float64], target: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], ...]:
-    """What an item adds: the measure is its mean, every target counting alike."""
+    """Contribution of an item: the measure is the mean of these, with equal weight for every target."""
     return (50.0 * (preferred(stereo, unrelated) + preferred(anti, unrelated)),)
 
 

@@ -16,7 +16,7 @@ MEASURE = Measure(
 
 
 def mps_all(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1/N Σ probability, N = all sentences asked.
+    """1/N Σ probability, N = all sentences.
 
     >>> round(float(mps_all(np.array([0.28, 0.044, np.nan, 0.086]))), 4)
     0.1025

@@ -18,7 +18,7 @@ MEASURE = Measure(
 
 
 def order_sensitivity(reordered: NDArray[np.float64], changed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """100·changed/reordered, over questions that were asked in several orders.
+    """100·changed/reordered, over questions that were posed in several orders.
 
     >>> float(order_sensitivity(np.array([5.0]), np.array([1.0])))
     20.0

@@ -1,6 +1,6 @@
 """perplexity: how surprising a text is to a model, exp of the mean negative log-probability of a token. 1 is the least.
 
-Of a masked model, whose tokens are each asked with all others in sight, it is the pseudo-perplexity; the two kinds cannot
+For a masked model, which predicts each token from all others, it is the pseudo-perplexity; the two kinds cannot
 be compared with each other, nor can models that cut the text into different tokens.
 """
 

@@ -1,4 +1,4 @@
-"""Sequences with a branch: a causal model reads two texts in one, of which the second goes on from the middle of the first.
+"""Sequences with a branch: a causal model reads two texts in one; the second continues from the middle of the first.
 
 The second text's tokens count their positions from the branch on and attend to what both share and to themselves. Whether an
 architecture takes positions and masks as they are given is tried once: some count positions by themselves.
@@ -31,7 +31,7 @@ def branching_options(valid: torch.Tensor, branch: torch.Tensor, dtype: torch.dt
 
 
 def takes_branches(parts: BodyAndHead) -> bool:
-    """Whether a branch gives what the second text alone gives, beside a shorter sequence with padding."""
+    """Return True if a branch gives the states of the second text alone, in a batch with padding."""
     import torch
 
     target = parts.module if parts.body_module is None else parts.body_module

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models import loading
 from tiltmeter.models.consistency import check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.forward_pass import OutOfMemoryError, passing
@@ -39,7 +39,7 @@ CPU_TOKENS, GPU_TOKENS = 4096, 2**16
 
 @dataclass(frozen=True)
 class Labelling:
-    """What a classifier says of texts.
+    """Labels of texts by a classifier.
 
     `probability`: texts × labels, not-a-number where a text has no tokens or the answer is no number. `tokens`: the
     length of each text as it was read; `cut`: whether it was longer than allowed.
@@ -61,7 +61,7 @@ class Classifier(WeightedModel):
 
     @property
     def independent(self) -> bool:
-        """Whether labels do not exclude each other."""
+        """True if labels do not exclude each other."""
         config = self._module.config
         return bool(config.num_labels == 1 or config.problem_type == "multi_label_classification")
 
@@ -97,7 +97,12 @@ class Classifier(WeightedModel):
                 probability[some] = self._probabilities([encoded.rows[n] for n in some])
             except OutOfMemoryError:
                 if len(some) == 1:
-                    raise TiltmeterError(f"{self.name}: a text of {lengths[some[0]]} tokens does not fit.") from None
+                    raise ModelError(
+                        f"{self.name}: a text of {lengths[some[0]]} tokens does not fit into memory. Shorten it.",
+                        code="out-of-memory",
+                        model=self.name,
+                        tokens=int(lengths[some[0]]),
+                    ) from None
                 budget = max(1, budget // 2)
                 continue
             advance(len(some))
@@ -120,7 +125,7 @@ class Classifier(WeightedModel):
 
 
 def is_classifier(name: str | Path) -> bool:
-    """Whether the checkpoint of that name has a classification head; one of the hub is fetched to see."""
+    """Return True if a checkpoint has a classification head; a hub model is downloaded to check."""
     path = EMBEDDED.get(str(name), at_home(name))
     if not is_there(path) and not str(name).startswith((".", "/", "~")) and str(name).count("/") <= 1:
         path = folder_of(str(name), None)[0]
@@ -137,7 +142,12 @@ def load_classifier(
     """A classifier from a folder or the hub. A head that was never trained is refused."""
     folder, gguf = folder_of(str(name), None)
     if gguf:
-        raise TiltmeterError(f"{name} is a .gguf file, and a classifier is a Hugging Face folder.")
+        raise ModelError(
+            f"{name} is a .gguf file. Give a Hugging Face folder with a classification head.",
+            code="wrong-model-kind",
+            model=str(name),
+            kind="gguf",
+        )
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     source = Source(folder)
     digests = source.digest_weights()
@@ -178,7 +188,12 @@ def with_head(model: LanguageModel, labels: Sequence[str], *, seed: int, dropout
     from transformers import AutoModelForSequenceClassification
 
     if "wrapper" in model.facts:
-        raise TiltmeterError(f"{model.name} is a wrapped model, which cannot be fine-tuned; give the model inside.")
+        raise ModelError(
+            f"{model.name} is a wrapped model, which cannot be fine-tuned; give the model inside.",
+            code="not-trainable",
+            model=model.name,
+            kind="wrapper",
+        )
     body = model._module.base_model
     config = _configured(model._module.config, labels, dropout)
     with torch.random.fork_rng():
@@ -186,10 +201,20 @@ def with_head(model: LanguageModel, labels: Sequence[str], *, seed: int, dropout
         try:
             module = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
         except ValueError:
-            raise TiltmeterError(f"{model.name} ({config.model_type}) has no classification head in transformers.") from None
+            raise ModelError(
+                f"{model.name} ({config.model_type}) has no classification head in transformers.",
+                code="unsupported-model",
+                model=model.name,
+                model_type=config.model_type,
+            ) from None
     lacking = module.base_model.load_state_dict(body.state_dict(), strict=False).missing_keys
     if wrong := [key for key in lacking if "pooler" not in key]:
-        raise TiltmeterError(f"{model.name}: a classifier of its kind needs weights that it lacks ({', '.join(wrong[:3])}).")
+        raise ModelError(
+            f"{model.name}: a classifier of its kind needs weights that it lacks ({', '.join(wrong[:3])}).",
+            code="missing-weights",
+            model=model.name,
+            weights=wrong,
+        )
     tokenizer = model.tokens.tokenizer
     _pad(module, tokenizer)
     facts = {"name": model.facts.get("name", model.name), "weights_sha256": model.identity.weights}
@@ -209,7 +234,7 @@ def _configured(parent: Any, labels: Sequence[str], dropout: float | None) -> An
 
 
 def _pad(module: Any, tokenizer: Any) -> None:
-    """A model without a padding token is told one: it is needed to find a text's end."""
+    """Set the padding token of a model without one: it is needed to find the end of a text."""
     if module.config.pad_token_id is None:
         known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
         rows = count_embeddings(module)

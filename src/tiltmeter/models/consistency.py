@@ -1,4 +1,4 @@
-"""Whether the parts of a model folder belong together: weights to the configuration, the tokenizer to the weights."""
+"""Consistency of a model folder: weights with the configuration, the tokenizer with the weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 
 NUMBERED = re.compile(r"^(.*?\.)?(\d+)\.")
 BUFFERS = re.compile(
@@ -20,21 +20,27 @@ FEW_SPARE_ROWS, SPARE_SHARE = 128, 0.05
 def check_weights(name: str, module: Any, info: dict[str, Any], what: str) -> dict[str, int]:
     """Refuses weights that are missing, and those that the configuration has no place for; counts idle heads.
 
-    A head for another task stands beside the model and is not asked. A weight inside its layers, or of a layer more, was
+    A head for another task is ignored. A weight inside its layers, or of a layer more, was
     used when the model was trained: without it the answers are another model's.
     """
     wrong = sorted(info["missing_keys"]) + sorted(str(key) for key in info.get("mismatched_keys", ()))
     if wrong:
-        raise TiltmeterError(
+        raise ModelError(
             f"{name}: {len(wrong)} weights are missing or of the wrong shape ({_some(wrong)}). The {what} would be random "
-            "and its scores meaningless. Use a checkpoint saved with its head, or give --kind."
+            "and its scores meaningless. Use a checkpoint saved with its head, or give --kind.",
+            code="missing-weights",
+            model=name,
+            weights=wrong,
         )
     unexpected = sorted(key for key in info.get("unexpected_keys", ()) if not BUFFERS.search(key))
     homeless = list(_in_layers(module, unexpected))
     if homeless:
-        raise TiltmeterError(
+        raise ModelError(
             f"{name}: {len(homeless)} weights have no place in the model that config.json describes ({_some(homeless)}), so "
-            "it would not answer as it was trained to. Is the number of layers right, and the architecture?"
+            "it would not answer as it was trained to. Is the number of layers right, and the architecture?",
+            code="unexpected-weights",
+            model=name,
+            weights=homeless,
         )
     return {"unused_weights": len(unexpected)} if unexpected else {}
 
@@ -61,23 +67,31 @@ def count_embeddings(module: Any) -> int:
 
 
 def check_tokenizer(name: str, module: Any, tokenizer: Any) -> dict[str, str]:
-    """Refuses a tokenizer that is another model's, as far as the number of its tokens tells; says where they differ.
+    """Raise an error if the numbers of tokens show that a tokenizer is another model's; return how they differ.
 
     Special tokens that the model has no embedding for (a padding token that somebody added) do no harm while no sentence
-    holds one, which is looked at when they are asked; spare embeddings are padding.
+    contains one, which is checked when sentences are read; spare embeddings are padding.
     """
     rows = count_embeddings(module)
     ids = set(tokenizer.get_vocab().values())
     words = ids - set(tokenizer.all_special_ids) - set(getattr(tokenizer, "added_tokens_decoder", {}))
     largest = max(words, default=-1)
     if largest >= rows:
-        raise TiltmeterError(
+        raise ModelError(
             f"{name}: its tokenizer gives ids up to {largest:,}, and the model has {rows:,} embeddings: the tokenizer "
-            "belongs to another model."
+            "belongs to another model.",
+            code="tokenizer-mismatch",
+            model=name,
+            tokens=largest + 1,
+            embeddings=rows,
         )
     if rows - len(ids) > max(FEW_SPARE_ROWS, SPARE_SHARE * rows):
-        raise TiltmeterError(
+        raise ModelError(
             f"{name}: its tokenizer has {len(ids):,} tokens, and the model has {rows:,} embeddings: the tokenizer belongs "
-            "to another model."
+            "to another model.",
+            code="tokenizer-mismatch",
+            model=name,
+            tokens=len(ids),
+            embeddings=rows,
         )
     return {} if len(ids) == rows else {"tokenizer_fit": f"{len(ids):,} tokens for {rows:,} embeddings"}

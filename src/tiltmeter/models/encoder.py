@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.models.forward_pass import passing
 from tiltmeter.models.identity import ModelIdentity
@@ -38,7 +38,7 @@ class PoolBatch:
 
 
 class Encoder(WeightedModel):
-    """The body of a masked, causal or sentence-transformers model. What its head would say is not asked here."""
+    """The body of a masked, causal or sentence-transformers model. Its head is not used."""
 
     def __init__(
         self,
@@ -54,14 +54,19 @@ class Encoder(WeightedModel):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do: whatever its head could, it gives vectors alone."""
+        """Capabilities: vectors only, whatever its head could do."""
         return OF_KIND["encoder"]
 
     @property
     def default_pooling(self) -> str:
-        """What its folder says, if that is a pooling of ours; `mean` where it says nothing."""
+        """Pooling that its folder names; `mean` where it names none."""
         if not self._own_pooling:
-            raise TiltmeterError(f"{self.name}: its own pooling is not known here; say which to use with --pooling.")
+            raise ModelError(
+                f"{self.name}: its folder names a pooling that is not supported. Choose one with --pooling.",
+                code="missing-value",
+                model=self.name,
+                name="pooling",
+            )
         return self._own_pooling
 
     @cached_property
@@ -78,9 +83,15 @@ class Encoder(WeightedModel):
     def check_layer(self, layer: int) -> None:
         """Refuses a layer that the model does not have. 0 are the input embeddings, −1 is the last layer."""
         if not -self.n_layers - 1 <= layer <= self.n_layers:
-            raise TiltmeterError(
+            raise UsageError(
                 f"{self.name} has the layers 0 (input embeddings) to {self.n_layers}, or −1 (last) to "
-                f"−{self.n_layers + 1}; there is no layer {layer}."
+                f"−{self.n_layers + 1}; there is no layer {layer}.",
+                code="out-of-range",
+                model=self.name,
+                name="layer",
+                value=layer,
+                low=-self.n_layers - 1,
+                high=self.n_layers,
             )
 
     def embed(self, batch: PoolBatch, layer: int = -1) -> NDArray[np.float32]:
@@ -116,6 +127,6 @@ class Encoder(WeightedModel):
 
 
 def encoder_of(model: LanguageModel) -> Encoder:
-    """The same weights, asked for vectors; a wrapper that only changes what the head says has those of its base."""
+    """Make an encoder from the weights of a language model. A wrapper of the head has its base's vectors."""
     module = getattr(model._module, "unwrapped", model._module)
     return Encoder(model.name, model.kind, module, model.tokens, model.facts, model.loaded_as)

@@ -43,7 +43,7 @@ BLOCK_BYTES = {"cpu": 2**21, "cuda": 2**28}
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What can be seen of a module without reading its weights, and the weights when they are asked for."""
+    """Visible facts of a module, without its weights; these are read on demand."""
 
     module: Any
 
@@ -166,16 +166,16 @@ def checksum(tensors: Mapping[str, Any]) -> str:
     import torch
 
     digest = hashlib.sha256()
-    known: dict[tuple[Any, ...], bytes] = {}
+    sums: dict[tuple[Any, ...], bytes] = {}
     with torch.no_grad():
         for name, tensor in sorted(tensors.items()):
             if not isinstance(tensor, torch.Tensor):  # the extra state of a module
                 digest.update(f"{name} {tensor!r};".encode())
                 continue
             place = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
-            if place not in known:  # weights that are tied are read once
-                known[place] = _sums(tensor).cpu().numpy().tobytes()
-            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode() + known[place])
+            if place not in sums:  # weights that are tied are read once
+                sums[place] = _sums(tensor).cpu().numpy().tobytes()
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode() + sums[place])
     return digest.hexdigest()
 
 
@@ -241,14 +241,14 @@ def _global_hooks() -> Iterator[Mapping[int, Any]]:
 
 @lru_cache(maxsize=1)
 def _module_fields() -> frozenset[str]:
-    """What every module has for torch's own use."""
+    """Attributes that every torch module has."""
     import torch
 
     return frozenset(vars(torch.nn.Module()))
 
 
 def _is_internal(kind: type, key: str, value: Any) -> bool:
-    """Whether an attribute decides no answer: torch's own fields, dropout, and private notes of known classes."""
+    """Return True if an attribute cannot change answers: fields of torch, dropout, private notes of listed classes."""
     if key in IGNORED or key in _module_fields() or (key == "p" and "torch.nn.modules.dropout" in kind.__module__):
         return True
     return key.startswith("_") and _is_known(kind) and isinstance(value, bool | int | float | str)

@@ -1,4 +1,4 @@
-"""Around every forward pass: no gradients, the precision asked for, and running out of memory told from other faults."""
+"""Context of every forward pass: no gradients, the requested precision, and detection of out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 
 
 class OutOfMemoryError(Exception):
@@ -25,7 +25,7 @@ def cap_memory(gpus: float) -> None:
 
 @contextmanager
 def evaluating(module: Any) -> Iterator[None]:
-    """No dropout while a model is asked; afterwards every part of it is as it was: whoever trains it goes on training."""
+    """Turn dropout off during inference, and restore the training mode of every part afterwards."""
     training = [part for part in module.modules() if part.training] if module.training else []
     for part in training:
         part.training = False
@@ -82,7 +82,9 @@ def room_for(name: str) -> Iterator[None]:
 
         if not isinstance(error, torch.OutOfMemoryError):
             raise
-        raise TiltmeterError(
+        raise ModelError(
             f"There is too little free memory on the device for {name}. Free some, give --device cpu, or take a smaller "
-            "model."
+            "model.",
+            code="out-of-memory",
+            model=name,
         ) from None

@@ -1,4 +1,4 @@
-"""A model goes on from prompts: many rows at once, each with random numbers of its own.
+"""Continuation of prompts by a causal model: many rows at once, each with random numbers of its own.
 
 A causal model's rows need no padding. All begin with as many tokens as the shortest prompt has; a row whose prompt is
 longer is fed its own next tokens, and speaks when they are used up. So every row has the positions that it would have
@@ -35,7 +35,7 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What may be said: `banned` ids never are, `stop` ids end a text, and `closing` ones may be the end of a sentence."""
+    """Roles of token ids: `banned` are never generated, `stop` end a text, and `closing` may end a sentence."""
 
     banned: Ints
     stop: frozenset[int]
@@ -44,7 +44,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Generated:
-    """What was said: ids without the one that ended it, and the log-probability of all of them (NaN: not finite)."""
+    """A generated text: ids without the one that ended it, and the log-probability of all of them (NaN: not finite)."""
 
     ids: tuple[int, ...]
     logprob: float
@@ -99,7 +99,7 @@ class _Rows:
         return stay
 
     def said(self) -> list[Generated]:
-        """What every row said."""
+        """Generated text of every row."""
         return [
             Generated(tuple(self.ids[row, self.lengths[row] : self.ends[row]].tolist()), float(self.logprob[row]))
             for row in range(len(self.ids))
@@ -114,7 +114,7 @@ def go_on(
     words: Vocabulary,
     are_ends: AreEnds,
 ) -> list[Generated]:
-    """What a causal model says after each prompt. `noise` has a random number per row and token."""
+    """Continue each prompt with a causal model. `noise` has a random number per row and token."""
     rows = _Rows(prompts, sampling)
     steps = _Steps(parts, rows.width)
     banned = parts.send(words.banned)
@@ -139,14 +139,14 @@ def choose_tokens(
     hidden: torch.Tensor,
     places: Ints,
     banned: torch.Tensor,
-    given: tuple[Ints, Ints],
+    numbers_and_seen: tuple[Ints, Ints],
     sampling: Sampling,
 ) -> tuple[Ints, Floats]:
     """Tokens and their log-probabilities, some rows at a time: logits of a whole vocabulary are large."""
     import torch
 
     states = hidden if len(places) == len(hidden) else hidden[parts.send(places)]
-    numbers, seen = parts.send(given[0]), parts.send(given[1])
+    numbers, seen = parts.send(numbers_and_seen[0]), parts.send(numbers_and_seen[1])
     chosen = []
     for first, last in parts.chunks(len(states)):
         logits = parts.head(states[first:last])

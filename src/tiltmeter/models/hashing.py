@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.storage.files import write_json
 from tiltmeter.storage.places import user_cache
 from tiltmeter.storage.temporary import HERE
@@ -61,7 +61,7 @@ def _digest_each(waiting: Iterator[tuple[Path, Future[bytes]]]) -> None:
 
 
 def is_digested(path: Path) -> bool:
-    """Whether `digest_file` would be immediate: the file is small, or its digest is known."""
+    """Return True if `digest_file` would be immediate: the file is small, or its digest is stored."""
     stamp = _stamp(path)
     return stamp[0] < REMEMBERED_BYTES or bool(_blob_digest(path) or _Record(path.absolute(), stamp).read())
 
@@ -150,10 +150,15 @@ def check_card(folder: Path, name: str, files: Sequence[Path], digests: Sequence
         return
     expected = facts.get("weights_sha256") if isinstance(facts, dict) else None
     if expected and (actual := digests[list(files).index(weights)].result().hex()) != expected:
-        raise TiltmeterError(
+        raise ModelError(
             f"{name}: {weights.name} is damaged or was changed. Its sha256 is {actual[:16]}…, and {card.name} says "
             f"{str(expected)[:16]}…. Install tiltmeter (or copy the folder) again; if you changed the weights on purpose, "
-            f"delete {card}."
+            f"delete {card}.",
+            code="changed-file",
+            model=name,
+            file=weights,
+            sha256=actual,
+            expected=expected,
         )
 
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.permutation import MODEL_TYPES as PERMUTED
 from tiltmeter.models.permutation import is_permuted
 
@@ -27,7 +27,12 @@ def detect_kind(config: Any, name: str) -> str:
     )
 
     if getattr(config, "is_encoder_decoder", False) and not is_permuted(config):
-        raise TiltmeterError(f"{name} ({config.model_type}) has an encoder and a decoder; no score here is defined for it.")
+        raise ModelError(
+            f"{name} ({config.model_type}) has an encoder and a decoder. Use a masked or causal model.",
+            code="unsupported-model",
+            model=name,
+            model_type=config.model_type,
+        )
     settings = {name: getattr(config, name, None) for name in ("model_type", "architectures", "causal")}
     if kind := _kind_of_architectures(settings):
         return kind
@@ -36,9 +41,12 @@ def detect_kind(config: Any, name: str) -> str:
         return "masked"
     if model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return "causal"
-    raise TiltmeterError(
-        f"{name} ({model_type}) is neither a masked nor a causal language model that transformers knows. "
-        "If it is one, say which with --kind masked or --kind causal."
+    raise ModelError(
+        f"{name} ({model_type}) is neither a masked nor a causal language model of transformers. "
+        "If it is one, give --kind masked or --kind causal.",
+        code="unsupported-model",
+        model=name,
+        model_type=model_type,
     )
 
 
@@ -65,7 +73,7 @@ def _kind_of_architectures(settings: Mapping[str, Any]) -> str | None:
 
 @cache
 def _is_known(model_type: str) -> bool:
-    """Whether the installed transformers has code for a model type, found without importing it."""
+    """Return True if the installed transformers has code for a model type, without importing it."""
     library = find_spec("transformers")
     folder = model_type.removesuffix("_text").replace("-", "_")
     return library is not None and (Path(str(library.origin)).parent / "models" / folder).is_dir()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.models.forward_pass import evaluating, passing
 from tiltmeter.models.identity import ModelIdentity
@@ -58,7 +58,7 @@ class Answer:
 
 
 class LanguageModel(WeightedModel):
-    """A masked or causal language model that can be asked."""
+    """A masked or causal language model, ready for inference."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class LanguageModel(WeightedModel):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do: that of its kind, chat if it has a template, attention unless it has two streams of it."""
+        """Capabilities of its kind, chat if it has a template, attention unless it has two streams of it."""
         chats = self.kind == "causal" and bool(getattr(self.tokens.tokenizer, "chat_template", None))
         able = OF_KIND[self.kind] | ({"chat"} if chats else frozenset())
         return able if self.gives_attention else able - {"attention"}
@@ -120,12 +120,12 @@ class LanguageModel(WeightedModel):
 
     @property
     def branches(self) -> bool:
-        """Whether two texts that begin alike can be read in one sequence."""
+        """True if two texts with a common prefix can be read in one sequence."""
         return self._parts.branches
 
     @property
     def joins(self) -> bool:
-        """Whether sequences of different lengths are read without padding."""
+        """True if sequences of different lengths are read without padding."""
         return self._parts.joins
 
     @property
@@ -198,13 +198,27 @@ def _range(ascending: Ints, low: int, high: int) -> tuple[int, int]:
 
 
 def require(model: LanguageModel, kind: str, what: str) -> None:
-    """Refuses to ask a causal model for a masked view, and the other way round."""
+    """Raise an error if a masked view is requested of a causal model, or the other way round."""
     if model.kind != kind:
-        raise TiltmeterError(
+        raise ModelError(
             f"{what} needs a {kind} language model, but {model.name} is {model.kind}. "
-            f"`tiltmeter list scorers` shows which scorers go with which kind."
+            f"`tiltmeter list scorers` shows which scorers go with which kind.",
+            code="wrong-model-kind",
+            model=model.name,
+            kind=model.kind,
+            kinds=[kind],
         )
     if kind == "masked" and model.tokens.mask_id is None:
-        raise TiltmeterError(f"{what} needs a mask token, and the tokenizer of {model.name} has none.")
+        raise ModelError(
+            f"{what} needs a mask token, and the tokenizer of {model.name} has none.",
+            code="missing-capability",
+            model=model.name,
+            needs="mask token",
+        )
     if kind == "causal" and model.tokens.bos_id is None:
-        raise TiltmeterError(f"{what} needs a BOS or EOS token, and the tokenizer of {model.name} has neither.")
+        raise ModelError(
+            f"{what} needs a BOS or EOS token, and the tokenizer of {model.name} has neither.",
+            code="missing-capability",
+            model=model.name,
+            needs="BOS or EOS token",
+        )

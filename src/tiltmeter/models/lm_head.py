@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models import packed_sequences
 from tiltmeter.models.branched_sequences import branching_options, takes_branches
 from tiltmeter.models.forward_pass import evaluating
@@ -41,7 +41,11 @@ class BodyAndHead:
         self.stream = _side_stream(self.device)
         self._default_attention = getattr(module.config, "_attn_implementation", None)
         if "attention_mask" not in inspect.signature(module.forward).parameters:
-            raise TiltmeterError(f"{type(module).__name__} cannot be told which tokens are padding.")
+            raise ModelError(
+                f"{type(module).__name__} takes no attention mask, so padding would change its answers.",
+                code="unsupported-model",
+                model=type(module).__name__,
+            )
         self.body_module = self._find_body()
         self.last_layer = self._find_last_layer()
         # Causal models need masks of another form, and on a CPU there is nothing to wait for.
@@ -55,7 +59,7 @@ class BodyAndHead:
 
     @property
     def joins(self) -> bool:
-        """Whether sequences are put one behind the other, so that none is padded."""
+        """True if sequences are packed into one row, without padding."""
         return self.first_position is not None
 
     def _takes_joined(self) -> int | None:
@@ -114,7 +118,7 @@ class BodyAndHead:
         return list(whole.split(sizes))  # type: ignore[no-untyped-call]
 
     def finished(self) -> torch.cuda.Event | None:
-        """A mark behind all that the device has been asked to compute so far."""
+        """Record an event after all work submitted to the device so far."""
         import torch
 
         return None if self.stream is None else torch.cuda.current_stream(self.device).record_event()
@@ -137,7 +141,7 @@ class BodyAndHead:
         attention: bool,
         branch: NDArray[np.int64] | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Hidden states at the sites (without a split, the logits there), and the attention they receive if asked."""
+        """Hidden states at the sites (without a split, the logits there), and the attention they receive if requested."""
         valid = np.arange(ids.shape[1]) < lengths[:, None]
         if self.joins and branch is None and not attention and not _learning():
             return self._body_joined(ids, lengths, valid, sites), None
@@ -153,7 +157,7 @@ class BodyAndHead:
     def _body_joined(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], valid: NDArray[np.bool_], sites: Sites
     ) -> torch.Tensor:
-        """The same without padding."""
+        """Hidden states at the sites, from packed sequences without padding."""
         starts = np.concatenate([[0], np.cumsum(lengths)])
         positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)[valid]
         tokens, counted, begins = self.send_all(ids[valid], positions, starts)
@@ -202,7 +206,7 @@ class BodyAndHead:
         return torch.zeros_like(ready, dtype=dtype).masked_fill_(~ready, torch.finfo(dtype).min)
 
     def takes_ready_masks(self, attention: bool) -> bool:
-        """Whether a mask made ready gives what a plain one gives."""
+        """Return True if a prepared 4-D mask gives the same states as a plain one."""
         import torch
 
         ids = torch.tensor([[5, 6, 7, 8], [9, 10, 0, 0]], device=self.device) % int(self.module.config.vocab_size)
@@ -261,7 +265,11 @@ class BodyAndHead:
             self._set_attention(self._default_attention)
         layers = output.attentions
         if not layers or layers[0] is None:
-            raise TiltmeterError("AULA needs attention weights, and this model does not give them.")
+            raise ModelError(
+                "AULA needs attention weights, and this model does not give them.",
+                code="missing-capability",
+                needs="attention weights",
+            )
         queries = valid[:, :, None]
         received = sum((layer.float().mean(1) * queries).sum(1) for layer in layers)
         return self._hidden(output), received / len(layers) / valid.sum(1, keepdim=True)

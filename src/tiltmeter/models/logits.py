@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class LogProbabilities:
-    """Of all tokens, row by row. Where a row has an infinite logit, or none, nothing odd may pass for a probability."""
+    """Log-probabilities of all tokens, row by row. A row with an infinite logit, or none, gives no probabilities."""
 
     def __init__(self, logits: torch.Tensor) -> None:
         self.largest = logits.amax(1)
@@ -20,7 +20,7 @@ class LogProbabilities:
         return self.all[rows, tokens].masked_fill_(~self.largest[rows].isfinite(), float("nan"))
 
     def total(self) -> torch.Tensor:
-        """What a row's logits are above its log-probabilities."""
+        """Offset of a row's logits from its log-probabilities."""
         return self.largest - self.all.amax(1)
 
 

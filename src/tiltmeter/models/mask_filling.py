@@ -1,4 +1,4 @@
-"""What may fill a mask: the log-probability and the rank of many terms at once, and the likeliest tokens if wanted."""
+"""Mask filling: log-probability and rank of many terms at once, and the likeliest tokens on request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Ask:
-    """What is read at the masks of every sequence of a batch; each sequence has as many as `tokens` has rows.
+    """Reads at the masks of every sequence of a batch; each sequence has as many masks as `tokens` has rows.
 
     `tokens`: masks × terms, the ids of each term. `values`: sequences × others, log-probabilities that are ranked among
     the vocabulary although they were found elsewhere. `top`: how many of the likeliest tokens to list. Ranks and the

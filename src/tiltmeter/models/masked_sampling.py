@@ -1,4 +1,4 @@
-"""A masked model goes on from prompts, as a Markov random field (Wang and Cho, 2019).
+"""Continuation of prompts by a masked model, as a Markov random field (Wang and Cho, 2019).
 
 New positions begin as masks. One at a time, a position is masked again, and a token is drawn from what the model predicts
 there. Wang and Cho draw the position at random each time; here every round visits all positions once, in an order of each
@@ -28,7 +28,7 @@ def fill_up(
     words: Vocabulary,
     mask: int,
 ) -> list[Generated]:
-    """What a masked model says between a prompt and the tail (its closing special tokens). All prompts are equally long.
+    """Generate text between each prompt and the tail (the closing special tokens). All prompts are equally long.
 
     `draws`: for each row the order in which positions are visited, and a random number for each visit. The
     log-probability of a row is the sum over its positions, each as it was when it was visited last.

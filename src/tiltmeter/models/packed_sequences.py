@@ -1,8 +1,8 @@
 """Sequences one behind the other instead of above each other: a GPU then computes no padding.
 
 Everything in an encoder but attention treats each position by itself, so it does not matter where a sequence ends. Attention
-is told: it is replaced by a kernel that takes the places where sequences begin. Whether a model gives the same states so is
-tried when it is made ready; where it does not, or takes its attention from elsewhere, its sequences are padded as ever.
+is replaced by a kernel that takes the places where sequences begin. Loading a model checks that it gives the same states so;
+where it does not, or takes its attention from elsewhere, its sequences are padded.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def attention(
 
 
 def _one_by_one(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, edges: list[int], scale: float | None) -> torch.Tensor:
-    """The same where there is no such kernel, to try it."""
+    """Attention of each sequence in turn, to check packing where there is no such kernel."""
     import torch
 
     attend = torch.nn.functional.scaled_dot_product_attention
@@ -85,7 +85,7 @@ def attending_to(joined: Joined) -> Iterator[None]:
 
 
 def first_position(parts: BodyAndHead, pad: int | None) -> int | None:
-    """What the model calls the first position of a sequence, if it gives the same states joined; else None."""
+    """First position id of a sequence, if the model gives the same states for packed sequences; else None."""
     import torch
 
     if parts.body_module is None or "position_ids" not in inspect.signature(parts.body_module.forward).parameters:

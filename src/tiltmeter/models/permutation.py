@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.lm_head import BodyAndHead, Sites
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ABOUT = "permutation: positions with a mask are hidden from all others"
 
 
 def is_permuted(config: Any) -> bool:
-    """Whether a model predicts in any order, so that a position can be hidden without changing the input."""
+    """Return True if a model predicts in any order, so that a position can be hidden without changing the input."""
     return getattr(config, "model_type", None) in MODEL_TYPES
 
 
@@ -54,11 +54,15 @@ class HiddenPositions(BodyAndHead):
         attention: bool,
         branch: NDArray[np.int64] | None = None,
     ) -> tuple[torch.Tensor, None]:
-        """States of the query stream at the sites; what is masked is seen by nobody. Only causal models have branches."""
+        """States of the query stream at the sites; masked positions are hidden from all others. There are no branches."""
         import torch
 
         if attention:
-            raise TiltmeterError("aula is not defined for XLNet: two streams attend, and neither is the one that is read.")
+            raise ModelError(
+                "aula is not defined for XLNet, which attends in two streams. Use another scorer, such as pll.",
+                code="missing-capability",
+                needs="attention weights",
+            )
         rows, columns = sites
         tokens, valid = self.send(ids), self.send(np.arange(ids.shape[1]) < lengths[:, None])
         dtype = next(self.module.parameters()).dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.hashing import WEIGHT_PATTERNS, weight_files
 from tiltmeter.models.wrappers import BASE, WRAPPER
 from tiltmeter.storage.compression import is_file, is_folder, is_there, reading, require_file
@@ -31,10 +31,24 @@ def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
         if len(ggufs) == 1:
             return path, ggufs[0].name
         if ggufs:
-            raise TiltmeterError(f"{path} holds {len(ggufs)} .gguf files; name one of them, e.g. {ggufs[0]}.")
+            raise ModelError(
+                f"{path} holds {len(ggufs)} .gguf files; name one of them, e.g. {ggufs[0]}.",
+                code="ambiguous-name",
+                folder=path,
+                names=[file.name for file in ggufs],
+            )
         if (path / WRAPPER).is_file():  # its base alone would be another model
-            raise TiltmeterError(f"{path} is a wrapped model, and this needs a plain one, such as its base, {path / BASE}.")
-        raise TiltmeterError(f"{path} has no config.json, so it is not a Hugging Face model folder.")
+            raise ModelError(
+                f"{path} is a wrapped model, and this needs a plain one, such as its base, {path / BASE}.",
+                code="wrong-model-kind",
+                model=path,
+                kind="wrapper",
+            )
+        raise ModelError(
+            f"{path} has no config.json, so it is not a Hugging Face model folder.",
+            code="missing-file",
+            file=path / "config.json",
+        )
     if (
         is_there(path)
         or len(name) > LONGEST_ID
@@ -42,12 +56,12 @@ def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:
         or name.count("/") > 1
         or os.sep * 2 in name
     ):
-        raise TiltmeterError(f"There is no model folder {path}.")
+        raise ModelError(f"There is no model folder {path}.", code="missing-file", file=path)
     return _hub_folder(name, revision), None
 
 
 def in_hub_cache(name: str, revision: str | None) -> bool:
-    """Whether a hub model was downloaded before. Nothing is asked of the hub."""
+    """Return True if a hub model is in the local cache. No request is sent to the hub."""
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not 0 < len(name) <= LONGEST_ID:
         return False
     import huggingface_hub
@@ -70,7 +84,12 @@ def weights_in(folder: Path) -> list[Path]:
         present = sorted(folder.iterdir())
     files = weight_files(folder)
     if not files:
-        raise TiltmeterError(f"{folder} has no weights: expected one of {', '.join(WEIGHT_PATTERNS)} in it.")
+        raise ModelError(
+            f"{folder} has no weights: expected one of {', '.join(WEIGHT_PATTERNS)} in it.",
+            code="missing-file",
+            file=folder,
+            expected=list(WEIGHT_PATTERNS),
+        )
     for path in [*(path for path in present if path.suffix in READ_TOO and not is_folder(path)), *files]:
         require_file(path)
         with reading(path), path.open("rb"):
@@ -91,12 +110,15 @@ def _hub_folder(name: str, revision: str | None) -> Path:
             snapshot = huggingface_hub.snapshot_download(
                 name, revision=revision, allow_patterns=[*small, weights], ignore_patterns=["*/*"]
             )
-        except Exception as error:  # the hub client has dozens of kinds; each means that it cannot be had
+        except Exception as error:  # the hub client has dozens of kinds; each means that there is no download
             reason = str(error).strip().split("\n")[0][:300]
             embedded = ", ".join(EMBEDDED)
-            raise TiltmeterError(
+            raise ModelError(
                 f"Model '{name}' is not a local folder and could not be downloaded ({reason}). "
-                f"Give a folder with config.json and weights, or an embedded model: {embedded}."
+                f"Give a folder with config.json and weights, or an embedded model: {embedded}.",
+                code="missing-model",
+                model=name,
+                reason=reason,
             ) from None
         if weight_files(Path(snapshot)):
             break

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
 HALVES = {"bfloat16": "bf16", "float16": "fp16"}
@@ -23,7 +23,13 @@ def resolve_precision(wanted: str, device: str, saved_dtype: str) -> str:
         half = HALVES.get(saved_dtype.removeprefix("torch."))
         return half if half and on_gpu else "fp32"
     if wanted == "tf32" and not on_gpu:
-        raise TiltmeterError("tf32 exists on CUDA GPUs only; use --precision fp32 here.")
+        raise UsageError(
+            "tf32 exists on CUDA GPUs only; use --precision fp32 here.",
+            code="inapplicable-option",
+            option="precision",
+            value=wanted,
+            device=device,
+        )
     return wanted
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.storage.timings import timed
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ def import_libraries() -> None:
 
 
 def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
-    """What `transformers.AUTO.from_pretrained` makes of a folder, or one message; from this machine only."""
+    """Call `transformers.AUTO.from_pretrained` on a local folder; any failure becomes a ModelError."""
     options |= {"trust_remote_code": bool(trust_remote_code), "local_files_only": True}
 
     def load() -> Any:
@@ -49,10 +49,21 @@ def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: 
     config = from_pretrained("AutoConfig", name, folder, trust_remote_code=trust_remote_code, **options)
     attention = getattr(config, "_attn_implementation", None)
     if not trust_remote_code and "/" in str(attention or ""):
-        raise TiltmeterError(f"Cannot load {name}: {NOT_OURS} (its attention is {attention}).")
+        raise ModelError(
+            f"Cannot load {name}: {NOT_OURS} (its attention is {attention}).",
+            code="untrusted-code",
+            model=name,
+            attention=attention,
+        )
     named = getattr(config, "architectures", None)
     if named is not None and not (isinstance(named, list) and all(isinstance(one, str) for one in named)):
-        raise TiltmeterError(f"Cannot load {name}: 'architectures' of its config.json is no list of names: {named!r}.")
+        raise ModelError(
+            f"Cannot load {name}: 'architectures' of its config.json is no list of names: {named!r}.",
+            code="wrong-format",
+            model=name,
+            name="architectures",
+            value=named,
+        )
     return config
 
 
@@ -60,10 +71,21 @@ def load_tokenizer(name: str, folder: Path, *, trust_remote_code: bool, **option
     """The tokenizer. Without its files transformers makes up one that knows special tokens only: that is refused."""
     tokenizer = from_pretrained("AutoTokenizer", name, folder, trust_remote_code=trust_remote_code, **options)
     if not set(guard(name, tokenizer.get_vocab).values()) - set(tokenizer.all_special_ids):
-        raise TiltmeterError(f"{name} has no tokenizer: its folder lacks tokenizer.json, vocab.txt or the like.")
+        raise ModelError(
+            f"{name} has no tokenizer: its folder lacks tokenizer.json, vocab.txt or the like.",
+            code="missing-file",
+            model=name,
+            kind="tokenizer",
+        )
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float | None) or (longest or 0) < 0:
-        raise TiltmeterError(f"Cannot load {name}: 'model_max_length' of its tokenizer is no length: {longest!r}.")
+        raise ModelError(
+            f"Cannot load {name}: 'model_max_length' of its tokenizer is no length: {longest!r}.",
+            code="wrong-format",
+            model=name,
+            name="model_max_length",
+            value=longest,
+        )
     return tokenizer
 
 
@@ -76,12 +98,19 @@ def guard(name: str, load: Callable[[], T]) -> T:
     except ImportError as error:
         hint = " (pip install 'tiltmeter[gguf]')" if "gguf" in str(error).lower() else ""
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise TiltmeterError(f"{name}: a package is missing{hint}: {reason}") from None
+        raise ModelError(
+            f"{name}: a package is missing{hint}: {reason}", code="missing-package", model=name, reason=reason
+        ) from None
     except Exception as error:  # transformers, tokenizers and safetensors raise what they like
         reason = " ".join(str(error).split())
         if "trust_remote_code" in reason:
             reason = NOT_OURS
-        raise TiltmeterError(f"Cannot load {name}: {reason[:400] or type(error).__name__}.") from None
+        raise ModelError(
+            f"Cannot load {name}: {reason[:400] or type(error).__name__}.",
+            code="untrusted-code" if reason == NOT_OURS else "cannot-load",
+            model=name,
+            reason=reason,
+        ) from None
 
 
 def quieten() -> None:

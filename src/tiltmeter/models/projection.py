@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.lm_head import BodyAndHead
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ KEY = "directions"
 
 
 def project_out(module: Any, directions: NDArray[np.floating[Any]], *, causal: bool) -> Any:
-    """The same module; from now on its body's last hidden state has no part along these orthonormal rows.
+    """Change a module in place: its body's last hidden state loses its components along these orthonormal rows.
 
     They become a buffer of the body: they move with it between devices and are part of its fingerprint.
     """
@@ -33,13 +33,29 @@ def project_out(module: Any, directions: NDArray[np.floating[Any]], *, causal: b
     width = _width(body, module)
     basis = torch.from_numpy(np.array(directions, dtype=np.float32, copy=True))
     if basis.ndim != 2 or basis.shape[1] != width:
-        raise TiltmeterError(f"The directions are {tuple(basis.shape)}, and the model is {width} wide.")
+        raise ModelError(
+            f"The directions have the shape {tuple(basis.shape)}, and the model has the width {width}.",
+            code="wrong-shape",
+            shape=tuple(basis.shape),
+            width=width,
+        )
     if not 0 < len(basis) <= width:
-        raise TiltmeterError(f"A projection removes 1 to {width} directions, not {len(basis)}; the file is damaged.")
+        raise ModelError(
+            f"A projection removes 1 to {width} directions, not {len(basis)}; the file is damaged.",
+            code="damaged-file",
+            directions=len(basis),
+            width=width,
+        )
     if not torch.allclose(basis @ basis.T, torch.eye(len(basis)), atol=1e-4):
-        raise TiltmeterError("The directions to remove are not orthonormal; the file is damaged.")
+        raise ModelError(
+            "The directions to remove are not orthonormal; the file is damaged.", code="damaged-file", directions=len(basis)
+        )
     if hasattr(body, BUFFER):
-        raise TiltmeterError("This model has a projection already; give the model that it was made from.")
+        raise ModelError(
+            "This model has a projection already; give the model that it was made from.",
+            code="wrong-model-kind",
+            kind="projection",
+        )
     body.register_buffer(BUFFER, basis.to(next(module.parameters()).device))
     body.register_forward_hook(_remove)
     return module
@@ -49,8 +65,10 @@ def body_of(module: Any, *, causal: bool) -> Any:
     """The submodule whose last hidden state the head reads."""
     body = BodyAndHead(module, causal=causal).body_module
     if body is None:
-        raise TiltmeterError(
-            f"Where the body of {type(module).__name__} ends is not known, so nothing can be put behind it."
+        raise ModelError(
+            f"The body of {type(module).__name__} was not found, so it cannot be projected. Use another model.",
+            code="unsupported-model",
+            model=type(module).__name__,
         )
     return body
 
@@ -81,7 +99,7 @@ def fold(module: Any, directions: NDArray[np.floating[Any]], *, causal: bool) ->
 
 
 def _width(body: Any, module: Any) -> int:
-    """Asked of the body itself: a configuration may name the width of something else (OPT's inner layers)."""
+    """Width of the body's output. A configuration may name another width (OPT's inner layers)."""
     import torch
 
     with torch.inference_mode():
@@ -96,7 +114,7 @@ def without(states: torch.Tensor, basis: torch.Tensor) -> torch.Tensor:
 
 
 def _remove(body: Any, _: Any, output: Any) -> Any:
-    """Behind the body. Doing it twice changes nothing, so a head that is asked alone may pass here again."""
+    """Project after the body. It is idempotent, so it may also run before the head."""
     basis = getattr(body, BUFFER).float()
     if isinstance(output, tuple):
         return (without(output[0], basis), *output[1:])
@@ -115,11 +133,13 @@ def write_directions(path: Path, directions: NDArray[np.floating[Any]]) -> None:
 
 
 def read_directions(path: Path) -> NDArray[np.float32]:
-    """What `write_directions` wrote, or a message that names the file."""
+    """Read a file of `write_directions`. Errors name the file."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     try:
         return np.asarray(load_file(path)[KEY], dtype=np.float32)
     except (OSError, KeyError, ValueError, TypeError, AttributeError, SafetensorError) as error:
-        raise TiltmeterError(f"Cannot read the directions in {path}: {error}.") from None
+        raise ModelError(
+            f"Cannot read the directions in {path}: {error}.", code="damaged-file", file=path, reason=str(error)
+        ) from None

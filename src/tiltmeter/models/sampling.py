@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
     import torch
 
 PLACES = 2**23
-"""Where the noise of a row may begin. Probabilities are met to some 1e-4, which a million texts could not tell."""
+"""Number of places where the noise of a row may begin. Probabilities are exact to about 1e-4."""
 TABLE_SEED = 20190605
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 Ints = NDArray[np.int64]
@@ -45,26 +45,27 @@ class Sampling:
     rounds: int = 2
 
     def check(self) -> None:
-        """Raises an error for numbers that mean nothing."""
-        for wrong in self._problems():
-            raise TiltmeterError(wrong)
+        """Raise an error for the first number that is out of range."""
+        for name, message in self._problems():
+            raise UsageError(message, code="out-of-range", name=name, value=getattr(self, name))
 
-    def _problems(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[tuple[str, str]]:
         if not 0 < self.temperature < math.inf:
             yield (
+                "temperature",
                 f"--temperature must be above 0, not {self.temperature}. For the likeliest token at every step, "
-                "which 0 would mean, give --greedy."
+                "which 0 would mean, give --greedy.",
             )
         if not 0 < self.top_p <= 1:
-            yield f"--top-p must be above 0 and at most 1, not {self.top_p}."
+            yield "top_p", f"--top-p must be above 0 and at most 1, not {self.top_p}."
         if self.top_k < 0:
-            yield f"--top-tokens must be at least 0 (0: all tokens), not {self.top_k}."
+            yield "top_k", f"--top-tokens must be at least 0 (0: all tokens), not {self.top_k}."
         if not 1 <= self.repetition_penalty < math.inf:
-            yield f"--repetition-penalty must be at least 1 (1: none), not {self.repetition_penalty}."
+            yield "repetition_penalty", f"--repetition-penalty must be at least 1 (1: none), not {self.repetition_penalty}."
         if self.new_tokens < 1:
-            yield f"--new-tokens must be at least 1, not {self.new_tokens}."
+            yield "new_tokens", f"--new-tokens must be at least 1, not {self.new_tokens}."
         if self.rounds < 1:
-            yield f"--rounds must be at least 1, not {self.rounds}."
+            yield "rounds", f"--rounds must be at least 1, not {self.rounds}."
 
     def choose(self, logits: torch.Tensor, places: torch.Tensor, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """A token for each row, and its log-probability by the model itself (without temperature and the rest).

@@ -1,4 +1,4 @@
-"""Self-Debias (Schick et al. 2021): a model that is asked twice, and unlearns at once what a description of bias invites.
+"""Self-Debias (Schick et al. 2021): logits corrected by a second pass with a description of bias.
 
 Beside the text itself it reads the text behind a description of the bias ("The following text … because of their gender:").
 Words that the description makes likelier are made less likely. Nothing is trained: the change is in the decoding, for
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.models.lm_head import BodyAndHead
 
 TEMPLATE = "The following text discriminates against people because of their {}:\n"
@@ -46,7 +46,7 @@ class SelfDebiasing(nn.Module):
 
     @property
     def base_model(self) -> nn.Module:
-        """What gives hidden states: those of the text and of the text behind each description, side by side."""
+        """Body that gives the hidden states of the text and of the text after each description, concatenated."""
         return self.body
 
     @property
@@ -80,7 +80,7 @@ class SelfDebiasing(nn.Module):
         return self.unwrapped.generate(input_ids, attention_mask=attention_mask, logits_processor=[steer], **options)
 
     def _next(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """What may come after sequences of which a mask is known for the beginning; beams repeat its rows."""
+        """Logits of the next token after sequences whose mask covers only the beginning; beams repeat its rows."""
         if mask is not None:
             mask = mask.repeat_interleave(len(ids) // len(mask), 0)
             mask = torch.cat([mask, mask.new_ones(len(ids), ids.shape[1] - mask.shape[1])], 1)
@@ -92,7 +92,7 @@ class SelfDebiasing(nn.Module):
         return self.unwrapped.get_input_embeddings()
 
     def set_attn_implementation(self, implementation: str) -> None:
-        """Of the base."""
+        """Set the attention implementation of the base."""
         self.unwrapped.set_attn_implementation(implementation)
 
 
@@ -107,7 +107,7 @@ class _Asking(nn.Module):
         self.leading = list(leading)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **options: Any) -> Any:
-        """Hidden states side by side, so that only the positions that are read need pass the head."""
+        """Concatenate hidden states, so that only the positions that are read pass the head."""
         from transformers.modeling_outputs import BaseModelOutput
 
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
@@ -160,17 +160,36 @@ def behind(prefix: Sequence[int], ids: Tensor, mask: Tensor, leading: Sequence[i
 def check_settings(descriptions: Sequence[str], template: str, decay: float, epsilon: float) -> None:
     """Refuses what cannot be meant."""
     if not descriptions or not all(one.strip() for one in descriptions):
-        raise TiltmeterError("Self-Debias needs a description of the bias, such as 'gender' or 'race or colour'.")
+        raise UsageError(
+            "Self-Debias needs a description of the bias, such as 'gender' or 'race or colour'.",
+            code="missing-value",
+            name="descriptions",
+        )
     if template.count("{}") != 1:
-        raise TiltmeterError(f"The template of Self-Debias names the place of the description by one {{}}: {template!r}.")
+        raise UsageError(
+            f"The template of Self-Debias must contain {{}} once, for the description: {template!r}.",
+            code="wrong-format",
+            name="template",
+            value=template,
+        )
     if not (decay >= 0 and math.isfinite(decay) and 0 < epsilon <= 1):
-        raise TiltmeterError(f"Self-Debias needs a decay of 0 or more and an epsilon in (0, 1], not {decay} and {epsilon}.")
+        raise UsageError(
+            f"Self-Debias needs a decay of 0 or more and an epsilon in (0, 1], not {decay} and {epsilon}.",
+            code="out-of-range",
+            decay=decay,
+            epsilon=epsilon,
+        )
 
 
 def _ids_of(tokenizer: Any, text: str) -> list[int]:
     ids = [int(one) for one in tokenizer(text, add_special_tokens=False)["input_ids"]]
     if not ids:
-        raise TiltmeterError(f"The tokenizer makes nothing of {text!r}.")
+        raise UsageError(
+            f"The tokenizer gives no tokens for {text!r}. Use another text.",
+            code="empty-selection",
+            kind="tokens",
+            text=text,
+        )
     return ids
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models import loading
 from tiltmeter.models.consistency import check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.encoder import Encoder, encoder_of
@@ -27,7 +27,7 @@ POOLING_MODES = {
 
 
 def is_sentence_transformer(name: str | Path) -> bool:
-    """Whether this is a folder that sentence-transformers wrote."""
+    """Return True for a folder that sentence-transformers wrote."""
     return is_file(at_home(name) / MODULES)
 
 
@@ -86,19 +86,32 @@ def read_modules(folder: Path) -> tuple[Path, str]:
     """
     modules = _read(folder / MODULES)
     if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
-        raise TiltmeterError(f"{folder / MODULES} is not a list of modules.")
+        raise ModelError(
+            f"{folder / MODULES} is not a list of modules.",
+            code="wrong-format",
+            file=folder / MODULES,
+            expected="list of modules",
+        )
     kinds = [str(module.get("type")).rsplit(".", 1)[-1] for module in modules]
     paths = [folder / str(module.get("path") or "") for module in modules]
     odd = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
     if odd or kinds[:1] != ["Transformer"]:
-        raise TiltmeterError(
-            f"{folder}: its modules are {', '.join(kinds)}; only Transformer, Pooling, Normalize are known."
+        raise ModelError(
+            f"{folder}: its modules are {', '.join(kinds)}; only Transformer, Pooling and Normalize are supported.",
+            code="unsupported-model",
+            model=folder,
+            modules=kinds,
         )
     if "Pooling" not in kinds:
         return paths[0], "mean"
     said = _read(paths[kinds.index("Pooling")] / "config.json")
     if not isinstance(said, dict):
-        raise TiltmeterError(f"{paths[kinds.index('Pooling')] / 'config.json'} is not a JSON object.")
+        raise ModelError(
+            f"{paths[kinds.index('Pooling')] / 'config.json'} is not a JSON object.",
+            code="wrong-format",
+            file=paths[kinds.index("Pooling")] / "config.json",
+            expected="JSON object",
+        )
     chosen = [ours for theirs, ours in POOLING_MODES.items() if said.get(theirs)]
     others = [
         mode for mode, on in said.items() if mode.startswith("pooling_mode") and on is True and mode not in POOLING_MODES
@@ -111,5 +124,5 @@ def _read(path: Path) -> Any:
     try:
         text = path.read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+        raise ModelError(f"Cannot read {path}: {error}.", code="unreadable-file", file=path, reason=str(error)) from None
     return parse_json(text, str(path))

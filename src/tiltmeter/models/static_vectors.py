@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.storage.compression import is_file, open_packed, reading, require_file
 from tiltmeter.storage.places import at_home
@@ -23,7 +23,7 @@ INDEX_SUFFIXES = (".json", ".vocab", ".words", ".txt")
 
 
 def is_static(name: str | Path) -> bool:
-    """Whether this is a file of static vectors, by its name."""
+    """Return True if the name is that of a file of static vectors."""
     path = at_home(name)
     suffix = Path(path.stem).suffix if path.suffix in (".gz", ".xz") else path.suffix
     return is_file(path) and (suffix in TEXT_SUFFIXES or path.suffix == ".npy")
@@ -36,7 +36,7 @@ def words_beside(path: Path) -> Path | None:
 
 
 class StaticVectors:
-    """One vector per word, whatever its context. Only the words asked for are read into memory."""
+    """One vector per word, whatever its context. Only the requested words are read into memory."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = at_home(path)
@@ -47,7 +47,7 @@ class StaticVectors:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do."""
+        """Capabilities of its kind."""
         return OF_KIND[self.kind]
 
     @property
@@ -85,9 +85,22 @@ class StaticVectors:
         try:
             vector = np.array(text.split(), dtype=np.float32)
         except ValueError:
-            raise TiltmeterError(f"{self.path}, line {line}: not a word and numbers.") from None
+            raise InputError(
+                f"{self.path}, line {line}: expected a word and numbers.",
+                code="wrong-format",
+                file=self.path,
+                line=line,
+                expected="a word and numbers",
+            ) from None
         if not len(vector) or (width and len(vector) != width):
-            raise TiltmeterError(f"{self.path}, line {line}: {len(vector)} numbers, where other lines have {width}.")
+            raise InputError(
+                f"{self.path}, line {line}: {len(vector)} numbers, where other lines have {width}.",
+                code="wrong-shape",
+                file=self.path,
+                line=line,
+                numbers=len(vector),
+                expected=width,
+            )
         return vector
 
     def _from_array(self, wanted: set[str]) -> Iterator[tuple[str, NDArray[np.float32]]]:
@@ -95,7 +108,13 @@ class StaticVectors:
             array = np.load(self.path, mmap_mode="r")
         words = self._index()
         if array.ndim != 2 or len(words) != len(array):
-            raise TiltmeterError(f"{self.path} has the shape {array.shape}, and its list has {len(words):,} words.")
+            raise InputError(
+                f"{self.path} has the shape {array.shape}, and its list has {len(words):,} words.",
+                code="wrong-shape",
+                file=self.path,
+                shape=array.shape,
+                words=len(words),
+            )
         yield from ((word, np.asarray(array[row], np.float32)) for row, word in enumerate(words) if word in wanted)
 
     def _index(self) -> list[str]:
@@ -104,7 +123,12 @@ class StaticVectors:
                 text = beside.read_text("utf-8")
                 return _words(json.loads(text)) if beside.suffix == ".json" else text.removesuffix("\n").split("\n")
         names = ", ".join(self.path.with_suffix(suffix).name for suffix in INDEX_SUFFIXES)
-        raise TiltmeterError(f"{self.path} needs a list of its words beside it: one of {names}.")
+        raise InputError(
+            f"{self.path} needs a list of its words beside it: one of {names}.",
+            code="missing-file",
+            file=self.path,
+            expected=names,
+        )
 
 
 def _words(index: Any) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.corpora.sentences import ABBREVIATION
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.forward_pass import passing
 from tiltmeter.models.generation import Generated, Vocabulary, go_on, why_not
 from tiltmeter.models.language_model import LanguageModel, require
@@ -81,7 +81,7 @@ class Writer:
             return fill_up(parts, prompts, self.tail, (order, noise), self.sampling, self.words, mask)
 
     def texts_of(self, prompts: Sequence[Sequence[int]], said: Sequence[Sequence[int]]) -> list[str]:
-        """What was said, as it would stand behind the prompt: the space in between is its own. In a chat it is a space."""
+        """Decode generated ids as they follow the prompt, with the space between. In a chat there is always a space."""
         if self.chat is not None:
             return [self._until_end(f" {text.strip()}") for text in self._decoded(said)]
         before = self._decoded(prompts)
@@ -125,7 +125,7 @@ class Writer:
         return int(min(MOST_TOKENS, max(1024, fitting)))
 
     def are_ends(self, said: Sequence[Sequence[int]]) -> list[bool]:
-        """Whether a sentence is finished by what each row has said so far."""
+        """Return, for each row, True if its text so far ends a sentence."""
         return [sentence_end(text) is not None for text in self._decoded(said)]
 
     @cached_property
@@ -158,16 +158,32 @@ class Writer:
 
 
 def check_writer(model: LanguageModel, chat: str | None = None) -> None:
-    """Raises an error for a model that cannot write, or that has no chat template where one is wanted."""
+    """Raise an error for a model that cannot generate, or that lacks a chat template where one is needed."""
     if reason := why_not(model._module):
-        raise TiltmeterError(f"{model.name} cannot generate: {reason}.")
+        raise ModelError(
+            f"{model.name} cannot generate: {reason}.",
+            code="missing-capability",
+            model=model.name,
+            needs="text generation",
+            reason=reason,
+        )
     require(model, model.kind, "Generating")
     if chat is None:
         return
     if "chat" not in model.capabilities:
-        raise TiltmeterError(f"--chat needs a model with a chat template, and {model.name} has none.")
+        raise ModelError(
+            f"--chat needs a model with a chat template, and {model.name} has none.",
+            code="missing-capability",
+            model=model.name,
+            needs="chat template",
+        )
     if "{prompt}" not in chat:
-        raise TiltmeterError("The instruction of --chat must hold {prompt}, where the prompt goes.")
+        raise UsageError(
+            "The instruction of --chat must contain {prompt}, the place of the prompt.",
+            code="wrong-format",
+            name="chat",
+            value=chat,
+        )
 
 
 def sentence_end(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What a tokenizer does to text, read from the tokenizer itself: specials, masks, casing, spaces, limits."""
+"""Facts of a tokenizer, read from the tokenizer itself: specials, masks, casing, spaces, limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """Of one text: how many tokens it has, how many of them are unknown ones, and which special tokens it spells out."""
+    """Counts of one text: its tokens, how many of them are unknown, and the special tokens written in it."""
 
     tokens: int
     unknown: int
@@ -45,7 +45,7 @@ class Tokenization:
 
     @cached_property
     def bos_id(self) -> int | None:
-        """What stands in front of a sentence for a causal model: BOS, or EOS where there is no BOS (GPT-2, Qwen)."""
+        """Token before a sentence of a causal model: BOS, or EOS where there is no BOS (GPT-2, Qwen)."""
         if self.tokenizer.bos_token_id is not None:
             return self.tokenizer.bos_token_id  # type: ignore[no-any-return]
         return self.tokenizer.eos_token_id  # type: ignore[no-any-return]
@@ -67,7 +67,7 @@ class Tokenization:
 
     @cached_property
     def lowercases(self) -> bool:
-        """Whether case is lost."""
+        """True if the tokenizer ignores case."""
         return self.encode(["A"], special=False)[0].ids == self.encode(["a"], special=False)[0].ids
 
     @cached_property
@@ -97,7 +97,7 @@ class Tokenization:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """What stands for text that the vocabulary cannot spell. GPT-2 calls its end of text so and never uses it."""
+        """Unknown token, for text that the vocabulary cannot spell. GPT-2 names its end of text so and never uses it."""
         unknown = self.tokenizer.unk_token_id
         other = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
         return None if unknown is None or unknown in other else int(unknown)
@@ -110,14 +110,14 @@ class Tokenization:
         return frozenset({*self.tokenizer.all_special_ids, *marked} - {self.unknown_id})
 
     def count_tokens(self, texts: Sequence[str]) -> list[TokenCount]:
-        """What there is to say about each text before it is scored: unknown tokens, and special ones written in it.
+        """Count the tokens of each text before it is scored: unknown ones, and special ones written in it.
 
         A text that says `[MASK]` or `<|endoftext|>` is read as that token, not as those letters.
         """
         return [self.counted(encoded) for encoded in self.encode(texts, special=False)]
 
     def counted(self, encoded: Encoded) -> TokenCount:
-        """The same of a text that is tokenised already; special tokens around it are not counted."""
+        """Count the tokens of a tokenised text; special tokens around it are not counted."""
         ids = encoded.ids
         unknown = 0 if self.unknown_id is None else ids.count(self.unknown_id)
         if len(encoded.content) == len(ids) and self.special_ids.isdisjoint(ids):

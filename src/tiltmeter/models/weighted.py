@@ -1,4 +1,4 @@
-"""What every model with weights has: a name, a tokenizer, facts about itself, and an identity for the caches."""
+"""Base class of models with weights: a name, a tokenizer, facts, and an identity for the caches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.models.fingerprint import Fingerprint
 from tiltmeter.models.hashing import digest_json, relevant_in_memory
@@ -44,12 +44,12 @@ class WeightedModel:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do."""
+        """Capabilities of its kind."""
         return OF_KIND[self.kind]
 
     @property
     def module(self) -> Any:
-        """The Hugging Face module, as it is asked."""
+        """The Hugging Face module that answers."""
         return self._module
 
     @property
@@ -77,7 +77,7 @@ class WeightedModel:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Inside, the identity is computed once: nobody changes the model while it is asked."""
+        """Compute the identity once for the block, in which the model must not change."""
         before, self._fixed = self._fixed, self.identity
         try:
             yield
@@ -112,14 +112,19 @@ class WeightedModel:
         return Fingerprint(self._module).unknown_code
 
     def _look(self) -> tuple[Any, ...]:
-        """What shows that a module was changed after it was loaded."""
+        """Facts that change when a module is changed after it was loaded."""
         now = Fingerprint(self._module)
         return now.versions, now.modules, now.unknown_code
 
     def check_ids(self, ids: NDArray[np.int64]) -> None:
-        """Refuses ids that the model has no embedding for: its tokenizer belongs to another model."""
+        """Raise an error for ids without an embedding: the tokenizer belongs to another model."""
         rows = int(self._module.get_input_embeddings().weight.shape[0])
         if len(ids) and int(ids.max()) >= rows:
-            raise TiltmeterError(
-                f"The tokenizer of {self.name} gives the id {int(ids.max()):,}, and the model has {rows:,} embeddings."
+            raise ModelError(
+                f"The tokenizer of {self.name} gives the id {int(ids.max()):,}, and the model has {rows:,} embeddings: it "
+                "belongs to another model.",
+                code="tokenizer-mismatch",
+                model=self.name,
+                tokens=int(ids.max()) + 1,
+                embeddings=rows,
             )

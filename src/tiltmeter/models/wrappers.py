@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.strict_json import parse_json
@@ -27,7 +27,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Wrapper:
-    """What stands around a base: its kind and its settings."""
+    """A wrapper of a base model: its kind and its settings."""
 
     folder: Path
     kind: str
@@ -40,7 +40,7 @@ class Wrapper:
 
     @property
     def files(self) -> list[Path]:
-        """What decides, beside the base's weights, what the model answers."""
+        """Files that decide answers, beside the base's weights."""
         directions = self.folder / PROJECTION
         return [self.folder / WRAPPER, *([directions] if self.kind == "projection" else [])]
 
@@ -79,28 +79,47 @@ def _checked(folder: Path, stated: Any, path: Path) -> Wrapper:
     _check_fields(_File, stated, path, needed=("schema", "wrapper", "settings"))
     kind, settings, schema = stated["wrapper"], stated["settings"], stated["schema"]
     if schema != SCHEMA or kind not in WRAPPERS:
-        raise TiltmeterError(f"{path} has schema {schema} and wrapper '{kind}', which this version does not read.")
+        raise ModelError(
+            f"{path} has schema {schema} and wrapper '{kind}', which this version does not read.",
+            code="wrong-version",
+            file=path,
+            schema=schema,
+            wrapper=kind,
+        )
     if kind == "self_debias":
         _check_fields(_SelfDebias, settings, path, needed=("descriptions",))
         if not isinstance(settings["descriptions"], list):
-            raise TiltmeterError(f"{path}: 'descriptions' must be a list.")
+            raise ModelError(
+                f"{path}: 'descriptions' must be a list.", code="wrong-type", file=path, name="descriptions", expected="list"
+            )
     elif settings:
-        raise TiltmeterError(f"{path}: a projection has no settings, and this one has {', '.join(settings)}.")
+        raise ModelError(
+            f"{path}: a projection has no settings, and this one has {', '.join(settings)}.",
+            code="unknown-name",
+            file=path,
+            kind="setting",
+            name=next(iter(settings)),
+        )
     return Wrapper(folder, kind, settings)
 
 
 def _check_fields(kind: type, stated: Any, path: Path, needed: Sequence[str]) -> None:
     if not isinstance(stated, dict):
-        raise TiltmeterError(f"{path} must hold a JSON object.")
+        raise ModelError(f"{path} must hold a JSON object.", code="wrong-format", file=path, expected="JSON object")
     lacking = [name for name in needed if name not in stated]
     unknown = [name for name in stated if name not in get_type_hints(kind)]
     if lacking or unknown:
-        raise TiltmeterError(f"{path} {'lacks' if lacking else 'has an unknown field'} '{(lacking or unknown)[0]}'.")
+        raise ModelError(
+            f"{path} {'lacks' if lacking else 'has an unknown field'} '{(lacking or unknown)[0]}'.",
+            code="missing-value" if lacking else "unknown-name",
+            file=path,
+            name=(lacking or unknown)[0],
+        )
     check_types(kind, stated, str(path))
 
 
 def wrapper_of(name: str | Path) -> Wrapper | None:
-    """What `wrapper.json` says, if the folder has one; a damaged one is refused, not passed over."""
+    """Read `wrapper.json`, if the folder has one; raise an error if it is damaged."""
     folder = at_home(name)
     path = folder / WRAPPER
     if not is_file(path):
@@ -108,10 +127,15 @@ def wrapper_of(name: str | Path) -> Wrapper | None:
     try:
         stated = parse_json(path.read_text("utf-8"), str(path))
     except (OSError, ValueError) as error:
-        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+        raise ModelError(f"Cannot read {path}: {error}.", code="unreadable-file", file=path, reason=str(error)) from None
     wrapper = _checked(folder, stated, path)
     missing = [] if wrapper.base.is_dir() else [wrapper.base]
     missing += [one for one in wrapper.files if not is_file(one)]
     if missing:
-        raise TiltmeterError(f"{folder} is a wrapped model, and its {missing[0].name} is missing.")
+        raise ModelError(
+            f"{folder} is a wrapped model, and its {missing[0].name} is missing. Copy the whole folder again.",
+            code="missing-file",
+            file=missing[0],
+            model=folder,
+        )
     return wrapper

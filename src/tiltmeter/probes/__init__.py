@@ -1,4 +1,4 @@
-"""Probes: what a model is asked becomes a tidy table of observations. Asking is kept apart from judging."""
+"""Probes: queries to a model become a tidy table of observations. Inference and analysis are separate."""
 
 from __future__ import annotations
 

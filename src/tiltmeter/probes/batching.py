@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models import Encoder, LanguageModel
 
 CPU_TOKENS = 4096
@@ -85,9 +85,11 @@ class TokenBudget:
     def failed(self, width: int, size: int) -> None:
         """Records that a batch did not fit: halves the size and keeps it below from now on."""
         if size == 1:
-            raise TiltmeterError(
+            raise ModelError(
                 f"One sequence of {width} tokens does not fit into memory. Use a smaller model, --precision bf16, "
-                "or another device."
+                "or another device.",
+                code="out-of-memory",
+                tokens=width,
             )
         self.tokens = self.most = max(1, min(self.tokens, width * size) // 2)
 
@@ -104,7 +106,12 @@ def _positive(value: int | str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise TiltmeterError(f"--batch-tokens must be 'auto' or a number of tokens, not '{value}'.")
+        raise UsageError(
+            f"--batch-tokens must be 'auto' or a number of tokens, not '{value}'.",
+            code="wrong-type",
+            name="batch_tokens",
+            value=value,
+        )
     return number
 
 

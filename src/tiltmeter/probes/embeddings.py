@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models import Encoded, Encoder, PoolBatch, StaticVectors
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import Span, batched
@@ -70,35 +70,40 @@ class EmbeddingProbe:
         """The vector of every passage, from the cache or else from the model."""
         advance = advance or (lambda _: None)
         keys = [key_of(passage.text, passage.span if self.pooling.of_word else None) for passage in passages]
-        known = self.cache.load(keys)
-        self.reused += len(known)
-        missing = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in known}
+        vectors = self.cache.load(keys)
+        self.reused += len(vectors)
+        missing = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in vectors}
         advance(len(passages) - len(missing))
-        asked, reasons = self._plan(missing)
+        ready, reasons = self._plan(missing)
         advance(len(reasons))
-        known |= self._forward(asked, advance)
-        width = len(next(iter(known.values()))) if known else 1
+        vectors |= self._forward(ready, advance)
+        width = len(next(iter(vectors.values()))) if vectors else 1
         rows = np.full((len(passages), width), np.nan, dtype=np.float32)
         for at, key in enumerate(keys):
-            if key in known:
-                rows[at] = known[key]
+            if key in vectors:
+                rows[at] = vectors[key]
         unusable = {at: reasons[key] for at, key in enumerate(keys) if key in reasons}
         return Vectors(rows, unusable | no_direction(rows, unusable))
 
     def _plan(self, passages: dict[int, Passage]) -> tuple[list[Asked], dict[int, str]]:
         tokens = self.encoder.tokens
         if self.pooling.of_word and not tokens.tokenizer.is_fast:
-            raise TiltmeterError(f"{self.pooling.name} needs a fast tokenizer, and {self.encoder.name} has a slow one.")
+            raise ModelError(
+                f"{self.pooling.name} needs a fast tokenizer, and {self.encoder.name} has a slow one.",
+                code="missing-capability",
+                model=self.encoder.name,
+                needs="fast tokenizer",
+            )
         encoded = tokens.encode([passage.text for passage in passages.values()], offsets=self.pooling.of_word)
-        asked: list[Asked] = []
+        ready: list[Asked] = []
         reasons: dict[int, str] = {}
         for (key, passage), text in zip(passages.items(), encoded, strict=True):
             positions = self._positions(passage, text)
             if isinstance(positions, str):
                 reasons[key] = positions
             else:
-                asked.append(Asked(key, text.ids, positions))
-        return asked, reasons
+                ready.append(Asked(key, text.ids, positions))
+        return ready, reasons
 
     def _positions(self, passage: Passage, encoded: Encoded) -> tuple[int, ...] | str:
         most = self.encoder.tokens.max_length
@@ -106,37 +111,37 @@ class EmbeddingProbe:
             return f"longer than the model's maximum of {most} tokens"
         return positions_of(self.pooling, encoded, passage.span)
 
-    def _forward(self, asked: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
+    def _forward(self, ready: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
         """Forwards batches, longest first. What is finished is stored even if the run is interrupted."""
         groups: dict[tuple[int, ...], list[Asked]] = {}
-        for passage in asked:  # a sentence with two stimuli is forwarded once
+        for passage in ready:  # a sentence with two stimuli is forwarded once
             groups.setdefault(passage.ids, []).append(passage)
         ordered = sorted(groups.values(), key=lambda group: -len(group[0].ids))
         self.encoder.check_ids(np.array(sorted(set(chain.from_iterable(groups))), dtype=np.int64))
         lengths = np.array([len(group[0].ids) for group in ordered], dtype=np.int64)
-        known: dict[int, Rows] = {}
+        computed: dict[int, Rows] = {}
         unsaved: list[int] = []
 
         def embed(span: Span) -> tuple[list[int], Rows]:
             part = ordered[span.first : span.first + span.size]
             rows = self.encoder.embed(_batch(part, self.encoder.tokens.pad_id), self.layer)
-            return [asked.key for group in part for asked in group], rows
+            return [ready.key for group in part for ready in group], rows
 
         try:
             for _, (keys, rows) in batched(lengths, self.budget, embed):
-                known.update(zip(keys, rows, strict=True))
+                computed.update(zip(keys, rows, strict=True))
                 unsaved += keys
                 if len(unsaved) >= SAVE_EVERY:
-                    self._save(unsaved, known)
+                    self._save(unsaved, computed)
                 advance(len(keys))
         finally:
-            self._save(unsaved, known)
-        self.computed += len(known)
-        return known
+            self._save(unsaved, computed)
+        self.computed += len(computed)
+        return computed
 
-    def _save(self, keys: list[int], known: dict[int, Rows]) -> None:
+    def _save(self, keys: list[int], computed: dict[int, Rows]) -> None:
         if keys:
-            self.cache.save(keys, np.stack([known[key] for key in keys]))
+            self.cache.save(keys, np.stack([computed[key] for key in keys]))
             keys.clear()
 
 
@@ -151,21 +156,21 @@ class StaticProbe:
 
     def vectors(self, passages: Sequence[Passage], advance: Advance | None = None) -> Vectors:
         """The vector of every passage's text."""
-        known = self.encoder.lookup([passage.text for passage in passages])
-        width = len(next(iter(known.values()))) if known else 1
+        vectors = self.encoder.lookup([passage.text for passage in passages])
+        width = len(next(iter(vectors.values()))) if vectors else 1
         rows = np.full((len(passages), width), np.nan, dtype=np.float32)
         reasons: dict[int, str] = {}
         for at, passage in enumerate(passages):
-            if passage.text not in known:
+            if passage.text not in vectors:
                 reasons[at] = "a static vector is for a word" if " " in passage.text else "not in the vocabulary"
             else:
-                rows[at] = known[passage.text]
+                rows[at] = vectors[passage.text]
         if advance:
             advance(len(passages))
         return Vectors(rows, reasons | no_direction(rows, reasons))
 
 
-def no_direction(rows: Rows, known: Collection[int]) -> dict[int, str]:
+def no_direction(rows: Rows, skipped: Collection[int]) -> dict[int, str]:
     """Reasons why rows have no direction, if not known yet. Such rows, zeros included, become NaN in place."""
     zero = ~np.any(rows, axis=1)
     odd = zero | ~np.isfinite(rows).all(axis=1)
@@ -174,7 +179,7 @@ def no_direction(rows: Rows, known: Collection[int]) -> dict[int, str]:
         at: "a zero vector" if zero[at] else "a vector with values that are not finite"
         for at in np.flatnonzero(odd).tolist()
     }
-    return {at: why for at, why in reasons.items() if at not in known}
+    return {at: why for at, why in reasons.items() if at not in skipped}
 
 
 def _batch(groups: Sequence[Sequence[Asked]], pad: int) -> PoolBatch:

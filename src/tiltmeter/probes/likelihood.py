@@ -42,7 +42,7 @@ class Block:
 
 @dataclass
 class OpenBlock:
-    """A block in progress: what is known, what could not be asked, and which batches each view came from."""
+    """A block in progress: answers so far, sentences that cannot be scored, and the batches of each view."""
 
     number: int
     items: Sequence[Item]
@@ -153,7 +153,7 @@ class LikelihoodProbe:
     def _ask(
         self, sentences: Sequence[Sentence], views: Sequence[View], collected: Collected
     ) -> tuple[dict[int, list[Query]], dict[int, list[Unasked]]]:
-        """Per view, the queries still to be answered, and the sentences that cannot be asked."""
+        """List, by view, the open queries and the sentences that cannot be scored."""
         reasons = [self._reason(len(sentence.content), len(sentence.ids)) for sentence in sentences]
         general = [Unasked(n, reason) for n, reason in enumerate(reasons) if reason]
         queries: dict[int, list[Query]] = {}
@@ -176,7 +176,7 @@ class LikelihoodProbe:
         return queries, unasked
 
     def _reason(self, n_content: int, length: int) -> str | None:
-        """Why a sentence cannot be asked, if it cannot."""
+        """Reason why a sentence cannot be scored; None if it can."""
         most = self.model.tokens.max_length
         if n_content == 0:
             return "no tokens besides special ones"

@@ -41,7 +41,7 @@ class Replies:
 
 
 class Collected:
-    """What is known so far about one block of items: parts of an earlier, interrupted run, and new answers."""
+    """Answers of one block of items so far: parts of an earlier, interrupted run, and new ones."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ def finished_table(view: int, collected: Collected, unasked: pa.Table) -> pa.Tab
 
 
 def unasked_table(unasked: Sequence[Unasked], view: int, collected: Collected) -> pa.Table:
-    """One row for each sentence that could not be asked, with the reason."""
+    """Table with one row, and the reason, for each sentence that could not be scored."""
     reason = {entry.sentence: entry.reason for entry in unasked}
     sentence = np.array(sorted(reason), dtype=np.int64)
     n = len(sentence)

@@ -33,7 +33,7 @@ def batched(
     attention: bool = False,
     before_retry: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Span, Result]]:
-    """What `run` gives for each batch of sequences of these lengths (longest first), in their order."""
+    """Yield the result of `run` for each batch of sequences of these lengths (longest first), in order."""
     first, sizes = 0, deque(budget.cuts(lengths, attention)) if len(lengths) else deque()
     while sizes:
         span = Span(first, sizes[0])
@@ -52,7 +52,7 @@ def batched(
 def in_batches(
     model: LanguageModel, plan: Plan, budget: TokenBudget, work: Work, ask: Callable[[Batch, Span], Result]
 ) -> Iterator[tuple[slice, Result]]:
-    """What `ask` answers for each batch of a plan, with the reads that it answers; for probes that wait for each answer."""
+    """Yield the result of `ask` for each batch of a plan, with its reads, for probes that wait for each result."""
 
     def run(span: Span) -> tuple[slice, Result]:
         batch, reads = plan.batch(span.first, span.size, model.tokens.pad_id, attention=False)

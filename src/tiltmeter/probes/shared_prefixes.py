@@ -17,7 +17,7 @@ LEAST_SHARED = 3
 
 
 def branched(queries: Sequence[Query], sentences: Sequence[Sentence]) -> list[Query]:
-    """The same queries, the first two of every item in one sequence where they begin alike."""
+    """Join the first two queries of every item into one sequence where they have a common prefix."""
     joined: list[Query] = []
     waiting: dict[int, Query] = {}
     for query in queries:

@@ -1,4 +1,4 @@
-"""The template probe: log-probabilities of words in the slots of templates. Batched, duplicates asked once, cached."""
+"""The template probe: log-probabilities of words in the slots of templates. Batched, without duplicates, cached."""
 
 from __future__ import annotations
 
@@ -130,5 +130,5 @@ class TemplateProbe:
         return Query(0, ids, read, tuple(encoded.ids[at] for at in read), read)
 
 
-def _by_length(asked: tuple[tuple[int, ...], Query]) -> tuple[int, tuple[int, ...]]:
-    return len(asked[1].ids), asked[1].ids
+def _by_length(entry: tuple[tuple[int, ...], Query]) -> tuple[int, tuple[int, ...]]:
+    return len(entry[1].ids), entry[1].ids

@@ -1,4 +1,4 @@
-"""Views: the few ways a model is asked about a sentence. Each turns sentences into queries."""
+"""Views: the few ways to query a model about a sentence. Each turns sentences into queries."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Query(NamedTuple):
     """One input sequence, and the tokens read of it: at `columns` of the input, for `positions` of the sentence.
 
     `one_by_one`: as many sequences as columns, each with its column masked. `block`: at each column, also the mean
-    log-probability of all `tokens`. `branch`: how many columns are shared, and from which on a second text goes on from
-    those (see branching.py); none by default.
+    log-probability of all `tokens`. `branch`: the number of shared columns, and the column at which a second text that
+    continues them begins (see branching.py); none by default.
     """
 
     sentence: int
@@ -33,7 +33,7 @@ class Query(NamedTuple):
 
 
 class Unasked(NamedTuple):
-    """Why a sentence cannot be asked in this view."""
+    """Reason why a sentence cannot be scored in this view."""
 
     sentence: int
     reason: str

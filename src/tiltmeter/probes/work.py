@@ -10,13 +10,13 @@ Advance = Callable[[float], None]
 
 
 class Share(NamedTuple):
-    """What one of several workers does of a cell: every `of`-th block. Blocks are cut before, so answers stay the same."""
+    """The part of a cell that one of several workers computes: every `of`-th block. Workers do not change the blocks."""
 
     number: int = 0
     of: int = 1
 
     def has(self, block: int) -> bool:
-        """Whether a block is among them.
+        """Return True if a block belongs to this share.
 
         >>> [block for block in range(6) if Share(1, 3).has(block)]
         [1, 4]

@@ -48,7 +48,7 @@ def ask(
     """
     told = FamilyOptions.of_objects(options)
     model = usable(model)
-    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=told.given)
+    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=told.values)
     if benchmark.family not in told.of:
         family_of(benchmark)  # says what is wrong with it
         raise TiltmeterError(f"The family '{benchmark.family}' cannot be used.")

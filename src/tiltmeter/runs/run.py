@@ -234,7 +234,7 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
             encoding=None if built_in else options.encoding,
             limit=options.limit,
             groups=options.groups,
-            offered={**told.given, "encoding": options.encoding},
+            offered={**told.values, "encoding": options.encoding},
         )
         if any(benchmark.name == other.name for other in loaded):
             benchmark = replace(benchmark, name=f"{benchmark.name}-{benchmark.data_hash[:8]}")

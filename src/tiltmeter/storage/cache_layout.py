@@ -17,7 +17,7 @@ CELL = "cell.json"
 
 
 def is_current(about: Mapping[str, Any]) -> bool:
-    """Whether a cell, by its `cell.json`, has today's layout."""
+    """Return True if a cell, by its `cell.json`, has the current layout."""
     return about.get("layout") == LAYOUT
 
 

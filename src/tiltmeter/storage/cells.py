@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.storage.cache_layout import CELL, LAYOUT, is_current
 from tiltmeter.storage.cache_users import mark_used, register
 from tiltmeter.storage.concatenation import GrowingFrame
@@ -47,7 +47,7 @@ class Kept:
     manifest: dict[str, Any]
     attachments: Mapping[str, Path]
     key: dict[str, Any] = field(default_factory=dict)
-    """The question that it answers, as it was asked."""
+    """The question that it answers."""
 
     def read(self, columns: Container[str] | None = None) -> Cell:
         """Its content; of the items only these columns, if any are named."""
@@ -128,7 +128,7 @@ class CellWriter:
     def finish(
         self, family: str, manifest: dict[str, Any], attachments: Mapping[str, Path], question: Mapping[str, Any]
     ) -> None:
-        """Writes the rest with the question that was asked, and puts the cell into its place."""
+        """Write the remaining files and the question, then move the cell to its final folder."""
         try:
             for table in self._tables.values():
                 table.finish()
@@ -146,6 +146,9 @@ class CellWriter:
             replace_folder(self._target, self._making)
         except OSError as error:
             if not (self._target / CELL).is_file():  # else another process was faster, with the same cell
-                raise TiltmeterError(
-                    f"Cannot write {self._target}: {error.strerror or error}. Free some space, or move TILTMETER_CACHE."
+                raise RunError(
+                    f"Cannot write {self._target}: {error.strerror or error}. Free some space, or move TILTMETER_CACHE.",
+                    code="cannot-write",
+                    file=self._target,
+                    reason=error.strerror or str(error),
                 ) from None

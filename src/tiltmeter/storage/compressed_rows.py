@@ -88,7 +88,7 @@ def _folded(piece: tuple[T, ...]) -> bytes | tuple[T, ...]:
 
 
 def _unfolded(piece: bytes | tuple[T, ...]) -> tuple[T, ...]:
-    """Only what this process has folded is unfolded: nobody else's pickle is read."""
+    """Decompress a piece. Only pieces of this process are unpickled, never a file."""
     if isinstance(piece, tuple):
         return piece
     whole: Any = pickle.loads(zlib.decompress(piece))

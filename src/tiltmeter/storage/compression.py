@@ -13,24 +13,24 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
 
 PACKED = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0"}
 """How packed files are called, and how they begin."""
 PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Where a shell puts the output of <(command): a pipe that somebody is writing into."""
 MOST_BYTES = 2**30
-"""Of a file that is read whole, unpacked. No benchmark comes near; what never ends and what explodes does."""
+"""Limit of a file that is read whole, decompressed. It stops endless files and decompression bombs."""
 _piped: dict[tuple[int, int], bytes] = {}
-"""What came out of pipes: they can be read once, and are asked for more than once."""
+"""Contents of pipes, which can be read only once."""
 
 
 def _mode(path: Path) -> int | None:
-    """What kind of thing lies there; None for nothing, and for what no file can be called (too long, a zero byte)."""
+    """File mode of a path; None if nothing is there or the name is invalid (too long, a zero byte)."""
     try:
         return path.stat().st_mode
     except PermissionError:
-        return stat.S_IFREG  # something may be there; whoever reads it is told why not
+        return stat.S_IFREG  # something may be there; reading it raises the reason
     except (OSError, ValueError):
         return None
 
@@ -53,24 +53,34 @@ def is_folder(path: Path) -> bool:
 
 
 def is_pipe(path: Path) -> bool:
-    """Whether this is a pipe that a shell has opened for us."""
+    """Return True for a pipe that a shell opened, as for <(command)."""
     mode = _mode(path)
     return mode is not None and stat.S_ISFIFO(mode) and str(path).startswith(PIPES)
 
 
 def require_file(path: Path, hint: str = "", *, pipes: bool = False) -> None:
-    """Refuses what is not there, and what cannot be read to an end: folders, devices, pipes that nobody may write into."""
+    """Raise an error if a path is missing, or is a folder, a device or a pipe that may never end."""
     mode = _mode(path)
     if mode is None:
-        raise TiltmeterError(f"There is no file {path}{hint}.")
+        raise InputError(f"There is no file {path}{hint}.", code="missing-file", file=path)
     if stat.S_ISDIR(mode):
-        raise TiltmeterError(f"{path} is a folder; name the file inside it{hint}.")
+        raise InputError(f"{path} is a folder; name the file inside it{hint}.", code="not-a-file", file=path, kind="folder")
     if is_pipe(path) and not pipes:
-        raise TiltmeterError(f"{path} is a pipe, and this file is read more than once: save it first{hint}.")
+        raise InputError(
+            f"{path} is a pipe, and this file is read more than once: save it first{hint}.",
+            code="not-a-file",
+            file=path,
+            kind="pipe",
+        )
     if stat.S_ISFIFO(mode) and not is_pipe(path):
-        raise TiltmeterError(f"{path} is a named pipe, which may never end: give a file, or <(command){hint}.")
+        raise InputError(
+            f"{path} is a named pipe, which may never end: give a file, or <(command){hint}.",
+            code="not-a-file",
+            file=path,
+            kind="named pipe",
+        )
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
-        raise TiltmeterError(f"{path} is a device or a socket, not a file{hint}.")
+        raise InputError(f"{path} is a device or a socket, not a file{hint}.", code="not-a-file", file=path, kind="device")
 
 
 def raw_bytes(path: Path) -> bytes:
@@ -95,7 +105,12 @@ def unpacked_bytes(path: Path) -> bytes:
     beginning = next((suffix for suffix, magic in PACKED.items() if data.startswith(magic)), "")
     said = path.suffix.lower() if path.suffix.lower() in PACKED else ""
     if said and said != beginning:
-        raise TiltmeterError(f"{path} is called {said} but is not packed so. Copy or download it again, or rename it.")
+        raise InputError(
+            f"{path} has the suffix {said} but is not compressed that way. Copy or download it again, or rename it.",
+            code="wrong-format",
+            file=path,
+            expected=said,
+        )
     with reading(path):
         return _limited(unpack(BytesIO(data), beginning), path) if beginning else data
 
@@ -118,7 +133,7 @@ def plain_path(path: Path) -> Path:
 
 
 def title_of(path: Path) -> str:
-    """What a file is called for people: its name without suffixes.
+    """Title of a file: its name without suffixes.
 
     >>> title_of(Path("a/mine.csv.xz")), title_of(Path("v1.2.csv"))
     ('mine', 'v1.2')
@@ -127,7 +142,7 @@ def title_of(path: Path) -> str:
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """What is in the file, unpacked."""
+    """Open a file for reading, decompressed."""
     if path.suffix == ".xz":
         return lzma.open(path)
     if path.suffix == ".gz":
@@ -136,7 +151,7 @@ def open_packed(path: Path) -> IO[bytes]:
 
 
 def unpack(raw: IO[bytes], suffix: str) -> IO[bytes]:
-    """The same of an open file, whose own position says how far one has read."""
+    """Decompress an open file. Its own position shows how much of it has been read."""
     if suffix == ".xz":
         return lzma.open(raw)
     if suffix == ".gz":
@@ -146,16 +161,21 @@ def unpack(raw: IO[bytes], suffix: str) -> IO[bytes]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turns what a missing, truncated or corrupt file raises into one message."""
+    """Turn the exceptions of a missing, truncated or corrupt file into an InputError."""
     try:
         yield
     except TiltmeterError:
         raise
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise TiltmeterError(f"{path} is a corrupt or truncated archive ({error}). Copy or download it again.") from None
+        raise InputError(
+            f"{path} is a corrupt or truncated archive ({error}). Copy or download it again.",
+            code="damaged-file",
+            file=path,
+            reason=str(error),
+        ) from None
     except (OSError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise TiltmeterError(f"Cannot read {path}: {reason}.") from None
+        raise InputError(f"Cannot read {path}: {reason}.", code="unreadable-file", file=path, reason=reason) from None
 
 
 def _limited(stream: IO[bytes], path: Path) -> bytes:
@@ -166,4 +186,9 @@ def _limited(stream: IO[bytes], path: Path) -> bytes:
 
 
 def _too_large(path: Path) -> TiltmeterError:
-    return TiltmeterError(f"{path} has more than {MOST_BYTES // 2**20:,} MiB (unpacked): too much for a file of this kind.")
+    return InputError(
+        f"{path} has more than {MOST_BYTES // 2**20:,} MiB (decompressed), the limit for a file of this kind.",
+        code="too-large",
+        file=path,
+        most_bytes=MOST_BYTES,
+    )

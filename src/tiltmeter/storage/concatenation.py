@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.storage.files import read_frame, write_atomically, write_frame
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def count_rows(path: Path) -> int:
 
 
 def join_frames(paths: Sequence[Path], target: Path, keep: Keep | None = None) -> None:
-    """What `pandas.concat` of the files would hold, in one file. Files without rows do not count: they could change a
-    column's type. `keep`: what of a piece is taken.
+    """Write the equivalent of `pandas.concat` of the files to one file. Files without rows are ignored: they could change a
+    column's type. `keep` selects rows of a piece.
     """
     schemas = {path: file.schema_arrow for path in paths if (file := _opened(path)).metadata.num_rows}
     if not schemas:
@@ -120,19 +120,19 @@ class _Shape:
         )
 
 
-def _shape_of(given: Mapping[Path, pa.Schema]) -> _Shape:
-    """As pandas would make it of all: one row of each kind of file tells, and the types of the files where a row holds
-    nothing.
+def _shape_of(schemas: Mapping[Path, pa.Schema]) -> _Shape:
+    """Columns and types that pandas would give all files together. One row of each kind of file shows them; where it is
+    empty, the types of the file do.
     """
     import pandas as pd
 
-    schemas: dict[tuple[pa.Schema, str], Path] = {}
-    for path, schema in given.items():
-        schemas.setdefault((schema, str(schema.metadata)), path)
-    whole = pd.concat([next(_pieces(path, 1)).to_pandas() for path in schemas.values()], ignore_index=True)
-    whole = whole.astype(_with_room_for_none(whole, {name for path in given for name in _incomplete(path)}))
+    distinct: dict[tuple[pa.Schema, str], Path] = {}
+    for path, schema in schemas.items():
+        distinct.setdefault((schema, str(schema.metadata)), path)
+    whole = pd.concat([next(_pieces(path, 1)).to_pandas() for path in distinct.values()], ignore_index=True)
+    whole = whole.astype(_with_room_for_none(whole, {name for path in schemas for name in _incomplete(path)}))
     kinds = {str(name): kind for name, kind in whole.dtypes.items()}
-    bare = [schema.remove_metadata() for schema, _ in schemas]
+    bare = [schema.remove_metadata() for schema, _ in distinct]
     united = pa.unify_schemas(bare, promote_options="permissive")
     told = pa.Table.from_pandas(whole, preserve_index=False).schema
     fields = [united.field(one.name) if kinds[one.name] is np.dtype(object) else one for one in told]
@@ -140,7 +140,7 @@ def _shape_of(given: Mapping[Path, pa.Schema]) -> _Shape:
 
 
 def _with_room_for_none(whole: pd.DataFrame, incomplete: Container[str]) -> dict[str, str]:
-    """What pandas makes of truth values and whole numbers where some are missing, which one row need not show."""
+    """Types that pandas gives to booleans and integers with missing values, which one row may not show."""
     plain = {name: kind for name, kind in whole.dtypes.items() if name in incomplete and isinstance(kind, np.dtype)}
     room = {"b": "object", "i": "float64", "u": "float64"}
     return {str(name): room[kind.kind] for name, kind in plain.items() if kind.kind in room}
@@ -161,11 +161,11 @@ def _pieces(path: Path, rows: int = PIECE) -> Iterator[pa.Table]:
         for batch in _opened(path).iter_batches(batch_size=rows):
             yield pa.Table.from_batches([batch])
     except (OSError, pa.ArrowException) as error:
-        raise TiltmeterError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}") from None
+        raise RunError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}", code="damaged-file", file=path) from None
 
 
 def _opened(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path.absolute(), page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
-        raise TiltmeterError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}") from None
+        raise RunError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}", code="damaged-file", file=path) from None

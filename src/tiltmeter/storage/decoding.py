@@ -1,4 +1,4 @@
-"""Bytes to text: UTF-8 unless told otherwise; an older encoding is taken only where the bytes show which, and is named."""
+"""Decoding of bytes: UTF-8 by default; an older encoding is used only where the bytes show which, and is reported."""
 
 from __future__ import annotations
 
@@ -6,35 +6,45 @@ import codecs
 from pathlib import Path
 from unicodedata import category
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 
 MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
          codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 """Byte-order marks; UTF-32 first, since its mark begins as UTF-16's does."""
 NO_FILES = {"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined"}
-"""Codecs that Python calls text encodings, and in which nobody writes files."""
+"""Codecs that Python counts as text encodings but that no file is written in."""
 EIGHT_BIT = ("cp1252", "mac_roman")
 MOST_UTF8 = 0.1
 """UTF-8 characters per other byte in a file of another encoding: some hold a cell pasted from elsewhere."""
 FEWEST_SIGNS = 2
-"""Non-ASCII bytes that it takes to tell one 8-bit encoding from another."""
+"""Fewest non-ASCII bytes that distinguish one 8-bit encoding from another."""
 LIKELY, UNLIKELY = 0.9, 0.7
 """What share of the non-ASCII characters must make sense in the encoding taken, and may at most in the other."""
 SPACE_BEFORE, SPACE_BEHIND = "“‘„«¿¡", "”’»…"
 
 
 def decode(data: bytes, path: Path, encoding: str | None = None, *, guess: bool = True) -> str:
-    """Text of a file: as told, else by its byte-order mark, else UTF-8; else (`guess`) by `guessed_encoding`, or refused."""
+    """Decode a file: by `encoding`, its byte-order mark, UTF-8, or (`guess`) `guessed_encoding`, in this order."""
     text = _decoded(data, path, encoding, guess)
     if "\0" in text:
-        raise TiltmeterError(f"{path} does not look like text. If it is, give its encoding with --encoding.")
+        raise InputError(
+            f"{path} does not look like text. If it is, give its encoding with --encoding.",
+            code="wrong-format",
+            file=path,
+            expected="text",
+        )
     return text.removeprefix("\ufeff")
 
 
 def _decoded(data: bytes, path: Path, encoding: str | None, guess: bool) -> str:
     if encoding is None:
         if data.startswith(b"PK\x03\x04"):
-            raise TiltmeterError(f"{path} is a zip archive or an Excel workbook. Save it as CSV (UTF-8).")
+            raise InputError(
+                f"{path} is a zip archive or an Excel workbook. Save it as CSV (UTF-8).",
+                code="wrong-format",
+                file=path,
+                expected="text",
+            )
         encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
     if encoding:
         return _decode_as(data, path, encoding)
@@ -45,7 +55,7 @@ def _decoded(data: bytes, path: Path, encoding: str | None, guess: bool) -> str:
     except UnicodeDecodeError as error:
         taken = guessed_encoding(data) if guess else None
         if taken is None:
-            raise TiltmeterError(_complaint(data, path, error)) from None
+            raise InputError(_complaint(data, path, error), code="wrong-encoding", file=path) from None
         return data.decode(taken)
 
 
@@ -53,15 +63,32 @@ def _decode_as(data: bytes, path: Path, encoding: str) -> str:
     try:
         codec = codecs.lookup(encoding)
     except (LookupError, ValueError):
-        raise TiltmeterError(f"'{encoding}' is not an encoding that Python knows.") from None
+        raise UsageError(
+            f"'{encoding}' is not an encoding of Python. Try --encoding utf-8 or --encoding cp1252.",
+            code="unknown-name",
+            kind="encoding",
+            name=encoding,
+        ) from None
     if not codec._is_text_encoding or codec.name.replace("-", "_") in NO_FILES:
-        raise TiltmeterError(f"'{encoding}' is not an encoding of text files. Try --encoding utf-8 or --encoding cp1252.")
+        raise UsageError(
+            f"'{encoding}' is not an encoding of text files. Try --encoding utf-8 or --encoding cp1252.",
+            code="unknown-name",
+            kind="encoding",
+            name=encoding,
+        )
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise TiltmeterError(f"{path} is not {encoding}: {error.reason} at {_place(data, error.start)}.") from None
+        raise InputError(
+            f"{path} is not {encoding}: {error.reason} at {_place(data, error.start)}.",
+            code="wrong-encoding",
+            file=path,
+            encoding=encoding,
+        ) from None
     except (ValueError, OverflowError) as error:
-        raise TiltmeterError(f"{path} is not {encoding}: {error}.") from None
+        raise InputError(
+            f"{path} is not {encoding}: {error}.", code="wrong-encoding", file=path, encoding=encoding
+        ) from None
 
 
 def guessed_encoding(data: bytes) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError, UsageError
 from tiltmeter.storage.temporary import temporary_beside
 
 if TYPE_CHECKING:
@@ -24,7 +24,12 @@ def refuse_run_file(path: Path) -> None:
     for folder in path.absolute().parents if path.is_file() else ():
         for name in _listed(folder / "manifest.json"):
             if (folder / name).is_file() and path.samefile(folder / name):
-                raise TiltmeterError(f"{path} is a file of the run {folder}, so it is not overwritten. Name another file.")
+                raise UsageError(
+                    f"{path} is a file of the run {folder}, so it is not overwritten. Name another file.",
+                    code="output-exists",
+                    file=path,
+                    run=folder,
+                )
 
 
 def _listed(manifest: Path) -> list[str]:
@@ -56,7 +61,10 @@ def write_atomically(path: Path, write: Callable[[Path], None], *, own: bool = F
     except OSError as error:
         raise TiltmeterError(
             f"Cannot write {path}: {error.strerror or error}. Nothing that was finished is lost: free some space or "
-            "choose a writable folder (-o, or TILTMETER_CACHE for the cache), and run the same command again."
+            "choose a writable folder (-o, or TILTMETER_CACHE for the cache), and run the same command again.",
+            code="cannot-write",
+            file=path,
+            reason=error.strerror or str(error),
         ) from None
     finally:
         with suppress(OSError):
@@ -88,7 +96,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+        raise RunError(f"Cannot read {path}: {error}.", code="unreadable-file", file=path, reason=str(error)) from None
 
 
 def read_table(path: Path, columns: Container[str] | None = None) -> pa.Table:
@@ -97,7 +105,7 @@ def read_table(path: Path, columns: Container[str] | None = None) -> pa.Table:
         there = None if columns is None else [name for name in pq.read_schema(path.absolute()).names if name in columns]
         return pq.read_table(path.absolute(), columns=there, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
-        raise TiltmeterError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}") from None
+        raise RunError(f"Cannot read {path}: {' '.join(str(error).split())[:300]}", code="damaged-file", file=path) from None
 
 
 def write_checked(path: Path, write: Callable[[Path], None]) -> None:
@@ -111,7 +119,7 @@ def write_checked(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file of a cache is there as it was written. One from before there were digests is taken as it is."""
+    """Return True if a cache file exists and matches its digest. A file without a stored digest is accepted."""
     if not path.is_file():
         return False
     try:

@@ -141,11 +141,11 @@ def _linked(entries: list[CacheEntry]) -> Iterator[CacheEntry]:
 
 
 def _models_by_weights(cells: Iterable[CacheEntry]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, list[str]] = defaultdict(list)
     for cell in cells:
         model = _mapping(_mapping(read_object(cell.path / CELL).get("manifest")).get("model"))
-        found[str(model.get("weights_sha256"))] += cell.models
-    return found
+        names[str(model.get("weights_sha256"))] += cell.models
+    return names
 
 
 def measure(path: Path) -> tuple[int, float]:

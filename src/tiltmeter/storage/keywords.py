@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,8 +55,14 @@ def accept_old_keywords(translate: Translate) -> Callable[[Callable[P, T]], Call
     return decorate
 
 
-def refuse_keyword(name: str, known: list[str]) -> TiltmeterError:
-    """The error for a keyword that a function never had."""
-    near = get_close_matches(name, known, 1)
+def refuse_keyword(name: str, options: list[str]) -> TiltmeterError:
+    """Make the error for a keyword that a function never had."""
+    near = get_close_matches(name, options, 1)
     meant = f" Did you mean '{near[0]}'?" if near else ""
-    return TiltmeterError(f"There is no option '{name}'.{meant} Options: {', '.join(sorted(known))}.")
+    return UsageError(
+        f"There is no option '{name}'.{meant} Options: {', '.join(sorted(options))}.",
+        code="unknown-name",
+        kind="option",
+        name=name,
+        names=sorted(options),
+    )

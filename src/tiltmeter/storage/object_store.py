@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError, UsageError
 from tiltmeter.storage.files import write_json
 
 T = TypeVar("T")
@@ -34,11 +34,15 @@ class Depot:
         try:
             self.files, self.root = fsspec.core.url_to_fs(url)
         except ImportError as error:
-            raise TiltmeterError(
-                f"{url} needs a package that is not installed: {error} (for s3: pip install 'tiltmeter[s3]')."
+            raise UsageError(
+                f"{url} needs a package that is not installed: {error} (for s3: pip install 'tiltmeter[s3]').",
+                code="missing-package",
+                url=url,
             ) from None
         except (ValueError, OSError) as error:
-            raise TiltmeterError(f"{url} cannot be used as storage: {error}.") from None
+            raise UsageError(
+                f"{url} cannot be used as storage: {error}.", code="unusable-storage", url=url, reason=str(error)
+            ) from None
         self.local = "file" in _protocols(self.files)
 
     def check(self) -> str:
@@ -47,15 +51,22 @@ class Depot:
         token = str(before["token"]) if isinstance(before, dict) and "token" in before else uuid.uuid4().hex
         self.write(CHECK, {"token": token})
         if self.read(CHECK) != {"token": token}:
-            raise TiltmeterError(f"{self.url} cannot be used as storage: what is written there cannot be read back.")
+            raise RunError(
+                f"{self.url} cannot be used as storage: a file that was written there could not be read back.",
+                code="unusable-storage",
+                url=self.url,
+            )
         return token
 
     def expect(self, token: str | None) -> None:
-        """Refuses a place that is not the one where the token was written: another machine's folder of the same name."""
+        """Raise an error if the token is not there, as in a local folder of the same name on another machine."""
         if token is not None and self.read(CHECK) != {"token": token}:
-            raise TiltmeterError(
+            raise RunError(
                 f"{socket.gethostname()} does not see the storage {self.url}. Name one in the experiment file that all "
-                'machines reach: storage = "s3://…", or a folder that they share.'
+                'machines reach: storage = "s3://…", or a folder that they share.',
+                code="unusable-storage",
+                url=self.url,
+                machine=socket.gethostname(),
             )
 
     def write(self, name: str, value: Any) -> None:
@@ -79,7 +90,7 @@ class Depot:
         return sorted(place.rpartition("/")[2].removesuffix(".json") for place in found if place.endswith(".json"))
 
     def has(self, name: str) -> bool:
-        """Whether a folder is there, whole."""
+        """Return True if a folder is stored completely."""
         return bool(self._try(lambda: self._now().exists(self._at(f"{name}/{WHOLE}"))))
 
     def put(self, folder: Path, name: str) -> None:
@@ -138,7 +149,12 @@ class Depot:
         except Exception as error:  # every store has errors of its own: botocore's, google's, …
             reason = " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
             hint = CREDENTIALS if "credential" in f"{type(error).__name__} {reason}".lower() else ""
-            raise TiltmeterError(f"The storage {self.url} does not answer: {reason}.{hint}") from None
+            raise RunError(
+                f"The storage {self.url} is unreachable: {reason}.{hint}",
+                code="unusable-storage",
+                url=self.url,
+                reason=reason,
+            ) from None
 
 
 def _protocols(files: Any) -> tuple[str, ...]:

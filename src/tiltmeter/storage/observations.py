@@ -23,7 +23,7 @@ OBSERVATIONS = pa.schema(
         ("reason", _WORD),
     ]
 )  # fmt: skip
-"""One row per token read in a view. A sentence that cannot be asked has one row: position −1 and the reason.
+"""One row per token read in a view. A sentence that cannot be scored has one row: position −1 and the reason.
 
 `special` tokens are kept where a view reads them, and never scored. `block_logprob` is the mean log-probability of all
 modified tokens at this position (view `changed`); `attention` is what the position receives (`unmasked_attention`).
@@ -68,7 +68,7 @@ class ObservationCache:
         return sorted((self.folder / "parts").glob(f"block-{block:04d}.*.parquet")) if self.folder else []
 
     def load_parts(self, block: int) -> dict[str, pa.Table]:
-        """What finished batches of an unfinished block gave, by batch name."""
+        """Load the tables of the finished batches of an unfinished block, by batch name."""
         tables = {path.name.split(".")[1]: _load(path) for path in self._part_files(block)}
         return {batch: table for batch, table in tables.items() if table is not None}
 

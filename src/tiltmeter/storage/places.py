@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def at_home(path: str | Path) -> Path:
-    """A path as the user means it: `~` is a home folder. That of nobody stays as it is, and is then not found."""
+    """Expand `~` to the home folder. An unknown user's `~name` stays as it is."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 (that of Path raises where there is no such user)
 
 

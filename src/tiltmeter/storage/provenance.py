@@ -27,7 +27,7 @@ class Identity(Protocol):
 
 
 class Model(Protocol):
-    """What is recorded of anything that answers: a language model, an encoder, a file of static vectors."""
+    """Recorded facts of a language model, an encoder or a file of static vectors."""
 
     name: str
 
@@ -42,7 +42,7 @@ class Model(Protocol):
 
 
 class Data(Protocol):
-    """What is recorded of a benchmark."""
+    """Recorded facts of a benchmark."""
 
     @property
     def name(self) -> str: ...
@@ -71,7 +71,7 @@ def identity(model: Model, *, without: tuple[str, ...] = (), **more: str) -> dic
 
 
 def usable_cache(model: Any, cache: bool | str | Path) -> bool | str | Path:
-    """The cache, or False for a model whose answers cannot be identified. The user is told once."""
+    """The cache, or False for a model whose answers cannot be identified. It warns once."""
     reason = getattr(model, "uncacheable", None) if cache else None
     if reason:
         warnings.warn(f"Answers of {model.name} are not cached, because its code is not known: {reason}.", stacklevel=2)
@@ -93,7 +93,7 @@ def recorded_model(facts: Mapping[str, Any]) -> str:
 
 
 def benchmark_facts(benchmark: Data, **more: Any) -> dict[str, Any]:
-    """For the manifest; `more` is what is told of some benchmarks only."""
+    """Facts of a benchmark for the manifest; `more` are facts that only some benchmarks have."""
     return {
         "name": benchmark.name,
         "family": benchmark.family,

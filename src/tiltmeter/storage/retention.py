@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.files import digest_of
 from tiltmeter.storage.inventory import CELLS, DOWNLOADS, FOLDERS, USABLE, CacheEntry, list_cache, measure
 from tiltmeter.storage.temporary import temporary_beside
@@ -17,7 +17,7 @@ from tiltmeter.storage.temporary import temporary_beside
 
 @dataclass(frozen=True)
 class Criteria:
-    """What is removed: entries that satisfy all criteria that are given.
+    """Criteria for removal: an entry is removed if it satisfies every criterion that is set.
 
     Entries that nothing can use any more are always removed. Downloads are removed only if `kinds` names them: some of
     them may be files that you put there.
@@ -38,11 +38,17 @@ class Criteria:
         """Refuse kinds that do not exist."""
         for kind in self.kinds:
             if kind not in FOLDERS:
-                raise TiltmeterError(f"There is no kind of cache entry called '{kind}'. Kinds: {', '.join(FOLDERS)}.")
+                raise UsageError(
+                    f"Unknown kind of cache entry '{kind}'. Kinds: {', '.join(FOLDERS)}.",
+                    code="unknown-name",
+                    kind="cache entry",
+                    name=kind,
+                    names=list(FOLDERS),
+                )
 
     @property
     def is_empty(self) -> bool:
-        """Whether only what nothing can use any more is removed."""
+        """Return True if no criterion is set, so that only unusable entries are removed."""
         return self.older_than is None and self.max_size is None and not self.models and not self.kinds
 
 

@@ -22,7 +22,7 @@ Keys = NDArray[np.uint64]
 
 
 def key_of(*said: object) -> int:
-    """64 bits that stand for what was asked."""
+    """64-bit key of a query."""
     digest = hashlib.blake2b("\x1f".join(map(unmistakable, map(str, said))).encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "little")
 
@@ -41,9 +41,9 @@ class RowCache:
         sweep(self.folder.glob(".*.tmp") if self.folder else ())
 
     def load(self, keys: Sequence[int]) -> dict[int, Rows]:
-        """The rows that are known, by key. A damaged part counts as nothing: it is computed again."""
+        """Load the stored rows, by key. A damaged part is ignored, so its rows are computed again."""
         wanted = np.unique(np.array(keys, dtype=np.uint64))
-        found: dict[int, Rows] = {}
+        rows: dict[int, Rows] = {}
         for path in sorted(self.folder.glob("part-*.npz")) if self.folder else ():
             if not is_whole(path):
                 continue
@@ -51,10 +51,10 @@ class RowCache:
                 with np.load(path) as part:
                     at = np.flatnonzero(np.isin(part["keys"], wanted))
                     if len(at):
-                        found.update(zip(part["keys"][at].tolist(), part["rows"][at], strict=True))
+                        rows.update(zip(part["keys"][at].tolist(), part["rows"][at], strict=True))
             except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile):
                 continue
-        return found
+        return rows
 
     def save(self, keys: Sequence[int], rows: Rows) -> None:
         """Stores one more part."""

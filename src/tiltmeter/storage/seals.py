@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.storage.files import file_sha256, read_json, write_json, write_text
 from tiltmeter.storage.provenance import SCHEMA
 
@@ -58,23 +58,27 @@ def read_seal(folder: Path) -> dict[str, Any]:
     """The manifest of a folder, refused where it was changed, is of another layout, or is none."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise TiltmeterError(f"{folder} is not a finished run: {MANIFEST} is missing.")
+        raise RunError(
+            f"{folder} is not a finished run: {MANIFEST} is missing.", code="unfinished-run", folder=folder, missing=MANIFEST
+        )
     manifest: dict[str, Any] = read_json(path)
     ours = isinstance(manifest, dict) and bool({"tiltmeter", "schema", "status"} & set(manifest))
     if not ours or type(manifest.get("schema", 1)) is not int:
-        raise TiltmeterError(f"{path} is not a manifest of a tiltmeter run.")
+        raise RunError(f"{path} is not a manifest of a tiltmeter run.", code="wrong-format", file=path, expected="manifest")
     _check_layout(folder, manifest)
     if manifest.get("status", "finished") != "finished":
-        raise TiltmeterError(
-            f"{folder} is not a finished run. The run is unfinished; run the same command again to finish it."
+        raise RunError(
+            f"{folder} is not a finished run. The run is unfinished; run the same command again to finish it.",
+            code="unfinished-run",
+            folder=folder,
         )
     if not is_sealed(manifest):
-        raise TiltmeterError(f"{path} was changed after the run wrote it. {AGAIN}")
+        raise RunError(f"{path} was changed after the run wrote it. {AGAIN}", code="changed-file", file=path)
     return manifest
 
 
 def is_sealed(manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest is as it was written, and the run in it as it was before files were added."""
+    """Return True if a manifest is unchanged, and the run in it unchanged by files that were added."""
     whole = {name: value for name, value in manifest.items() if name != SEAL}
     before = {name: value for name, value in whole.items() if name not in (ADDED, RUN_SEAL)}
     return manifest.get(SEAL) == _digest(whole) and (RUN_SEAL not in whole or whole[RUN_SEAL] == _digest(before))
@@ -89,9 +93,13 @@ def _check_layout(folder: Path, manifest: Mapping[str, Any]) -> None:
         return
     made = f"tiltmeter {manifest.get('tiltmeter', 'of unknown version')}"
     what = "Run its command again: what the models answered is taken from the cache."
-    raise TiltmeterError(
+    raise RunError(
         f"{folder} was written by {made}, whose folders have layout {schema}; this version reads layout {SCHEMA}. "
-        f"{what if schema < SCHEMA else 'Update tiltmeter.'}"
+        f"{what if schema < SCHEMA else 'Update tiltmeter.'}",
+        code="wrong-version",
+        folder=folder,
+        layout=schema,
+        supported=SCHEMA,
     )
 
 
@@ -99,9 +107,11 @@ def verified(folder: Path, manifest: Mapping[str, Any], name: str) -> Path:
     """A file of a sealed folder, refused where it is not there as it was written."""
     path, digest = folder / name, {**manifest.get("files", {}), **manifest.get(ADDED, {})}.get(name)
     if not path.is_file():
-        raise TiltmeterError(f"{folder} is not a finished run: {name} is missing. {AGAIN}")
+        raise RunError(
+            f"{folder} is not a finished run: {name} is missing. {AGAIN}", code="unfinished-run", folder=folder, missing=name
+        )
     if digest is None or file_sha256(path) != digest:
-        raise TiltmeterError(f"{path} was changed or damaged after the run wrote it. {AGAIN}")
+        raise RunError(f"{path} was changed or damaged after the run wrote it. {AGAIN}", code="changed-file", file=path)
     return path
 
 

@@ -7,18 +7,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 
 MOST_DIGITS = 100
 DEEPEST = 100
 
 
 def parse_json(text: str, where: str, what: str = "JSON", *, nan_is_null: bool = False) -> Any:
-    """What a text says, or a message that begins with `where`. `nan_is_null`: NaN of files that others wrote is None.
+    """Parse strict JSON. Messages of errors begin with `where`. `nan_is_null`: NaN of files that others wrote is None.
 
     >>> parse_json('{"a": 1, "a": 2}', "mine.json")
     Traceback (most recent call last):
-    tiltmeter.errors.TiltmeterError: mine.json: the name 'a' stands twice in one object.
+    tiltmeter.errors.InputError: mine.json: the name 'a' occurs twice in one object.
     """
     constant = (lambda _: None) if nan_is_null else _constant
     try:
@@ -26,11 +26,15 @@ def parse_json(text: str, where: str, what: str = "JSON", *, nan_is_null: bool =
         _check_depth(value, 0)
     except json.JSONDecodeError as error:
         line = f" at line {error.lineno}" if error.lineno > 1 else ""
-        raise TiltmeterError(f"{where}: not {what} ({error.msg}{line}).") from None
+        raise InputError(
+            f"{where}: not {what} ({error.msg}{line}).", code="wrong-format", place=where, expected=what, line=error.lineno
+        ) from None
     except RecursionError:
-        raise TiltmeterError(f"{where}: nested more than {DEEPEST} deep.") from None
+        raise InputError(
+            f"{where}: nested more than {DEEPEST} deep.", code="wrong-format", place=where, expected=what
+        ) from None
     except (ValueError, OverflowError) as error:
-        raise TiltmeterError(f"{where}: {error}.") from None
+        raise InputError(f"{where}: {error}.", code="wrong-format", place=where, expected=what) from None
     return value
 
 
@@ -38,12 +42,12 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the name '{next(name for name in names if names.count(name) > 1)}' stands twice in one object")
+        raise ValueError(f"the name '{next(name for name in names if names.count(name) > 1)}' occurs twice in one object")
     return made
 
 
 def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON; write null for what is missing")
+    raise ValueError(f"{name} is not JSON; write null for a missing value")
 
 
 def _float(digits: str) -> float:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.compression import plain_path, unpacked_bytes
 from tiltmeter.storage.decoding import decode
@@ -26,7 +26,7 @@ SEPARATORS = ",\t;|"
 SEPARATOR_LINE = re.compile(
     r'\A[\r\n]*"?sep=(?P<separator>[^\r\n"])"?(?P=separator)*[^\S\r\n\t]*(?:\r\n|\r|\n)', re.IGNORECASE
 )
-"""The first line with which Excel tells the separator."""
+"""The first line by which Excel names the separator."""
 FIRST_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
 LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 """A line with its end, as csv wants them."""
@@ -43,7 +43,7 @@ def read_bytes(path: Path) -> bytes:
     """The file's bytes, unpacked, or a message that says why not."""
     data = unpacked_bytes(path)
     if not data.strip():
-        raise TiltmeterError(f"{path} is empty.")
+        raise InputError(f"{path} is empty.", code="empty-file", file=path)
     return data
 
 
@@ -71,7 +71,7 @@ def parse_table(text: str, path: Path, separators: str = SEPARATORS) -> Sequence
         rows = _delimited_rows(text, path, separators)
     folded = fold(_encodable(row, path) for row in rows)
     if not folded:
-        raise TiltmeterError(f"{path} has no data rows.")
+        raise InputError(f"{path} has no data rows.", code="empty-file", file=path)
     return folded
 
 
@@ -79,7 +79,11 @@ def _encodable(row: Row, path: Path) -> Row:
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise TiltmeterError(f"{path} holds half a character (a lone surrogate), which no tokenizer can read.") from None
+        raise InputError(
+            f"{path} contains a lone surrogate (half a character), which no tokenizer can read. Remove it.",
+            code="wrong-encoding",
+            file=path,
+        ) from None
     return row
 
 
@@ -101,7 +105,7 @@ def _delimited_rows(text: str, path: Path, separators: str) -> Iterator[Row]:
     cells = _cells(text, separator, dialect)
     header = next(cells, None)
     if header is None:
-        raise TiltmeterError(f"{path} is empty.")
+        raise InputError(f"{path} is empty.", code="empty-file", file=path)
     columns = _columns(header, path, lambda: islice(_cells(text, separator, dialect), 1, None))
     for row in cells:
         beyond = [cell for cell in row[len(header) :] if cell.strip()]
@@ -114,8 +118,12 @@ def _columns(header: Sequence[str], path: Path, rows: Callable[[], Iterator[list
     names = [name.strip() for name in header]
     repeated = [name for name, n in Counter(filter(None, names)).items() if n > 1]
     if repeated:
-        raise TiltmeterError(
-            f"{path}: two columns are called '{_short(repeated[0])}'. Rename one; which is meant is unclear."
+        raise InputError(
+            f"{path}: two columns are called '{_short(repeated[0])}'. Rename one of them.",
+            code="duplicate-name",
+            file=path,
+            kind="column",
+            name=repeated[0],
         )
     unnamed = [n for n, name in enumerate(names) if not name]
     filled = {n for row in rows() for n in unnamed if n < len(row) and row[n].strip()} if unnamed else set()
@@ -148,8 +156,11 @@ def _dialect(text: str, path: Path, separator: str) -> dict[str, Any]:
         plain: dict[str, Any] = {"quoting": csv.QUOTE_NONE}
         if len({len(row) for row in csv.reader(_lines(text), delimiter=separator, **plain) if row}) == 1:
             return plain
-        raise TiltmeterError(
-            f"{path}: its quotation marks do not match (a quote never closed, or text behind a closing one)."
+        raise InputError(
+            f"{path}: quotation marks do not match (a quote is never closed, or text follows a closing quote).",
+            code="wrong-format",
+            file=path,
+            expected="matching quotation marks",
         ) from None
     return strict
 
@@ -157,14 +168,22 @@ def _dialect(text: str, path: Path, separator: str) -> dict[str, Any]:
 def _json_row(line: str, path: Path, number: int) -> Row:
     row = parse_json(line, f"{path}, line {number}")
     if not isinstance(row, dict):
-        raise TiltmeterError(f"{path}, line {number}: expected one JSON object per line.")
+        raise InputError(
+            f"{path}, line {number}: expected one JSON object per line.",
+            code="wrong-format",
+            file=path,
+            line=number,
+            expected="JSON object",
+        )
     return row
 
 
 def _json_rows(text: str, path: Path) -> list[Row]:
     rows = parse_json(text, str(path))
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise TiltmeterError(f"{path}: expected a list of JSON objects.")
+        raise InputError(
+            f"{path}: expected a list of JSON objects.", code="wrong-format", file=path, expected="list of JSON objects"
+        )
     return rows
 
 
@@ -178,10 +197,14 @@ def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], pa
     present = list(dict.fromkeys(name for row in rows[:50] for name in row if name != TOO_MANY))
     missing = [name for name in dict.fromkeys(wanted) if name not in present]
     if missing:
-        raise TiltmeterError(
+        raise InputError(
             f"{path} has no column {', '.join(repr(name) for name in missing)}. "
             f"Its columns: {_listed(present)}. "
-            "Name yours with --columns, e.g. --columns stereo=my_column,anti=other_column."
+            "Name yours with --columns, e.g. --columns stereo=my_column,anti=other_column.",
+            code="missing-column",
+            file=path,
+            columns=missing,
+            present=present,
         )
 
 
@@ -189,8 +212,12 @@ def refuse_long_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Refuses a table with a row that has more cells than the header: which of them belong where is unclear."""
     number = next((n for n, row in enumerate(rows, 1) if TOO_MANY in row), None)
     if number is not None:
-        raise TiltmeterError(
-            f"{path}, row {number}: more cells than the header has (a separator inside a cell needs quotes around it)."
+        raise InputError(
+            f"{path}, row {number}: more cells than the header has (a separator inside a cell needs quotes around it).",
+            code="wrong-format",
+            file=path,
+            row=number,
+            expected="as many cells as the header",
         )
 
 
@@ -208,7 +235,13 @@ def cell(row: Mapping[str, Any], name: str | None, where: str = "the file") -> s
     """A label as stripped text; missing is empty. JSON may give it as a number, not as a list or an object."""
     value = row.get(name) if name else None
     if isinstance(value, (list, dict)):
-        raise TiltmeterError(f"{where}: '{name}' must be text or a number, not {TYPES[type(value)]}.")
+        raise InputError(
+            f"{where}: '{name}' must be text or a number, not {TYPES[type(value)]}.",
+            code="wrong-type",
+            place=where,
+            name=name,
+            expected="text or a number",
+        )
     return "" if value is None else str(value).strip()
 
 
@@ -216,5 +249,11 @@ def text_cell(row: Mapping[str, Any], name: str, where: str = "the file") -> str
     """A sentence as it is written; missing is empty. What JSON gives as anything but text is not one."""
     value = row.get(name)
     if value is not None and not isinstance(value, str):
-        raise TiltmeterError(f"{where}: '{name}' must be a text in quotation marks, not {TYPES.get(type(value), 'this')}.")
+        raise InputError(
+            f"{where}: '{name}' must be a text in quotation marks, not {TYPES.get(type(value), 'this')}.",
+            code="wrong-type",
+            place=where,
+            name=name,
+            expected="text",
+        )
     return value or ""

@@ -24,7 +24,7 @@ def temporary_beside(path: Path) -> Path:
 
 
 def is_left_over(path: Path) -> bool:
-    """Whether a process of this machine was writing a path when it was killed."""
+    """Return True if a process of this machine was killed while it wrote this path."""
     made = NAME.fullmatch(path.name)
     return bool(made and made["machine"] == HERE and not _is_alive(int(made["process"])))
 
@@ -55,10 +55,10 @@ def replace_folder(target: Path, making: Path) -> None:
     making.rename(target)
 
 
-def exchange(one: Path, other: Path) -> bool:
-    """Lets two folders swap names in one step, so that there is no moment without either; False where that cannot be."""
+def exchange(first: Path, second: Path) -> bool:
+    """Swap the names of two folders atomically. Return False where the system cannot."""
     try:
         library = ctypes.CDLL(None, use_errno=True)
-        return bool(library.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), EXCHANGE) == 0)
+        return bool(library.renameat2(AT_FDCWD, os.fsencode(first), AT_FDCWD, os.fsencode(second), EXCHANGE) == 0)
     except (OSError, AttributeError, TypeError):  # not Linux
         return False

@@ -1,7 +1,7 @@
 """Where the time of a command goes: importing, loading, asking, estimating, writing, reporting.
 
 Of loading, some parts have names of their own: the `benchmarks`, the `weights`, the `tokenizer`, the `device` (waking it and
-moving the weights there), waiting for the `hash` of the files, and the `trial` of the ways in which the model may be asked.
+moving the weights there), waiting for the `hash` of the files, and the `trial` of the batching methods of the model.
 """
 
 from __future__ import annotations

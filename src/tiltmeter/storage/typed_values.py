@@ -9,7 +9,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, Protocol, get_args, get_origin, get_type_hints
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 
 class OptionsObject(Protocol):
@@ -24,13 +24,20 @@ PLAIN: dict[Any, Any] = {float: (int, float), Path: (str, Path)}
 """What also stands for a type."""
 
 
-def check_types(kind: type, given: Mapping[str, Any], where: str = "") -> None:
-    """Raises an error for the first value that is not of its field's type. Other names are not its business."""
+def check_types(kind: type, values: Mapping[str, Any], where: str = "") -> None:
+    """Raise an error for the first value that does not have its field's type. Names without a field are ignored."""
     hints = _hints(kind)
-    for name, value in given.items():
+    for name, value in values.items():
         if name in hints and not fits(hints[name], value):
             prefix = f"{where}: " if where else ""
-            raise TiltmeterError(f"{prefix}'{name}' must be {described(hints[name])}, not {_short(value)}.")
+            raise UsageError(
+                f"{prefix}'{name}' must be {described(hints[name])}, not {_short(value)}.",
+                code="wrong-type",
+                place=where,
+                name=name,
+                expected=described(hints[name]),
+                value=value,
+            )
 
 
 @cache
@@ -39,7 +46,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def fits(hint: Any, value: Any) -> bool:
-    """Whether a value is of a type. A path may be given as text, and a list as its only member."""
+    """Return True if a value has a type. A path may be text, and a list may be its only member."""
     origin, members = get_origin(hint), get_args(hint)
     if origin in (Sequence, tuple, list):
         several = value if isinstance(value, list | tuple) else [value]

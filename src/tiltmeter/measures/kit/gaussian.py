@@ -28,7 +28,7 @@ def kl(mean_p: Floats, sd_p: Floats, mean_q: Floats, sd_q: Floats) -> Floats:
 
 
 def moments(stereo: Floats, anti: Floats) -> tuple[Floats, ...]:
-    """What an item adds to the means and spreads of both scores. A common shift cancels out, so it is removed."""
+    """Contribution of an item to the means and spreads of both scores. A common shift cancels out, so it is removed."""
     centre = (np.mean(stereo) + np.mean(anti)) / 2
     centred_stereo, centred_anti = stereo - centre, anti - centre
     return centred_stereo, centred_stereo**2, centred_anti, centred_anti**2

@@ -25,7 +25,7 @@ def share(hit: Floats, among: NDArray[np.bool_], weight: Floats | None) -> Float
 
 
 def shares(hit: Floats, among: NDArray[np.bool_], weight: Floats | None) -> Floats:
-    """The same for several sets of texts at once (`among`: sets × texts); the sets are the last axis of what is returned."""
+    """Compute the share in several sets of texts at once (`among`: sets × texts). The last axis of the result is the set."""
     counted = among.astype(np.float64).T
     weights = np.ones(counted.shape[0]) if weight is None else weight
     n, hits = weights @ counted, (weights * hit) @ counted

@@ -1,1 +1,1 @@
-"""What scorers read: the tokens of many sentences at once."""
+"""Input of scorers: the tokens of many sentences at once."""

@@ -28,7 +28,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Content tokens of one view, sentence by sentence. `unasked` has, per sentence, why it could not be asked."""
+    """Content tokens of one view, sentence by sentence. `unasked` has, per sentence, the reason why it was not scored."""
 
     sentence: NDArray[np.int64]
     modified: Bools

@@ -1,0 +1,166 @@
+"""Plain words: count the dialect that STYLE forbids, and fail where it comes back.
+
+`python scripts/plain_words.py` checks the package, its templates and the documentation: it lists forbidden words in
+docstrings, messages and help, and docstrings that open with a riddle, and exits with 1 if there are any.
+`python scripts/plain_words.py --count FOLDER…` prints counters, one column for each source tree, so that two versions can be
+compared without importing either.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+WORDS = re.compile(
+    r"\b(told|tells?|telling|asked|dealt|deals|dealing|wrongs|wronged|surely|nobody|unsaid|gone on from|goes on from"
+    r"|side by side|held? against|what is left of|hand(s|ed)? on|judged again|taken? in|to be had)\b",
+    re.IGNORECASE,
+)
+"""Words of the old dialect. Field words replace them: detect, distinguish, report, query, permute, misclassify, continue."""
+OPENINGS = re.compile(r"(What|Whether|Of|The same)\b")
+NAMES = frozenset({"told", "asked", "given", "known", "one", "found"})
+SENTENCE = 25
+"""A test that asserts a text of so many characters with a space in it asserts wording."""
+ALLOWED = Path(__file__).with_name("plain_words_allowed.txt")
+"""One `path: text` a line: places where a forbidden word is right, such as quotations of a paper."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A text of the package, the templates or the documentation."""
+
+    path: Path
+    line: int
+    text: str
+
+
+def texts_of(path: Path, root: Path) -> Iterator[Place]:
+    """Every string of a module, or every line of a page."""
+    source = path.read_text("utf-8")
+    short = path.relative_to(root)
+    if path.suffix != ".py":
+        yield from (Place(short, number, line) for number, line in enumerate(source.splitlines(), 1))
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for number, line in enumerate(node.value.splitlines()):
+                yield Place(short, node.lineno + number, line)
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of every docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node, clean=False)
+            if text:
+                yield node.body[0].lineno, text
+
+
+def forbidden(root: Path) -> list[str]:
+    """Places with words of the dialect, and docstrings with forbidden openings, as lines to print."""
+    allowed = set(ALLOWED.read_text("utf-8").splitlines()) if ALLOWED.is_file() else set()
+    lines = []
+    for path in sorted(_speaking(root)):
+        for place in texts_of(path, root):
+            if WORDS.search(place.text) and f"{place.path}: {place.text.strip()}" not in allowed:
+                lines.append(f"{place.path}:{place.line}: {place.text.strip()}")
+        if path.suffix == ".py":
+            tree = ast.parse(path.read_text("utf-8"))
+            lines += [f"{path.relative_to(root)}:{at}: opens with {text.split()[0]}: {text.splitlines()[0]}"
+                      for at, text in docstrings(tree) if OPENINGS.match(text)]  # fmt: skip
+    return lines
+
+
+def _speaking(root: Path) -> Iterator[Path]:
+    package = root / "src" / "tiltmeter"
+    yield from package.rglob("*.py")
+    yield from (path for path in package.rglob("*.j2"))
+    yield from (path for path in (root / "docs").rglob("*.md"))
+    yield root / "README.md"
+
+
+def count_openings(root: Path) -> int:
+    """Docstrings that open with What, Whether, Of or The same."""
+    return sum(bool(OPENINGS.match(text)) for tree in _trees(root / "src") for _, text in docstrings(tree))
+
+
+def count_names(root: Path) -> int:
+    """Parameters, attributes and functions with a name that says nothing."""
+    return sum(_is_empty_name(node) for tree in _trees(root / "src") for node in ast.walk(tree))
+
+
+def _is_empty_name(node: ast.AST) -> bool:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name.strip("_") in NAMES
+    if isinstance(node, ast.arg):
+        return node.arg.strip("_") in NAMES
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.ctx, ast.Store) and node.attr.strip("_") in NAMES
+    if isinstance(node, ast.AnnAssign):
+        return isinstance(node.target, ast.Name) and node.target.id.strip("_") in NAMES
+    return False
+
+
+def count_asserted_sentences(root: Path) -> int:
+    """Tests that assert a sentence: a text of 25 or more characters with a space, in an assertion or a `match`."""
+    functions = [
+        node for tree in _trees(root / "tests") for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]  # fmt: skip
+    return sum(_asserts_sentence(function) for function in functions)
+
+
+def _asserts_sentence(function: ast.FunctionDef) -> bool:
+    for node in ast.walk(function):
+        parts: list[ast.AST] = []
+        if isinstance(node, ast.Assert):
+            parts = [node.test]
+        elif isinstance(node, ast.keyword) and node.arg == "match":
+            parts = [node.value]
+        for part in parts:
+            if any(_is_sentence(inner) for inner in ast.walk(part)):
+                return True
+    return False
+
+
+def _is_sentence(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+        and len(node.value) >= SENTENCE and node.value.count(" ") >= 3 and "\n" not in node.value
+    )  # fmt: skip
+
+
+def _trees(folder: Path) -> Iterator[ast.Module]:
+    return (ast.parse(path.read_text("utf-8")) for path in sorted(folder.rglob("*.py")))
+
+
+COUNTERS = {
+    "forbidden words and openings": lambda root: len(forbidden(root)),
+    "docstrings that open with What / Whether / Of / The same": count_openings,
+    "parameters, attributes, functions called told, asked, given, known, one, found": count_names,
+    "tests that assert a sentence": count_asserted_sentences,
+}
+
+
+def main() -> int:
+    """Count, or check."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, default=[Path(__file__).parent.parent])
+    parser.add_argument("--count", action="store_true")
+    options = parser.parse_args()
+    if options.count:
+        for title, count in COUNTERS.items():
+            print(f"{title:80}", *(f"{count(folder):6}" for folder in options.folders))
+        return 0
+    lines = [line for folder in options.folders for line in forbidden(folder)]
+    print(*lines, sep="\n")
+    return int(bool(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
