@@ -38,8 +38,7 @@ so real models can be studied without their weights.
 **Content warning.** The sentences state stereotypes. They exist so that one can measure how a model associates them with
 women and men; none is endorsed, and none is redistributed here. Licence of the data: Apache-2.0.
 
-<!-- test: skip, needs the authors' files -->
-```sh
+```text
 tiltmeter import gpt2_template-0.txt -b gest -m gpt2 -s template-0 -o runs/gpt2   # one number a line
 tiltmeter run -m bert-base-uncased -b gest --template 0                           # your own model
 tiltmeter estimate runs/gpt2 --by target --measure stereotype-rate                # each stereotype
