@@ -12,7 +12,7 @@ from tiltmeter.errors import UsageError
 
 Role = Literal["bias", "cost", "quality", "part"]
 Direction = Literal["two-sided", "one-sided"]
-Test = Literal["binomial", "permutation"]
+Test = Literal["binomial", "permutation", "bootstrap"]
 Among = Literal["toxic", "not toxic"]
 ROLES: tuple[str, ...] = get_args(Role)
 EVERYWHERE = (-math.inf, math.inf)
@@ -46,7 +46,8 @@ class Measure:
         range: The smallest and the largest possible value.
         leans: Values above neutral are towards the stereotypes.
         test: `binomial` if an exact test exists; the file then has a function `sides`. `permutation`: the other columns are
-            permuted against the last one that it reads. None: the family's own test.
+            permuted against the last one that it reads. `bootstrap`: how many resamples of items are on the other side of
+            neutral. None: the family's own test.
         proportion: The value is this number times a share of the items, so an exact interval exists where no resample
             differs.
         stratum: The column within which items are resampled.

@@ -13,6 +13,8 @@ MEASURE = Measure(
     range=(0.0, np.inf),
     leans=True,
     stratum="target",
+    # Exchanging the sides of pairs would test against a model that likes no form at all, with all the spread of its liking.
+    test="bootstrap",
     cites="Pikuliak et al. (2024), Women Are Beautiful, Men Are Leaders: GEST, Findings of EMNLP.",
 )
 Floats = NDArray[np.float64]

@@ -31,7 +31,7 @@ from tiltmeter.stats.measured import (
 from tiltmeter.stats.moments import bootstrap_together, values_of
 from tiltmeter.stats.resampling import Floats, bounded_interval, generator
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.significance import bootstrap_p, permutation_p
 from tiltmeter.storage.progress import watched
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
@@ -44,7 +44,8 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
     Intervals are percentile bootstraps over items, paired, stratified by bias type (measures over targets: by target).
     p: exact binomial for bias_score, else exchanging the two sentences of random pairs; Holm-corrected over groups.
-    Measures of occupations resample occupations; p of r and the slope is from permuting them.
+    Measures of occupations resample occupations; p of r and the slope is from permuting them;
+    p of the stereotype rate is from its bootstrap.
     """
     pairs = pair_up(answers, [*by, *strata_of(measures)])
     known = _estimated(pairs, measures, by, settings)
@@ -134,7 +135,10 @@ def measure_alike(
     first = parts[0][1]
     label = (first.benchmark, first.by, first.group, measure.name)
     draws = bootstrap_together(measure, samples, generator(settings.seed, "bootstrap", *label), settings.resamples)
-    p = p_values(measure, samples, values, sides_of(measure), generator(settings.seed, "swap", *label), settings)
+    if measure.spec.test == "bootstrap":
+        p = [bootstrap_p(of_sample - neutral_of(measure)) for of_sample in draws]
+    else:
+        p = p_values(measure, samples, values, sides_of(measure), generator(settings.seed, "swap", *label), settings)
     found = []
     for n, (complete, row) in enumerate(parts):
         if np.isnan(values[n]):
