@@ -248,7 +248,7 @@ def _refuse_unread(names: Sequence[str], told: FamilyOptions) -> None:
     built_in = [name for name in names if name.replace("-", "_") in catalog.names("benchmarks")]
     read = {parameter for name in built_in for parameter in signature(catalog.find("benchmarks", name).function).parameters}
     for option in MATERIAL_OPTIONS:
-        if told.given.get(option) and option not in read:
+        if told.values.get(option) and option not in read:
             message = f"--{option} is read by none of {', '.join(names)}."
             raise UsageError(message, code="unused-option", option=option, benchmarks=list(names))
 
