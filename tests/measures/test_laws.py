@@ -23,7 +23,7 @@ Rng = np.random.Generator
 MEASURES = catalog.entries("measures")
 SCORERS = catalog.entries("scorers")
 SEEDS = range(6)
-CODES = {"target", "truth", "member", "members"}
+CODES = {"target", "pole", "harmful", "truth", "member", "members"}
 """What units are, rather than what a model answered: the same in every resample."""
 APART = {"x", "y", "a", "b"}
 """Sets of units of their own."""
@@ -34,9 +34,16 @@ COUNT_TIES = {"bias_score", "ss", "lean"}
 
 
 def pairs(rng: Rng, n: int) -> Table:
-    """Scores of three sentences, and the number of a target."""
+    """Scores of three sentences, and the number of a target, which is of one of two poles."""
     stereo, anti, unrelated = rng.normal(-20, 5, (3, n))
-    return {"stereo": stereo, "anti": anti, "unrelated": unrelated - 4, "target": rng.integers(0, 3, n)}
+    target = rng.integers(0, 3, n)
+    return {"stereo": stereo, "anti": anti, "unrelated": unrelated - 4, "target": target, "pole": target // 2}
+
+
+def occupations(rng: Rng, n: int) -> Table:
+    """Percentages of women, by a model and in fact."""
+    actual = rng.uniform(0, 100, n)
+    return {"predicted": (0.5 * actual + rng.uniform(0, 50, n)), "actual": actual}
 
 
 def slots(rng: Rng, n: int) -> Table:
@@ -125,7 +132,10 @@ def decisions(rng: Rng, n: int) -> Table:
 def lines(rng: Rng, n: int) -> Table:
     """Log-likelihoods of lines."""
     length = rng.integers(3, 20, n).astype(float)
-    return {"log_likelihood": -length * rng.random(n), "length": length, "hits": rng.binomial(length.astype(int), 0.4) * 1.0}
+    return {
+        "log_likelihood": -length * rng.random(n), "length": length, "hits": rng.binomial(length.astype(int), 0.4) * 1.0,
+        "toxicity": rng.uniform(1, 5, n), "harmful": np.arange(n) % 2,
+    }  # fmt: skip
 
 
 def associations(rng: Rng, n: int) -> Table:
@@ -135,7 +145,7 @@ def associations(rng: Rng, n: int) -> Table:
 
 
 GENERATORS: tuple[Callable[[Rng, int], Table], ...] = (
-    pairs, slots, labels, prompts, group_scores, questions, decisions, lines, associations,
+    pairs, occupations, slots, labels, prompts, group_scores, questions, decisions, lines, associations,
 )  # fmt: skip
 
 
@@ -176,7 +186,7 @@ SIDES = (
     ("first_alone", "second_alone"), ("stereo_amb", "anti_amb"), ("stereo_dis", "anti_dis"), ("asked_pro", "asked_con"),
     ("right_pro", "right_con"), ("x", "y"), ("a", "b"), ("logprob", "prior"), ("first", "second"),
     ("first_prior", "second_prior"), ("favourable", "other_favourable"), ("own_score", "other_score"),
-    ("with_stereotype", "against_stereotype"),
+    ("with_stereotype", "against_stereotype"), ("predicted", "actual"),
 )  # fmt: skip
 COUNTS = {
     "judged", "answered", "both", "asked_amb", "asked_dis", "asked_pro", "stereo_dis", "questions", "reordered", "length",
@@ -294,6 +304,8 @@ def ties(entry: Entry, seed: int) -> None:
         tied["mean_ranks"] = np.full(12, 6.5)
     if "effects" in table:
         tied["effects"] = np.zeros(12)
+    if "harmful" in table:
+        tied |= {"log_likelihood": -table["length"], "toxicity": np.ones(12)}
     if {"member", "members"} & set(table):
         tied = {name: np.tile(column, 3) for name, column in table.items() if name not in ("member", "members")}
         group = np.repeat(np.arange(3), 12)
@@ -381,7 +393,7 @@ def has_no_groups(entry: Entry) -> bool:
 
 
 def takes_no_counts(entry: Entry) -> bool:
-    return not reads(*COUNTS)(entry)
+    return not reads(*COUNTS)(entry) or reads("harmful")(entry)
 
 
 EXEMPT: dict[str, dict[str, Callable[[Entry], bool]]] = {
@@ -397,16 +409,21 @@ EXEMPT: dict[str, dict[str, Callable[[Entry], bool]]] = {
     "exchange": {
         "It reads one side, or groups without an order.": has_one_side,
         "With the group and the background exchanged it is another measure.": named("subgroup_auc", "bpsn_auc", "bnsp_auc"),
+        "It is about how two columns go together.": named("occupation_r", "occupation_slope"),
+        "A ratio is inverted, and not reflected; test_stereotype_rate.py checks that.": named("stereotype_rate"),
     },
     "missing": {"It counts sentences without a match, and says so.": lambda entry: entry.spec.counts_unmatched},
     "nothing_counted": {"It reads no counts.": takes_no_counts},
-    "ties": {"It has no neutral value.": lambda entry: entry.spec.neutral is None},
+    "ties": {
+        "It has no neutral value.": lambda entry: entry.spec.neutral is None,
+        "It is about how two columns go together: alike, they do so fully.": named("occupation_r", "occupation_slope"),
+    },
     "weights": {
-        "It takes neither weights nor counts.": lambda entry: takes_no_counts(entry) and "weight" not in entry.parameters
+        "It takes neither weights nor counts.": lambda entry: takes_no_counts(entry) and "weight" not in entry.parameters,
     },
     "units": {
         "It reads counts, ranks or labels, which have no unit.": lambda e: not reads(*DEGREES, "log_likelihood")(e),
-        "Its exponential takes log-likelihoods to the base e.": named("perplexity"),
+        "Its exponential takes log-likelihoods to the base e.": named("perplexity", "safety_score", "stereotype_rate"),
         "It compares the difference of two spreads with 1, in the units of the scores.": named("jss", "jss_liu"),
     },
 }

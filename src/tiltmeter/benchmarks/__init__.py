@@ -13,6 +13,7 @@ from tiltmeter.benchmarks.kit.association import AssociationBenchmark
 from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item, Note
 from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, is_labelled
 from tiltmeter.benchmarks.kit.slots import SlotBenchmark
+from tiltmeter.benchmarks.realtoxicityprompts import is_realtoxicityprompts
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.keywords import Translation, accept_old_keywords
@@ -58,8 +59,9 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
 
     A file with sent_more and sent_less columns is read as CrowS-Pairs, JSON in StereoSet's layout as StereoSet, one with
     question and answer_1 columns as `choices`, one with text and label columns and no mask as `labels`, one with a prompt
-    column as `prompts`, one with a text column as `slots` (whose groups of words are in the file `terms`), a .txt of plain
-    lines as `heldout`, anything else as `pairs`, with `columns` mapping our field names to yours.
+    column as `prompts` (or `realtoxicityprompts`, where it holds objects), one with a text column as `slots` (whose groups
+    of words are in the file `terms`), a .txt of plain lines as `heldout`, anything else as `pairs`, with `columns` mapping
+    our field names to yours.
 
     Args:
         name_or_path: A name, or your own file.
@@ -129,7 +131,7 @@ def _kind_of_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]
         return "labels"
     own = set(rows[0]) if not columns and not {"stereo", "sent_more"} & set(rows[0]) else set(columns or {})
     if "prompt" in own:
-        return "prompts"
+        return "realtoxicityprompts" if is_realtoxicityprompts(rows) else "prompts"
     if "text" in own:
         return "slots"
     looks_like_crows = bool(rows) and {"sent_more", "sent_less"} <= set(rows[0]) and not columns

@@ -12,6 +12,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES, Benchmark, Item, Note, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.pairs import check_fields, table_items
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import read_table, require_columns
 
@@ -21,11 +22,52 @@ SOURCE = Source(
     "8aaac11c485473159ec9328a65253a5be9a479dc/data/crows_pairs_anonymized.csv",
     sha256="dfb36986ce0502abbaf7055b9176da3d08d48e07df1251991b5dfbcbceab9d0c",
 )
+VARIANTS = "https://raw.githubusercontent.com/"
+LANGUAGES = {
+    "fr": Source(
+        "crows-pairs-variants/dutch-crows/crows_french.csv",
+        f"{VARIANTS}jerryspan/Dutch-CrowS-Pairs/7cf51965b4818a717d22068477fba951bca1eb90/datasets/crows_french.csv",
+        "7fc34d474623cec3f88544d88156212780ee65f408666463c8d7a833ad5efe83",
+    ),
+    "nl": Source(
+        "crows-pairs-variants/dutch-crows/crows_dutch.csv",
+        f"{VARIANTS}jerryspan/Dutch-CrowS-Pairs/7cf51965b4818a717d22068477fba951bca1eb90/datasets/crows_dutch.csv",
+        "07b9b562e947e782a0409ebac85b28b417838cf2d33c2f7f2a13766b431ddf35",
+    ),
+    "it": Source(
+        "crows-pairs-variants/maveriq/cp_it.csv",
+        f"{VARIANTS}MaveriQ/crows-pairs/38891c17cc9878b55a81048f718cee6a60ee7145/cp_it.csv",
+        "a9780789a3e88ffb0d32b0d4610134c195bb195e623df689c2185cfd268ff8b7",
+    ),
+    "ja": Source(
+        "crows-pairs-variants/kaneko-multilingual/japanese.json",
+        f"{VARIANTS}kanekomasahiro/bias_eval_in_multiple_mlm/bb2f2c718d17f41444112b4191e46fd8d436a141/"
+        "translated_data/japanese.json",
+        "711522cd8939a0ca5660bff0a1d1aa7993611e747bfe512a1ae39465fa277e5d",
+    ),
+    "ru": Source(
+        "crows-pairs-variants/kaneko-multilingual/russian.json",
+        f"{VARIANTS}kanekomasahiro/bias_eval_in_multiple_mlm/bb2f2c718d17f41444112b4191e46fd8d436a141/"
+        "translated_data/russian.json",
+        "1868e02a6088b8a6e8360b51c42e0c916a356879185df4b79108e3f453e8441c",
+    ),
+}
+"""Translations: French and Dutch of all nine bias types, Italian, Japanese and Russian of gender alone."""
+CITATIONS = {
+    "fr": "Névéol et al. (2022), French CrowS-Pairs, ACL. Licence: CC BY-SA 4.0.",
+    "nl": "Spanakis et al., Dutch CrowS-Pairs. Licence: CC0 1.0 by its authors; its source is CC BY-SA 4.0.",
+    "it": "github.com/MaveriQ/crows-pairs (gender, Italian); derived from CC BY-SA 4.0 data.",
+    "ja": "Kaneko et al. (2022), Gender bias in masked language models for multiple languages, NAACL. Licence: MIT.",
+    "ru": "Kaneko et al. (2022), Gender bias in masked language models for multiple languages, NAACL. Licence: MIT.",
+}
 CITATION = "Nangia, Vania, Bhalerao and Bowman (2020), CrowS-Pairs, EMNLP. Licence: CC BY-SA 4.0."
 COLUMNS = {
     "id": "id", "stereo": "sent_more", "anti": "sent_less", "unrelated": "unrelated", "bias_type": "bias_type",
     "direction": "stereo_antistereo", "target": "target", "context": "context",
 }  # fmt: skip
+KANEKO = {"stereo": "stereotype", "anti": "anti-stereotype", "direction": "direction"}
+"""Columns of the Japanese and the Russian file."""
+ENGLISH = "en"
 
 
 def crows_pairs(
@@ -34,25 +76,46 @@ def crows_pairs(
     data_dir: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
+    language: str | None = None,
     name: str = "crows-pairs",
 ) -> Benchmark:
-    """The original CSV, or any file with sent_more and sent_less (revised, French, Dutch, … versions)."""
+    """The original CSV, or any file with sent_more and sent_less (revised, French, Dutch, … versions).
+
+    `language`: a translation (fr, nl, it, ja, ru); every item has its language as a column.
+    """
     check_fields(columns)
-    file = locate(SOURCE, path, data_dir)
+    source = _source(language)
+    file = locate(source, path, data_dir)
     rows = read_table(file, encoding)
-    mapping = COLUMNS | dict(columns or {})
+    mapping = COLUMNS | ({} if "sent_more" in rows[0] or columns else KANEKO) | dict(columns or {})
     if "id" not in (columns or {}) and "id" not in rows[0] and "index" in rows[0]:
         mapping["id"] = "index"
     require_columns(rows, [mapping["stereo"], mapping["anti"]], file)
     items = [(label, _with_annotations(item)) for label, item in table_items(rows, mapping, str(file))]
+    if path is None:
+        items = [(label, _with_language(item, language or ENGLISH)) for label, item in items]
     return make_benchmark(
-        name,
+        f"{name}-{language}" if language not in (None, ENGLISH) and path is None else name,
         items,
-        source=str(path) if path else SOURCE.relative,
+        source=str(path) if path else source.relative,
         sha256=content_sha256(file),
-        citation=CITATION,
+        citation=CITATIONS.get(language or ENGLISH, CITATION),
         notes=(*encoding_notes(file, encoding), *type_notes(items)),
     )
+
+
+def _source(language: str | None) -> Source:
+    if language in (None, ENGLISH):
+        return SOURCE
+    if language not in LANGUAGES:
+        known = (ENGLISH, *LANGUAGES)
+        message = f"crows-pairs has no language '{language}' (--language). Languages: {', '.join(known)}."
+        raise UsageError(message, code="unknown-language", language=language, languages=list(known))
+    return LANGUAGES[str(language)]
+
+
+def _with_language(item: Item | str, language: str) -> Item | str:
+    return item if isinstance(item, str) else replace(item, extra={**item.extra, "language": language})
 
 
 def _with_annotations(item: Item | str) -> Item | str:

@@ -12,7 +12,7 @@ from tiltmeter.errors import UsageError
 
 Role = Literal["bias", "cost", "quality", "part"]
 Direction = Literal["two-sided", "one-sided"]
-Test = Literal["binomial"]
+Test = Literal["binomial", "permutation", "bootstrap"]
 Among = Literal["toxic", "not toxic"]
 ROLES: tuple[str, ...] = get_args(Role)
 EVERYWHERE = (-math.inf, math.inf)
@@ -45,7 +45,9 @@ class Measure:
         ideal: The best value, where that is not neutral.
         range: The smallest and the largest possible value.
         leans: Values above neutral are towards the stereotypes.
-        test: `binomial` if an exact test exists; the file then has a function `sides`. None: the family's own test.
+        test: `binomial` if an exact test exists; the file then has a function `sides`. `permutation`: the other columns are
+            permuted against the last one that it reads. `bootstrap`: how many resamples of items are on the other side of
+            neutral. None: the family's own test.
         proportion: The value is this number times a share of the items, so an exact interval exists where no resample
             differs.
         stratum: The column within which items are resampled.
@@ -172,8 +174,8 @@ def check_measure(module: ModuleType, required: tuple[str, ...]) -> Measure:
     _require(not earlier, f"has {', '.join(earlier)} beside MEASURE, where they are ignored. Move them into it")
     _require(declared.reads == required, f"reads {declared.reads} by MEASURE, but its function takes {required}")
     has = {name: callable(getattr(module, name, None)) for name in ("sides", "moments", "of_moments")}
-    _require(has["sides"] or declared.test is None, f"has test='{declared.test}', but no function sides")
-    _require(not has["sides"] or declared.test is not None, "has a function sides, but no test='binomial'")
+    _require(has["sides"] or declared.test != "binomial", f"has test='{declared.test}', but no function sides")
+    _require(not has["sides"] or declared.test == "binomial", "has a function sides, but no test='binomial'")
     _require(has["moments"] == has["of_moments"], "needs both functions moments and of_moments, or neither")
     return declared
 

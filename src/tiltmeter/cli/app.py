@@ -177,7 +177,10 @@ def compare(
 @app.command("import")
 def import_(
     file: Annotated[
-        Path, typer.Argument(help="A per-pair score table, StereoSet's predictions JSON, or a table of prompts and texts.")
+        Path,
+        typer.Argument(
+            help="A per-pair score table, predictions of StereoSet, GEST or BBQ, SafeNLP's perplexities, or texts."
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Run folder to write.")],
     model: Annotated[str | None, typer.Option("-m", "--model", help="Name of the model that was scored.")] = None,

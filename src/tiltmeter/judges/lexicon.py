@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,18 +28,23 @@ def lexicon(spec: Spec) -> Judge:
     are taken, and the score of a text is 1 or 0.
     """
     path = at_home(spec.what)
-    words = sorted({word.casefold() for word in _words(path, spec.labels) if word.strip()}, key=len, reverse=True)
+    words = {word for word in _words(path, spec.labels) if word.strip()}
     if not words:
         raise TiltmeterError(f"{path} has no words.")
-    pattern = re.compile(f"{BEFORE}(?:{'|'.join(map(re.escape, words))}){AFTER}")
+    return judge_of_words(spec.notion, path.stem, words, f"{path}, sha256 {content_sha256(path)[:16]}")
+
+
+def judge_of_words(notion: str, name: str, words: Iterable[str], source: str) -> Judge:
+    """A judge for whom a text is negative if it holds one of these words or phrases, whole and in any case."""
+    known = sorted({word.casefold() for word in words}, key=lambda word: (-len(word), word))
+    pattern = re.compile(f"{BEFORE}(?:{'|'.join(map(re.escape, known))}){AFTER}")
 
     def ask(texts: Sequence[str]) -> Verdicts:
         found = [float(bool(pattern.search(text.casefold()))) for text in texts]
         return single_verdicts(np.array(found, dtype=np.float64), 1.0)
 
-    digest = hashlib.sha256("\n".join(words).encode()).hexdigest()
-    source = f"{path}, {len(words):,} words, sha256 {content_sha256(path)[:16]}"
-    return Judge(spec.notion, path.stem, digest, ask, CONTINUATION, {"negative": 1.0}, None, source)
+    digest = hashlib.sha256("\n".join(known).encode()).hexdigest()
+    return Judge(notion, name, digest, ask, CONTINUATION, {"negative": 1.0}, None, f"{source}, {len(known):,} words")
 
 
 def _words(path: Path, level: str) -> Iterator[str]:

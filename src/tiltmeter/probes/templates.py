@@ -116,6 +116,15 @@ class TemplateProbe:
         columns = tuple(sites[:n_masks] if first else sites[n_other:])
         return Query(0, ids, columns, (0,) * n_masks, tuple(range(n_masks)))
 
+    def first_mask(self, text: str, pieces: Sequence[int]) -> Query | None:
+        """A query: the first of a word's tokens at the first [MASK] of a text. None if it has none, or does not fit."""
+        mask = str(self.tokens.tokenizer.mask_token)
+        ids = self._encode(text.replace("[MASK]", mask))
+        sites = [at for at, token in enumerate(ids) if token == self.tokens.mask_id]
+        if not pieces or len(sites) != text.count("[MASK]") or len(ids) > (self.tokens.max_length or len(ids)):
+            return None
+        return Query(0, ids, (sites[0],), (pieces[0],), (0,))
+
     def causal(self, template: str, group: str, attribute: str) -> Query | None:
         """A query: the template with both words, read from the attribute on. None if the attribute precedes the group."""
         start = template.replace(GROUP, group).index(ATTRIBUTE)

@@ -179,12 +179,25 @@ def _row(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int])
         for cell, column, size in zip(cells, columns, widths, strict=True)
     ]
     for level in range(max(1, *map(len, tall))):
-        texts = [lines[level] if level < len(lines) else "" for lines in tall]
+        texts = [in_place(lines[level]) if level < len(lines) else "" for lines in tall]
         padded = [
             " " * (size - _length(text)) + text if column.kind == "number" else text + " " * (size - _length(text))
             for text, column, size in zip(texts, columns, widths, strict=True)
         ]
         yield (" " * GAP).join(padded).rstrip()
+
+
+def in_place(text: str) -> str:
+    """The text, with a mark of direction after it if it is written from right to left.
+
+    Without the mark a terminal that knows both directions moves the numbers of the next columns in front of it.
+
+    >>> in_place("plain"), in_place("\u05d0\u05d1")[-1]
+    ('plain', '\\u200e')
+    """
+    from unicodedata import bidirectional
+
+    return f"{text}\u200e" if not text.isascii() and any(bidirectional(sign) in ("R", "AL") for sign in text) else text
 
 
 def _styled(text: str, style: str, width: int) -> Text:

@@ -6,14 +6,15 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import has_column, items_table, require_column
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.execution.cells import open_store
 from tiltmeter.execution.engine import INLINE, Engine
 from tiltmeter.execution.executor import Executor
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_MODELS = ("plumb-mlm", "plumb-clm")
+MATERIAL_OPTIONS = ("language", "template")
+"""Options that choose what a benchmark loads."""
 DEFAULT_BENCHMARKS = ("plumb-pairs", "plumb-slots")
 
 
@@ -247,7 +250,18 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
         if any(benchmark.name == other.name for other in loaded):
             benchmark = replace(benchmark, name=f"{benchmark.name}-{benchmark.data_hash[:8]}")
         loaded.append(benchmark)
+    _refuse_unread(names, told)
     return loaded
+
+
+def _refuse_unread(names: Sequence[str], told: FamilyOptions) -> None:
+    """Raises an error for an option about material that no benchmark of the run reads."""
+    built_in = [name for name in names if name.replace("-", "_") in catalog.names("benchmarks")]
+    read = {parameter for name in built_in for parameter in signature(catalog.find("benchmarks", name).function).parameters}
+    for option in MATERIAL_OPTIONS:
+        if told.values.get(option) and option not in read:
+            message = f"--{option} is read by none of {', '.join(names)}."
+            raise UsageError(message, code="unused-option", option=option, benchmarks=list(names))
 
 
 def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Options, told: FamilyOptions) -> None:
@@ -255,8 +269,9 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
     for benchmark in loaded:
         family_of(benchmark)
     families = {benchmark.family for benchmark in loaded}
+    used = {entry.name for name in families for entry in fields(told.of[name])}
     for name, of_family in told.of.items():
-        unused = [] if name in families else changed(of_family)
+        unused = [] if name in families else [option for option in changed(of_family) if option not in used]
         if unused:
             raise TiltmeterError(
                 f"{flag_of(type(of_family), unused[0])} is an option of {name}, and no benchmark here is one of {name}."

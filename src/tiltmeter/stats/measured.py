@@ -18,7 +18,7 @@ from tiltmeter.stats.intervals import (
     wilson_interval,
 )
 from tiltmeter.stats.moments import exchange_together
-from tiltmeter.stats.resampling import Floats, Sample
+from tiltmeter.stats.resampling import Floats, Sample, permuted
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval, permutation_p
 from tiltmeter.stats.units import Units
@@ -143,12 +143,17 @@ def p_values(
     rng: np.random.Generator,
     settings: Settings,
 ) -> list[float]:
-    """p of each of several samples of the same items: exact if the measure has such a test, else by exchanging sides."""
+    """p of each of several samples of the same items: by the measure's own test if it has one, else by exchanging sides."""
     neutral = neutral_of(measure)
     if np.isnan(neutral):
         return [neutral] * len(samples)
     if has_exact_test(measure) and samples[0].cluster is None:
         return [binomial_p(*wins_and_losses(measure, sample)) for sample in samples]
+    if measure.spec.test == "permutation":
+        return [
+            permutation_p(value, permuted(measure, sample, rng, settings.resamples), neutral)
+            for value, sample in zip(values, samples, strict=True)
+        ]
     start = rng.bit_generator.state
     swapped = exchange_together(measure, samples, sides, rng, settings.resamples)
     if measure.spec.is_one_sided:  # never exactly neutral by chance, so distances from neutral count

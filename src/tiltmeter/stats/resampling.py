@@ -152,3 +152,14 @@ def exchanged(measure: Entry, sample: Sample, sides: tuple[str, str], rng: np.ra
         swapped = {sides[0]: np.where(flip, other, one), sides[1]: np.where(flip, one, other)}
         values.append(statistic(measure, {**sample.columns, **swapped}, sample.parts))
     return np.concatenate(values)
+
+
+def permuted(measure: Entry, sample: Sample, rng: np.random.Generator, repeats: int) -> Floats:
+    """Compute the measure with the last column that it reads fixed and all others permuted together against it."""
+    *moved, fixed = measure.parameters
+    orders, _ = Design.independent(len(sample)).permute(repeats, rng)
+    values = []
+    for index in orders:
+        columns = {name: sample.columns[name][index] for name in moved} | {fixed: sample.columns[fixed]}
+        values.append(statistic(measure, columns, sample.parts))
+    return np.concatenate(values)

@@ -13,15 +13,16 @@ MOST_DIGITS = 100
 DEEPEST = 100
 
 
-def parse_json(text: str, where: str, what: str = "JSON") -> Any:
-    """Parse strict JSON. Messages of errors begin with `where`.
+def parse_json(text: str, where: str, what: str = "JSON", *, nan_is_null: bool = False) -> Any:
+    """Parse strict JSON. Messages of errors begin with `where`. `nan_is_null`: NaN of files that others wrote is None.
 
     >>> parse_json('{"a": 1, "a": 2}', "mine.json")
     Traceback (most recent call last):
     tiltmeter.errors.InputError: mine.json: the name 'a' occurs twice in one object.
     """
+    constant = (lambda _: None) if nan_is_null else _constant
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=constant, parse_float=_float, parse_int=_integer)
         _check_depth(value, 0)
     except json.JSONDecodeError as error:
         line = f" at line {error.lineno}" if error.lineno > 1 else ""

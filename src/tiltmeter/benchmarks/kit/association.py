@@ -61,8 +61,20 @@ class Contrast:
 
 
 @dataclass(frozen=True)
+class MaskedSentence:
+    """A word at the first mask of two sentences: one that names an attribute, and one in which it is masked too."""
+
+    word: str
+    side: str
+    attribute: str
+    set: str
+    given: str
+    prior: str
+
+
+@dataclass(frozen=True)
 class AssociationBenchmark(Benchmark):
-    """Tests without pairs of sentences. `kind` (seat, ceat, ilps) says how a model is asked."""
+    """Tests without pairs of sentences. `kind` (seat, ceat, ilps, sentences) says how a model is asked."""
 
     family: str = "associations"
     kind: str = "seat"
@@ -71,14 +83,18 @@ class AssociationBenchmark(Benchmark):
     polarities: tuple[Polarity, ...] = ()
     templates: tuple[str, ...] = ()
     contrasts: tuple[Contrast, ...] = ()
+    sentences: tuple[MaskedSentence, ...] = ()
     neutral: str = "person"
     averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Domain → the tests whose average |d| papers print."""
 
     def limit(self, n: int | None) -> AssociationBenchmark:
-        """The first n tests only."""
+        """The first n tests, or attributes of sentences, only."""
         if n is not None and n < 1:
             raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+        if n is not None and self.sentences:
+            attributes = list(dict.fromkeys(sentence.attribute for sentence in self.sentences))[:n]
+            return replace(self, sentences=tuple(one for one in self.sentences if one.attribute in attributes))
         return self if n is None else replace(self, tests=self.tests[:n])
 
     def sample(self, n: int) -> AssociationBenchmark:
@@ -98,6 +114,7 @@ class AssociationBenchmark(Benchmark):
     def data_hash(self) -> str:
         """Hash of all words and templates."""
         shown = repr((self.tests, self.groups, self.polarities, self.templates, self.contrasts, self.neutral))
+        shown += repr(self.sentences) if self.sentences else ""
         return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
     def select(self, names: Sequence[str], *, words_only: bool = False) -> tuple[AssociationTest, ...]:

@@ -31,6 +31,8 @@ CROWS_BIAS_TYPES = (
 UNSPECIFIED = "unspecified"
 ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES, "extra")
 """Columns of every items table. A benchmark with texts of other roles has a column for each of them too."""
+LANGUAGE = "language"
+"""A column of items that say in which language they are."""
 SPECIAL = re.compile(r"\[(?:MASK|PAD|CLS|SEP|UNK|BOS|EOS)\]|</?s>|<(?:mask|pad|unk|bos|eos|cls|sep)>|<\|\w+\|>")
 """What tokenizers of many models take for a token of their own, and not for text."""
 PIECE = 256
@@ -252,7 +254,9 @@ def items_text(benchmark: Benchmark, *, without: Sequence[str] = ()) -> Iterator
 
 
 def _roles(benchmark: Benchmark) -> list[str]:
-    return list(dict.fromkeys([*ROLES, *(role for item in benchmark.items for role in item.texts)]))
+    """Roles of texts, and the language where items say it."""
+    roles = dict.fromkeys([*ROLES, *(role for item in benchmark.items for role in item.texts)])
+    return [*roles, LANGUAGE] if any(item.extra.get(LANGUAGE) for item in benchmark.items) else list(roles)
 
 
 def _items_frame(benchmark: Benchmark, items: Sequence[Item], roles: Sequence[str]) -> pd.DataFrame:
@@ -267,6 +271,8 @@ def _items_frame(benchmark: Benchmark, items: Sequence[Item], roles: Sequence[st
     }
     columns |= {column: [getattr(item, column) for item in items] for column in GROUP_COLUMNS}
     columns |= {role: [item.texts.get(role) for item in items] for role in roles}
+    if LANGUAGE in roles:
+        columns[LANGUAGE] = [item.extra.get(LANGUAGE) for item in items]
     return pd.DataFrame(columns)[list(dict.fromkeys([*ITEM_COLUMNS, *roles]))]
 
 

@@ -18,6 +18,7 @@ from tiltmeter.families.associations.ilps import ask_ilps
 from tiltmeter.families.associations.kurita import ask_kurita
 from tiltmeter.families.associations.options import Options
 from tiltmeter.families.associations.seat import ask_seat
+from tiltmeter.families.associations.sentences import ask_sentences
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, find_family
 from tiltmeter.families.kit.reading import reading_of
@@ -32,7 +33,7 @@ from tiltmeter.storage.provenance import benchmark_facts, model_facts
 def ask(model: AnyModel, benchmark: AssociationBenchmark, options: Options, context: AskContext) -> Answers:
     """A model's answers to the tests of a benchmark (`seat`, `ceat`, `ilps`, or your own file)."""
     check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
-    asks = {"seat": _ask_sets, "ceat": _ask_contexts, "ilps": _ask_templates}
+    asks = {"seat": _ask_sets, "ceat": _ask_contexts, "ilps": _ask_templates, "sentences": _ask_sentences}
     facts = asks[benchmark.kind](model, benchmark, options, context)
     about = benchmark_facts(benchmark, notes=benchmark.note_counts() | dict(facts.notes))
     if contexts := facts.details.get("contexts_sha256"):
@@ -92,6 +93,21 @@ def _ask_templates(model: AnyModel, benchmark: AssociationBenchmark, options: Op
         ]
         facts.shown += _without_slots(template for contrast in contrasts for template in contrast.templates)
     facts.shown += [row["text"] for row in facts.rows]
+    facts.details |= {"reads_computed": probe.computed, "reads_reused": probe.reused}
+    return facts
+
+
+def _ask_sentences(model: AnyModel, benchmark: AssociationBenchmark, options: Options, context: AskContext) -> Facts:
+    assert isinstance(model, LanguageModel)  # `check` refuses others
+    require(model, "masked", benchmark.name)
+    root = cache_folder(context.cache)
+    probe = TemplateProbe(
+        model, root and root / "templates", batch_tokens=context.batch_tokens, version=find_family("associations").VERSION
+    )
+    with context.watched(f"{model.name} × {benchmark.name}", len(benchmark.sentences)) as advance:
+        facts = ask_sentences(probe, benchmark.sentences)
+        advance(len(benchmark.sentences))
+    facts.shown += [sentence.given.replace("[MASK]", sentence.word) for sentence in benchmark.sentences]
     facts.details |= {"reads_computed": probe.computed, "reads_reused": probe.reused}
     return facts
 

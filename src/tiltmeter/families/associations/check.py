@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark
 from tiltmeter.benchmarks.kit.word_sets import WordFile
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.families.associations.corpus import check_corpus, choose
 from tiltmeter.families.associations.options import Options
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
 
 NEEDS = frozenset({"embeddings"})
+LOG_PROBABILITIES = frozenset({"prompt_logprobs"})
+OF_KIND = {"ceat": NEEDS | {"tokens"}, "ilps": LOG_PROBABILITIES, "sentences": LOG_PROBABILITIES}
 
 
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
@@ -26,6 +28,8 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
     elif benchmark.kind == "ilps":
         benchmark.select_groups(options.tests)
         WordFile(options.words).list_contrasts(options.attributes)
+    elif benchmark.kind == "sentences":
+        _refuse_causal(benchmark, models)
     else:
         benchmark.select(options.tests)
     refuse_incapable(models, benchmark, options)
@@ -33,4 +37,11 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
 
 def needs(options: Options, benchmark: AssociationBenchmark) -> frozenset[str]:
     """Returns the capabilities that tests of this kind need: CEAT words in context, ILPS log-probabilities."""
-    return {"ceat": NEEDS | {"tokens"}, "ilps": frozenset({"prompt_logprobs"})}.get(benchmark.kind, NEEDS)
+    return OF_KIND.get(benchmark.kind, NEEDS)
+
+
+def _refuse_causal(benchmark: Benchmark, models: Sequence[ModelInfo]) -> None:
+    for model in models:
+        if model.kind == "causal":
+            message = f"{benchmark.name} masks words, and {model.name} is a causal model. Use ilps, which reads both kinds."
+            raise UsageError(message, code="needs-masked-model", benchmark=benchmark.name, model=model.name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families.kit.options import named, option
+from tiltmeter.families.kit.options import LANGUAGE, named, option
 from tiltmeter.probes.pooling import find_pooling
 
 
@@ -23,6 +23,7 @@ class AssociationsOptions:
     attributes: Sequence[Path] = option((), "ilps: a word list, one word per line; repeatable.")
     corpus: Sequence[Path] = option((), "ceat: text with contexts (plain, gz, xz); repeatable.")
     contexts: int = option(200, "ceat: sentences taken for each word, at most 1,000.")
+    language: str | None = option(None, LANGUAGE)
     draws: int = option(1000, "ceat: draws of contexts (10,000 as published).")
 
     def check(self) -> None:

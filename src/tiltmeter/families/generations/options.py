@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tiltmeter.families.kit.options import named, option
+from tiltmeter.families.kit.options import LANGUAGE, named, option
 from tiltmeter.models.sampling import Sampling
 
 INSTRUCTION = "Finish this sentence: {prompt}"
@@ -35,6 +35,7 @@ class GenerationsOptions:
         None, "Leave out prompts to which a judge itself gives a score beyond this, in either direction."
     )
     chat: bool = option(False, "Ask through the model's chat template.")
+    language: str | None = option(None, LANGUAGE)
     instruction: str = option(INSTRUCTION, "What is said around a prompt in a chat.")
 
     @property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tiltmeter.families.heldout.ask import ask, blocks, stream
-from tiltmeter.families.heldout.check import check
+from tiltmeter.families.heldout.check import check, provides
 from tiltmeter.families.heldout.compare import compare
 from tiltmeter.families.heldout.estimate import READS, estimate
 from tiltmeter.families.heldout.narratives import narratives, sheets
+from tiltmeter.families.heldout.published import published
 from tiltmeter.families.kit.protocol import Family
 
 
@@ -30,6 +31,8 @@ class HeldOut(Family):
     compare = staticmethod(compare)
     narratives = staticmethod(narratives)
     sheets = staticmethod(sheets)
+    published = staticmethod(published)
+    provides = staticmethod(provides)
 
 
 FAMILY = HeldOut()

@@ -7,9 +7,12 @@ from typing import Any
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
+from tiltmeter.families.heldout.annotations import COLUMNS as ANNOTATIONS
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.models import LanguageModel, require
+
+READ = ("log_likelihood", "hits", "length")
 
 
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Any) -> None:
@@ -19,3 +22,9 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Any) -> No
     refuse_incapable(models, benchmark, options)
     for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
         require(model, model.kind, "Predicting text")
+
+
+def provides(benchmark: Benchmark) -> frozenset[str]:
+    """What a benchmark provides for measures: log-likelihoods, and annotations if its lines have them."""
+    has = any("harmful" in item.extra for item in benchmark.asked_items)
+    return frozenset((*READ, *ANNOTATIONS)) if has else frozenset(READ)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.heldout.estimate import EVERYTHING, sample_of, stream_of, there
+from tiltmeter.families.heldout.annotations import annotated
+from tiltmeter.families.heldout.estimate import EVERYTHING, reads_annotations, sample_of, stream_of, there
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
@@ -36,10 +37,13 @@ def compare(
             str(benchmark), "heldout", str(sides[0]["scorer"].iloc[0]), "", *EVERYTHING, first, second,
             n=len(pair[0]), n_missing=max(map(len, sides)) - len(pair[0]),
         )  # fmt: skip
-        note = _obstacle(sides, pair)
+        note, lines = _obstacle(sides, pair), [annotated(answers, str(benchmark), side.reset_index()) for side in pair]
         for measure in measures:
             of_measure = replace(known, measure=measure.name)
-            yield replace(of_measure, note=note) if note else _difference(of_measure, pair, measure, settings)
+            if not reads_annotations(measure):
+                yield replace(of_measure, note=note) if note else _difference(of_measure, pair, measure, settings)
+            elif lines[0] is not None and note in ("", OTHER_TOKENS):  # ranks of lines do not depend on the unit of surprise
+                yield _difference(of_measure, lines, measure, settings)
 
 
 def _aligned(sides: list[Any]) -> list[Any]:

@@ -11,30 +11,45 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.catalog import Entry
+from tiltmeter.families.heldout.annotations import COLUMNS as ANNOTATIONS
+from tiltmeter.families.heldout.annotations import annotated, groups_of
+from tiltmeter.families.heldout.check import READ as COLUMNS
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.estimates import Estimate
-from tiltmeter.stats.measured import interval_of, neutral_of
+from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.measured import interval_of, neutral_of, p_value
 from tiltmeter.stats.resampling import Sample, bootstrap, generator, statistic
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("log_likelihood", "hits", "length")
-READS = frozenset(COLUMNS)
+READS = frozenset((*COLUMNS, *ANNOTATIONS))
 EVERYTHING = ("all", "all")
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
-    """Every measure over all lines that could be asked; lines have no groups.
+    """Every measure over all lines that could be asked; measures of annotated lines also for every group.
 
     Intervals are percentile bootstraps over lines: the tokens of a line are not independent, so lines are drawn and not
-    tokens. There is no p, since no perplexity is neutral.
+    tokens; hateful lines and others are drawn apart. No perplexity is neutral, so it has no p; p of safety_score is from
+    permuting which lines are hateful, Holm-corrected over groups.
     """
     for (model, benchmark, scorer), rows in answers.table.groupby(["model", "benchmark", "scorer"], sort=False):
+        lines = annotated(answers, str(benchmark), rows)
         for measure in measures:
             known = Estimate(str(model), str(benchmark), "heldout", str(scorer), measure.name, *EVERYTHING)
-            yield _one(known, rows, measure, settings)
+            if not reads_annotations(measure):
+                yield _one(known, rows, measure, settings)
+            elif lines is not None:
+                yield _one(known, lines, measure, settings)
+                parts = groups_of(lines).items()
+                of_groups = [_one(replace(known, by="group", group=name), of, measure, settings) for name, of in parts]
+                yield from corrected(of_groups)
+
+
+def reads_annotations(measure: Entry) -> bool:
+    """Whether a measure is of annotated lines."""
+    return bool(set(measure.parameters) & set(ANNOTATIONS))
 
 
 def there(rows: pd.DataFrame) -> pd.DataFrame:
@@ -43,14 +58,20 @@ def there(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def sample_of(rows: pd.DataFrame) -> Sample:
-    """Lines, ready to be drawn from."""
+    """Lines, ready to be drawn from; annotated lines within those that are hateful and those that are not."""
     nothing = np.zeros(len(rows), dtype=np.int64)
-    return Sample.of({name: rows[name].to_numpy(dtype=np.float64) for name in COLUMNS}, nothing, nothing)
+    columns = {name: rows[name].to_numpy(dtype=np.float64) for name in COLUMNS}
+    if "harmful" not in rows:
+        return Sample.of(columns, nothing, nothing)
+    harmful = rows["harmful"].to_numpy(dtype=np.int64)
+    return Sample.of(
+        columns | {"toxicity": rows["toxicity"].to_numpy(dtype=np.float64), "harmful": harmful}, harmful, nothing
+    )
 
 
-def stream_of(settings: Settings, benchmark: str) -> np.random.Generator:
+def stream_of(settings: Settings, benchmark: str, *more: str) -> np.random.Generator:
     """All models and measures draw the same lines."""
-    return generator(settings.seed, "heldout", benchmark)
+    return generator(settings.seed, "heldout", benchmark, *more)
 
 
 def _one(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
@@ -62,8 +83,15 @@ def _one(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings
         return replace(known, note="not computed: no line could be asked")
     sample = sample_of(asked)
     value = float(statistic(measure, sample.columns, sample.parts))
-    draws = bootstrap(measure, sample, stream_of(settings, known.benchmark), settings.resamples)
+    if np.isnan(value):
+        return replace(known, note="not computed: no line of either kind has what the measure reads")
+    rng = stream_of(settings, known.benchmark, *([] if known.by == "all" else [known.group]))
+    draws = bootstrap(measure, sample, rng, settings.resamples)
     low, high, note = interval_of(measure, known.n, value, draws, settings)
+    p = p_value(measure, sample, value, ("", ""), rng, settings)  # NaN without a neutral value
     n_tokens = int(asked["length"].sum())
+    details: dict[str, int | float | str] = {"n_tokens": n_tokens}
+    if reads_annotations(measure):
+        details["n_harmful"] = int(asked["harmful"].sum())
     notes = "; ".join(filter(None, [f"{n_tokens:,} tokens", note]))
-    return replace(known, value=value, low=low, high=high, details={"n_tokens": n_tokens}, note=notes)
+    return replace(known, value=value, low=low, high=high, p=p, details=details, note=notes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.families.kit.story import Sheet, Story, value_text
+from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,14 +20,15 @@ TITLE = "How well held-out text is predicted"
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
     """One per model and text; its number is the perplexity."""
     for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
-        of = {row["measure"]: row for _, row in rows.iterrows()}
+        of = {row["measure"]: row for _, row in rows[rows["by"] == "all"].iterrows()}
         name = NAMES.get(str(rows["scorer"].iloc[0]), "perplexity")
         known = of.get("perplexity")
         sentences = []
         if known is not None:
             sentences.append(f"The {name} of {known['n']:,} lines is {value_text(known)}; lower is better.")
-        if (right := of.get("token_accuracy")) is not None:
+        if (right := of.get("token_accuracy")) is not None and np.isfinite(right["value"]):
             sentences.append(f"The likeliest token is the right one at {value_text(right)} % of the places.")
+        sentences += _safety(rows, of.get("safety_score"))
         if rows["n_missing"].iloc[0]:
             sentences.append(f"{rows['n_missing'].iloc[0]:,} lines could not be asked.")
         there = known is not None and np.isfinite(known["value"])
@@ -34,8 +36,28 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         yield Story(str(model), str(benchmark), TITLE, tuple(sentences), number=number, unit=name if number else "")
 
 
+def _safety(rows: pd.DataFrame, overall: pd.Series | None) -> Iterator[str]:
+    """How hateful lines compare with others, overall and over groups."""
+    if overall is None or not np.isfinite(overall["value"]):
+        return
+    yield (
+        f"Hateful lines are more surprising than others in {100 * overall['value']:.1f} % of comparisons, weighted by their "
+        f"toxicity (safety_score {value_text(overall)}; 0.5 is indifferent, p {p_text(overall['p'])})."
+    )
+    groups = rows[(rows["measure"] == "safety_score") & (rows["by"] == "group") & rows["value"].notna()]
+    if len(groups) > 1:
+        least, most = (groups.loc[at] for at in (groups["value"].idxmin(), groups["value"].idxmax()))
+        yield (
+            f"Over {len(groups)} groups it runs from {value_text(least)} ({least['group']}) to {value_text(most)} "
+            f"({most['group']})."
+        )
+
+
 def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:
     """One table per text."""
     about = "Perplexities of models of different kinds, or with different tokens, cannot be compared."
     for benchmark, rows in estimates.groupby("benchmark", sort=False):
-        yield Sheet(str(benchmark), TITLE, rows, rows_are="scorer", by="all", about=about)
+        yield Sheet(str(benchmark), TITLE, rows[rows["by"] == "all"], rows_are="scorer", by="all", about=about)
+        groups = rows[rows["by"] == "group"]
+        if len(groups):
+            yield Sheet(str(benchmark), "Hateful lines against others, by group", groups, overall=False, by="group")

@@ -13,6 +13,9 @@ from tiltmeter.errors import UsageError
 from tiltmeter.storage.keywords import refuse_keyword
 from tiltmeter.storage.typed_values import check_types
 
+LANGUAGE = "Language: crows-pairs (fr, nl, it, ja, ru), bec-pro (de), honest (es, fr, it, pt, ro). Default: English."
+"""Help of the option that several families share."""
+
 
 def option(default: Any, about: str, *flags: str, chooses: bool = False) -> Any:
     """A field of an `Options` dataclass. `about` is its help text; `flags` are its flags, by default the field's name.

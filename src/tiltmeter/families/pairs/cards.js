@@ -93,9 +93,15 @@ function sentence(n, role, laid) {
   return box;
 }
 
+/** Words and the spaces between them; text without spaces (Japanese) is cut where the browser sees words. */
+function wordsOf(text) {
+  if (/\s/.test(text.trim()) || !Intl.Segmenter) return text.split(/(\s+)/);
+  return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].map((one) => one.segment);
+}
+
 /** Without tokens: the words that the other sentence does not have in the same order are marked. */
 function marked(text, other) {
-  const words = text.split(/(\s+)/), others = other.split(/(\s+)/);
+  const words = wordsOf(text), others = wordsOf(other);
   const longest = Array.from({ length: words.length + 1 }, () => new Uint16Array(others.length + 1));
   for (let i = words.length - 1; i >= 0; i--) for (let j = others.length - 1; j >= 0; j--) {
     longest[i][j] = words[i] === others[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);

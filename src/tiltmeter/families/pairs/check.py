@@ -13,6 +13,7 @@ from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.pairs.headline import own_scorers
 from tiltmeter.families.pairs.options import Options
+from tiltmeter.families.pairs.paired import UNITS
 from tiltmeter.models import LanguageModel, ServedModel, require
 from tiltmeter.probes import ALIGNMENTS, VIEWS
 
@@ -41,9 +42,13 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
 
 
 def provides(benchmark: Benchmark) -> frozenset[str]:
-    """What a benchmark provides for measures: the roles of its sentences, and targets if it has them."""
-    roles = {role for item in benchmark.asked_items for role in item.texts}
-    return frozenset(roles | ({"target"} if any(item.target for item in benchmark.asked_items) else set()))
+    """What a benchmark provides for measures: the roles of its sentences, and the labels that items have."""
+    items = benchmark.asked_items
+    roles = {role for item in items for role in item.texts}
+    labels = {"target"} if any(item.target for item in items) else set()
+    labels |= {"pole"} if any("pole" in item.extra for item in items) else set()
+    labels |= set(UNITS) if any("bls_women" in item.extra for item in items) else set()
+    return frozenset(roles | labels)
 
 
 def check_alignment(alignment: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.pairs.occupations import as_read
 from tiltmeter.families.pairs.paired import Paired, pair_up
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
@@ -51,6 +52,7 @@ def _all_groups(ours: Paired, theirs: Paired, measure: Entry, by: Sequence[str],
 
 
 def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: str, settings: Settings) -> Difference:
+    ours, theirs = as_read(ours, measure), as_read(theirs, measure)
     n_all = len(set(ours.groups["item"]) | set(theirs.groups["item"]))
     ours, theirs = _common(ours.complete_for(measure)[0], theirs.complete_for(measure)[0])
     place = (ours.benchmark, "pairs", ours.scorer, measure.name, by, group, ours.model, theirs.model)

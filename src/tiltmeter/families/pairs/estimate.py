@@ -16,8 +16,10 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.contrasts import Found, contrast
+from tiltmeter.families.pairs.occupations import as_read, sides_of
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
 from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.intervals import bootstrap_p
 from tiltmeter.stats.measured import (
     has_exact_test,
     interval_of,
@@ -43,6 +45,8 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
     Intervals are percentile bootstraps over items, paired, stratified by bias type (measures over targets: by target).
     p: exact binomial for bias_score, else exchanging the two sentences of random pairs; Holm-corrected over groups.
+    Measures of occupations resample occupations; p of r and the slope is from permuting them;
+    p of the stereotype rate is from its bootstrap.
     """
     pairs = pair_up(answers, [*by, *strata_of(measures)], settings.clusters)
     known = _estimated(pairs, measures, by, settings)
@@ -103,7 +107,7 @@ def _finished(task: Task, settings: Settings) -> Known:
     alike: dict[tuple[Any, ...], list[tuple[Paired, Paired, Estimate]]] = {}
     found: Known = {}
     for paired in task.pairs:
-        part = part_of(paired, *task.place)
+        part = part_of(as_read(paired, task.measure), *task.place)
         complete, reasons = part.complete_for(task.measure)
         row = replace(
             _blank(paired, task.measure, *task.place),
@@ -132,7 +136,10 @@ def measure_alike(
     first = parts[0][1]
     label = (first.benchmark, first.by, first.group, measure.name)
     draws = bootstrap_together(measure, samples, generator(settings.seed, "bootstrap", *label), settings.resamples)
-    p = p_values(measure, samples, values, SIDES, generator(settings.seed, "swap", *label), settings)
+    if measure.spec.test == "bootstrap":
+        p = [bootstrap_p(of_sample - neutral_of(measure)) for of_sample in draws]
+    else:
+        p = p_values(measure, samples, values, sides_of(measure), generator(settings.seed, "swap", *label), settings)
     found = []
     for n, (complete, row) in enumerate(parts):
         if np.isnan(values[n]):
@@ -187,6 +194,8 @@ def _blank(paired: Paired, measure: Entry, by: str, group: str) -> Estimate:
 
 
 def _ties(paired: Paired) -> int:
+    if not set(SIDES) <= set(paired.scores):
+        return 0
     return int((paired.scores["stereo"] == paired.scores["anti"]).sum())
 
 

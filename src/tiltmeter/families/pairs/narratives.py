@@ -36,7 +36,8 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
         return Story(model, benchmark, "No overall lean was computed", (only,))
     alike = rows[rows["measure"] == head["measure"]]
     others = _by_other_scorers(alike, head)
-    parts = (_overall(head), others, _per_type(types_of(rows, head)), _per_direction(rows, head))
+    ratios = _ratios(rows, head["scorer"])
+    parts = (_overall(head), others, *ratios, _per_type(types_of(rows, head)), _per_direction(rows, head))
     tone, short = _verdict(rows, head)
     short += "; scorers disagree" if _disagree(alike, head) else ""
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
@@ -71,6 +72,20 @@ def _overall(row: Any) -> str:
     else:
         verdict = f"not distinguishable from neutral (p {p_text(row['p'])})"
     return f"{share} ({how}{interval}): {verdict}."
+
+
+RATIOS = {
+    "stereotype_rate": "the stereotype rate, which a liking for men's or women's forms leaves alone, is",
+    "occupation_r": "the percentage of women that the model expects in an occupation goes with that in fact: r is",
+}
+
+
+def _ratios(rows: pd.DataFrame, scorer: str) -> Iterator[str]:
+    """The measures of benchmarks of two forms and of occupations, with intervals."""
+    overall = rows[(rows["by"] == "all") & (rows["scorer"] == scorer) & rows["value"].notna()]
+    for _, row in overall[overall["measure"].isin(list(RATIOS))].iterrows():
+        interval = f", interval {row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else ""
+        yield f"{RATIOS[row['measure']]} {row['value']:.2f} (neutral {row['neutral']:g}{interval}, p {p_text(row['p'])})."
 
 
 def _per_type(groups: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.families.kit.options import named, option
+from tiltmeter.families.kit.options import LANGUAGE, named, option
 
 
 @named
@@ -17,6 +17,8 @@ class PairsOptions:
         (), "Scorer; repeatable; all: every one. Default: those with evidence.", "-s", "--scorer", chooses=True
     )
     stand_ins: bool = option(False, "stereoset: Japanese stands for the group Asian, Britain for White (Cao et al.).")
+    template: str | None = option(None, "gest: 0 to 3 (masked models), causal-0 or causal-1. Default: 2.")
+    language: str | None = option(None, LANGUAGE)
     alignment: str = option("auto", "auto, or difflib: compare the sentences even where a context marks the fill.")
 
 

@@ -28,10 +28,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-READS = frozenset({*ROLES, "target"})
+LABELS = ("target", "pole")
+"""Labels of items that measures read, as numbers."""
+UNITS = ("predicted", "actual")
+"""What measures read of occupations: the percentage of women by the model, and in fact."""
+READS = frozenset({*ROLES, *LABELS, *UNITS})
+OWN_COLUMNS = ("pole", "language", "gender", "bls_women")
+"""Annotations that are taken along where items have them."""
 SIDES = ("stereo", "anti")
 CLUSTER = " cluster"
 """The column with the cluster of each item; no column of a file has such a name."""
+LOG_PROBABILITIES = ("sss", "causal")
+"""Scorers whose difference is that of two log-probabilities; scores that others published are taken for such."""
 SMALL = 10
 """Items of a stratum below which it is drawn from together with others."""
 
@@ -70,10 +78,12 @@ class Paired:
         """
         if stratify_by not in self.labels:
             raise TiltmeterError(f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (stratum).")
-        columns = {**self.scores, "target": self.labels.codes("target")}
+        columns = {**self.scores} | {name: self.labels.codes(name) for name in LABELS if name in self.labels}
         stratum, parts = self.labels.codes(stratify_by), self.labels.codes("bias_type")
+        if "language" in self.labels:
+            stratum = _crossed(stratum, self.labels.codes("language"))
         if nested:
-            stratum = np.unique(parts * (stratum.max(initial=0) + 1) + stratum, return_inverse=True)[1]
+            stratum = _crossed(parts, stratum)
         elif pooled:
             stratum = _with_small_ones_pooled(stratum)
         return Sample.of(columns, stratum, parts)
@@ -98,30 +108,44 @@ class Paired:
         return sample if self.clusters is None else replace(sample, cluster=self.clusters[sample.order])
 
     def roles_of(self, measure: Entry) -> list[str]:
-        """The roles a measure reads."""
-        return [name for name in measure.parameters if name in ROLES]
+        """The scores a measure reads."""
+        return [name for name in measure.parameters if name not in LABELS]
 
     def supports(self, measure: Entry) -> bool:
         """Whether there is a column for everything that the measure reads."""
         if not set(measure.parameters) <= READS:
             return False
-        has_target = "target" not in measure.parameters or not self.labels.lacking("target").all()
-        return has_target and all(role in self.scores for role in self.roles_of(measure))
+        if set(measure.parameters) <= set(UNITS):
+            known = self.scorer in catalog.names("scorers") and self.scorer not in LOG_PROBABILITIES
+            return "bls_women" in self.labels and set(SIDES) <= set(self.scores) and not known
+        labels = [name for name in LABELS if name in measure.parameters]
+        has_labels = all(name in self.labels and not self.labels.lacking(name).all() for name in labels)
+        return has_labels and all(role in self.scores for role in self.roles_of(measure))
 
     def complete_for(self, measure: Entry) -> tuple[Paired, Counter[str]]:
         """The items that the measure is defined on, and how many are missing for which reason."""
         roles = self.roles_of(measure)
         missing = np.any([np.isnan(self.scores[role]) for role in roles], axis=0)
         reasons = Counter(self._reason(roles, int(item)) for item in np.flatnonzero(missing))
-        if "target" in measure.parameters:
-            without = self.labels.lacking("target") & ~missing
-            reasons.update({"no target": int(without.sum())} if without.any() else {})
+        for name in (name for name in LABELS if name in measure.parameters):
+            without = self.labels.lacking(name) & ~missing
+            reasons.update({f"no {name}": int(without.sum())} if without.any() else {})
             missing = missing | without
         return self.take(~missing) if missing.any() else self, reasons
 
     def _reason(self, roles: Sequence[str], item: int) -> str:
         reasons = (self.reasons[role][item] for role in roles)
         return next((str(reason) for reason in reasons if isinstance(reason, str)), "no score")
+
+
+def _crossed(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for every pair of groups.
+
+    >>> _crossed(np.array([0, 0, 1]), np.array([3, 4, 4])).tolist()
+    [0, 1, 2]
+    """
+    both = first * (second.max(initial=0) + 1) + second
+    return np.unique(both, return_inverse=True)[1].astype(np.int64)
 
 
 def _with_small_ones_pooled(stratum: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -174,7 +198,7 @@ def _pairs(answers: Answers, extra_columns: Sequence[str], clusters: bool) -> It
         groups = table[["item", *GROUP_COLUMNS]].iloc[first].reset_index(drop=True)
         model, benchmark, scorer = table[place].iloc[at[0]]
         items = answers.items[answers.items["benchmark"] == benchmark]
-        for column in extra_columns:
+        for column in dict.fromkeys((*extra_columns, *_own_columns(items))):
             groups[column] = group_column(items, ids, column)
         if clusters and (cluster := _clusters(answers, items, ids)) is not None:
             groups[CLUSTER] = cluster
@@ -189,6 +213,12 @@ def _clusters(answers: Answers, items: pd.DataFrame, ids: Any) -> list[str] | No
     names = clusters_of(answers, ours)[0]
     found = [f"alone|{item}" if name is None else f"in|{name}" for name, item in zip(names, ids, strict=True)]
     return found if len(set(found)) < len(found) else None
+
+
+def _own_columns(items: pd.DataFrame) -> list[str]:
+    """The annotations in OWN_COLUMNS that the items of a benchmark have."""
+    extra = [str(text) for text in items["extra"]]
+    return [name for name in OWN_COLUMNS if any(f'"{name}": ' in text and f'"{name}": null' not in text for text in extra)]
 
 
 def choose_measures(paired: Paired, names: Sequence[str] | str | None) -> list[Entry]:

@@ -16,6 +16,7 @@ from tiltmeter.benchmarks.pairs import check_fields, table_items
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.ask import scores_table
+from tiltmeter.families.pairs.log_ratios import log_ratios
 from tiltmeter.storage.compression import content_sha256, plain_path, require_file, title_of
 from tiltmeter.storage.provenance import benchmark_facts
 from tiltmeter.storage.strict_json import parse_json
@@ -39,11 +40,14 @@ def published(
     """Reads scores from a published file.
 
     A table with sent_more, sent_less and a score column for each (what nyu-mll's metric.py writes), columns mapped as
-    for `pairs` plus `stereo_score` and `anti_score`; or StereoSet's predictions JSON, joined with the benchmark's items.
+    for `pairs` plus `stereo_score` and `anti_score`; StereoSet's predictions JSON, joined with the benchmark's items; or
+    GEST's predictions, one number a line.
     """
     file = Path(path)
     require_file(file, pipes=True)
-    if plain_path(file).suffix.lower() == ".json":
+    if plain_path(file).suffix.lower() == ".txt" and benchmark is not None:
+        parts = [log_ratios(file, benchmark, data_dir)]
+    elif plain_path(file).suffix.lower() == ".json":
         parts = _stereoset_predictions(file, benchmark, data_dir)
     else:
         parts = [_score_table(file, dict(columns or {}), encoding)]
