@@ -43,7 +43,7 @@ MUTANTS = (
     Mutant("boards/ranks.py", "pair if amount > 0 else", "pair if amount < 0 else", BOARDS),
     Mutant("boards/ranks.py", "half = amount - low if amount > 0", "half = high - amount if amount > 0", BOARDS),
     Mutant("boards/ranks.py", "Rank(place, 1 + better_ones", "Rank(place, better_ones", BOARDS),
-    Mutant("boards/ranks.py", "len(known) - worse_ones", "len(known)", BOARDS),
+    Mutant("boards/ranks.py", "len(with_value) - worse_ones", "len(with_value)", BOARDS),
     Mutant("stats/design.py", "(np.cumsum(sizes) - sizes)[strata[order]]", "np.zeros_like(order)", STATS),
     Mutant("stats/design.py", "order[index] + rows[:count, None]", "index + rows[:count, None]", STATS),
     Mutant("stats/design.py", "if k <= EXACT_FLIPS:", "if k < 2:", STATS),
