@@ -2,13 +2,14 @@
 
 python scripts/mutants.py            # all; prints the survivors, and fails if there are any
 
-Every mutant gets a copy of the package and a forked process that runs a few test files on it.
+Every mutant gets a copy of the package and a process that runs a few test files on it.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -43,7 +44,7 @@ MUTANTS = (
     Mutant("boards/ranks.py", "pair if amount > 0 else", "pair if amount < 0 else", BOARDS),
     Mutant("boards/ranks.py", "half = amount - low if amount > 0", "half = high - amount if amount > 0", BOARDS),
     Mutant("boards/ranks.py", "Rank(place, 1 + better_ones", "Rank(place, better_ones", BOARDS),
-    Mutant("boards/ranks.py", "len(known) - worse_ones", "len(known)", BOARDS),
+    Mutant("boards/ranks.py", "len(with_value) - worse_ones", "len(with_value)", BOARDS),
     Mutant("stats/design.py", "(np.cumsum(sizes) - sizes)[strata[order]]", "np.zeros_like(order)", STATS),
     Mutant("stats/design.py", "order[index] + rows[:count, None]", "index + rows[:count, None]", STATS),
     Mutant("stats/design.py", "if k <= EXACT_FLIPS:", "if k < 2:", STATS),
@@ -77,7 +78,7 @@ MUTANTS = (
 
 
 def survives(mutant: Mutant) -> bool | None:
-    """Run a mutant's tests in a forked process; None where its expression is not in the file."""
+    """Run a mutant's tests in a process of their own; None where its expression is not in the file."""
     source = (ROOT / "src" / "tiltmeter" / mutant.file).read_text(encoding="utf-8")
     if source.count(mutant.before) < 1:
         return None
@@ -85,36 +86,14 @@ def survives(mutant: Mutant) -> bool | None:
         copy = Path(folder) / "tiltmeter"
         shutil.copytree(ROOT / "src" / "tiltmeter", copy)
         (copy / mutant.file).write_text(source.replace(mutant.before, mutant.after, 1), encoding="utf-8")
-        child = os.fork()
-        if child == 0:
-            _test(folder, mutant.tests)
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def _test(folder: str, tests: str) -> None:
-    """End the process with 0 if the tests pass on the package in this folder."""
-    import pytest
-
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    sys.path.insert(0, folder)
-    for name in [name for name in sys.modules if name.split(".")[0] == "tiltmeter"]:
-        del sys.modules[name]
-    options = ["-o", "addopts=", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
-    code = pytest.main([*options, str(ROOT / tests)])
-    os._exit(int(code))
+        command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-q", "-x", "-p", "no:cacheprovider", mutant.tests]
+        paths = os.environ | {"PYTHONPATH": folder}
+        return subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, check=False).returncode == 0
 
 
 def main() -> int:
-    import hypothesis
-    import pandas
-    import pyarrow
-    import scipy.stats
-    import transformers
-
-    assert hypothesis and pandas and pyarrow and scipy and transformers  # loaded once, before the forks
-    os.chdir(ROOT)
+    unchanged = Mutant("stats/design.py", "import", "import", STATS)
+    assert survives(unchanged), "the tests fail without a mutant"
     found = {mutant: survives(mutant) for mutant in MUTANTS}
     for mutant, outcome in found.items():
         if outcome is not False:
