@@ -326,7 +326,7 @@ NOT_OF_DATA = {
     "debias/inlp.py", "debias/kit/grouped_sentences.py", "debias/kit/word_positions.py", "finetune/loss_steps.py",
     "finetune/tasks.py", "models/sampling.py", "probes/plan.py", "probes/views.py", "builders/doses.py",
     "families/associations/ceat.py", "families/choices/implementations.py", "families/generations/studies/noise.py",
-    "families/pairs/studies/normality.py", "families/pairs/studies/power.py", "studies/kit/options.py",
+    "families/pairs/studies/normality.py", "families/pairs/studies/power.py", "gate/chances.py", "studies/kit/options.py",
 }  # fmt: skip
 """Modules that train, sample texts or contexts, simulate answers, disturb texts or take subsamples."""
 

@@ -303,7 +303,7 @@ def test_an_output_that_cannot_be_cleared(tool: Tool, finished: Path, monkeypatc
     before = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
     monkeypatch.setattr(Path, "rename", fail(PermissionError(errno.EACCES, "Permission denied")))
     monkeypatch.setattr(run_folder, "exchange", lambda *_: False)
-    assert "Permission denied" in refused(tool(*run_words("--no-cache")))
+    assert "Permission denied" in refused(tool(*run_words("--no-cache", "--overwrite")))
     assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
 
 

@@ -193,7 +193,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("mixed")
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert")]
     benchmarks = ["plumb-slots", GOLDEN / "data" / "own-seat-mini.jsonl"]
-    options = {"resamples": 100, "limit": 40, "cache": False}
+    options = {"resamples": 100, "limit": 200, "cache": False}
     return run(models, benchmarks, output=folder / "run", **options, options=SlotsOptions(top_k=500))
 
 

@@ -192,8 +192,13 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert option in shown[shown.index(panel) :]  # the options of a family are in a panel of its own
 
 
-def test_an_earlier_run_is_replaced(run: Path) -> None:
-    assert tiltmeter("run", "-m", GPT, "-b", "starter-pairs", "-o", run, "--resamples", 100) == 0
+def test_an_earlier_run_is_replaced_where_that_was_asked_for(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("run", "-m", GPT, "-b", "starter-pairs", "-o", run, "--resamples", 100)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert tiltmeter(*words) == 2 and "--overwrite" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert tiltmeter(*words, "--overwrite") == 0
     again = load_run(run)
     assert set(again.answers["pairs"].to_pandas()["model"]) == {"tiny-gpt2"}
     assert [path.name for path in (run / "observations").iterdir()] == ["tiny-gpt2"]
@@ -203,5 +208,6 @@ def test_an_earlier_run_is_replaced(run: Path) -> None:
 def test_progress_goes_to_standard_error_only(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     os.environ.pop("FORCE_COLOR", None)
-    assert tiltmeter("run", "-m", BERT, "-b", "starter-pairs", "-o", run, "-s", "aul", "--resamples", 100, "--json") == 0
+    words = ("run", "-m", BERT, "-b", "starter-pairs", "-o", run, "-s", "aul", "--resamples", 100, "--json")
+    assert tiltmeter(*words, "--overwrite") == 0
     json.loads(capsys.readouterr().out)

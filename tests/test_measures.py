@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import quad
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest, norm, t
 
 from conftest import reference, scores_of
 from tiltmeter import Answers, Settings
@@ -125,8 +125,13 @@ def test_a_proportion_has_an_exact_interval_where_nothing_varies(whole: float, w
 
 def test_intervals_where_something_varies() -> None:
     draws, settings = np.linspace(50.0, 70.0, 201), Settings(confidence=0.9)
-    for measure in (made_up(difference), made_up(difference, proportion=100.0)):
-        assert interval_of(measure, 9, 60.0, draws, settings) == (51.0, 69.0, "")
+    widening = t.ppf(0.95, 8) / norm.ppf(0.95) * np.sqrt(9 / 8)  # nine units
+    reach = 9.1 * widening  # the 5 % of draws that a test rejects end at 50.9 and 69.1
+    assert interval_of(made_up(difference), 9, 60.0, draws, settings) == (
+        pytest.approx(60 - reach), pytest.approx(60 + reach), ""
+    )  # fmt: skip
+    low, high, note = interval_of(made_up(difference, proportion=100.0), 9, 60.0, draws, settings)
+    assert low < 50.9 and high > 69.1 and high - 60 < 60 - low and not note, "a share is pulled towards one half"
     bounded = made_up(difference, neutral=50.0, direction="one-sided", range=(50.0, 65.0))
     low, high, _ = interval_of(bounded, 9, 52.0, draws, settings)  # the draws lie above the value: noise added to noise
     assert low == 50.0 and 52.0 < high < 65.0

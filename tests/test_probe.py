@@ -146,7 +146,7 @@ def test_order_batches_and_blocks_do_not_matter(order: list[int], tokens: int, b
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(likelihood, "BLOCK_ITEMS", (blocks,))
         patch.setitem(BATCH_COST, "cpu", cost)
-        found = frame(tiltmeter.score(model, Benchmark("x", tuple(chosen)), cache=False, batch_tokens=tokens))
+        found = frame(tiltmeter.score(model, Benchmark("x", tuple(chosen)), "all", cache=False, batch_tokens=tokens))
     assert_same(found, expected[expected.index.get_level_values("item").isin([item.id for item in chosen])])
 
 

@@ -70,7 +70,7 @@ def test_special_tokens_in_sentences_are_told(tmp_path: Path) -> None:
         f"{LEAD}[MASK] in a text is read as a special token, not as text (2 of 6 texts); "
         "[PAD] in a text is read as a special token, not as text (1 of 6 texts)"
     )
-    ended = asked(tmp_path, GPT2, "mine.csv", MASKED.replace("[MASK]", "<|endoftext|>"))
+    ended = asked(tmp_path, GPT2, "mine.csv", MASKED.replace("[MASK]", "<|endoftext|>"), overwrite=True)
     assert ended.estimates["note"].str.contains("<|endoftext|> in a text", regex=False).all()
 
 

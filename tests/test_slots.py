@@ -283,7 +283,11 @@ def test_estimates_by_hand() -> None:
         assert table.loc[("mnt", group), "value"] == pytest.approx(1 - (found["rank"] - 1).mean() / 299)
         assert table.loc[("coverage", group), "value"] == pytest.approx(len(found) / 20)
         row = table.loc[("mnt", group)]
-        assert row["low"] <= row["value"] <= row["high"] and row["n"] + row["n_missing"] == 20
+        assert row["n"] + row["n_missing"] == 20
+        if row["n"] >= 5:
+            assert row["low"] <= row["value"] <= row["high"]
+        else:  # too few independent sentences for an interval
+            assert np.isnan(row["low"]) and np.isnan(row["high"]) and row["note"]
     both = male.index.intersection(female.index)
     gap = male.loc[both, "probability"] - female.loc[both, "probability"]
     row = table.loc[("mps_gap", "male − female")]
@@ -375,7 +379,11 @@ def test_your_own_sentences_and_terms(tmp_path: Path) -> None:
         options = {"resamples": 100, "columns": {"id": "key", "text": "line"}, "cache": False}
         model, mine = GOLDEN / "models" / "tiny-roberta", tmp_path / "mine.csv"
         done = run(
-            [model], [mine], output=tmp_path / "run", **options, options=tiltmeter.SlotsOptions(terms=tmp_path / name)
+            [model],
+            [mine],
+            output=tmp_path / f"run-{name}",
+            **options,
+            options=tiltmeter.SlotsOptions(terms=tmp_path / name),
         )
         assert set(done.answers) == {"slots"} and set(done.answers["slots"].table["term"]) == {"man", "boy"}
         assert set(done.answers["slots"].table["item"]) == {"a", "b"}

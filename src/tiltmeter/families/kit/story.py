@@ -77,7 +77,9 @@ class Sheet:
 
 def certain(row: Any) -> bool:
     """Whether an estimate is distinguishable from neutral, after correction where there are several tests."""
-    return bool((row["p"] if np.isnan(row["p_holm"]) else row["p_holm"]) < SIGNIFICANT)
+    corrected = row["p_holm"]
+    is_missing = corrected is None or math.isnan(corrected)
+    return bool((row["p"] if is_missing else corrected) < SIGNIFICANT)
 
 
 def capital(text: str) -> str:
