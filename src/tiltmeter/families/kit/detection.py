@@ -119,7 +119,7 @@ def read_detections(path: Path) -> list[Detection]:
             rows = list(csv.DictReader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
-            f"Cannot read the evidence table {path}: {error}.", code="unreadable-evidence", path=str(path)
+            f"Cannot read the evidence table {path}: {error}.", code="unreadable-file", file=str(path)
         ) from None
     return [_row(row, path, line) for line, row in enumerate(rows, 2)]
 
@@ -129,10 +129,8 @@ def _row(row: Mapping[str, str], path: Path, line: int) -> Detection:
     if missing:
         raise InputError(
             f"The evidence table {path} has no column '{missing[0]}'.",
-            code="missing-column",
-            path=str(path),
-            column=missing[0],
-        )
+            code="missing-column", file=str(path), column=missing[0],
+        )  # fmt: skip
     try:
         values = {name: float(row[name]) if name in NUMBERS else row[name] for name in COLUMNS}
     except ValueError:
@@ -140,7 +138,7 @@ def _row(row: Mapping[str, str], path: Path, line: int) -> Detection:
     if not values or row["verdict"] not in VERDICTS:
         raise InputError(
             f"{path}, line {line}: effect, low and high must be numbers, and the verdict {', '.join(VERDICTS)}.",
-            code="bad-evidence", path=str(path), line=line,
+            code="wrong-format", file=str(path), line=line,
         )  # fmt: skip
     return Detection(**values)  # type: ignore[arg-type]
 

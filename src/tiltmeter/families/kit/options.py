@@ -35,7 +35,7 @@ def named(kind: type[Kind]) -> type[Kind]:
     """Decorate the options of a family, so that a misspelt option is an error that names the family's options.
 
     Raises:
-        UsageError: `unknown-option`, with the fields option, meant and options.
+        UsageError: `unknown-name`, with the fields name, meant and names.
     """
     made = kind.__init__
     known = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def named(kind: type[Kind]) -> type[Kind]:
                 meant = f" Did you mean '{near[0]}'?" if near else ""
                 raise UsageError(
                     f"{kind.__name__} has no option '{name}'.{meant} Options: {', '.join(sorted(known))}.",
-                    code="unknown-option", option=name, meant=near[0] if near else None, options=sorted(known),
+                    code="unknown-name", name=name, meant=near[0] if near else None, names=sorted(known),
                 )  # fmt: skip
         made(self, *values, **options)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.notebook import Described, described
 from tiltmeter.families.kit.options import NoOptions
@@ -270,7 +270,10 @@ def find_family(name: str) -> Family:
     family = vars(module).get("FAMILY")
     problem = _problem(family)
     if problem or not isinstance(family, Family):
-        raise TiltmeterError(f"The family '{name}' of the package {catalog.owner('families', name)} {problem}")
+        raise InputError(
+            f"The family '{name}' of the package {catalog.owner('families', name)} {problem}",
+            code="broken-package", family=name, package=catalog.owner("families", name),
+        )  # fmt: skip
     family.name = name.strip().lower().replace("-", "_")
     return family
 

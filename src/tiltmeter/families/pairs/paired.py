@@ -15,7 +15,7 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
 from tiltmeter.families.pairs.labels import Labels
@@ -77,7 +77,10 @@ class Paired:
         small strata as one.
         """
         if stratify_by not in self.labels:
-            raise TiltmeterError(f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (stratum).")
+            raise UsageError(
+                f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (stratum).",
+                code="missing-column", benchmark=self.benchmark, column=stratify_by,
+            )  # fmt: skip
         columns = {**self.scores} | {name: self.labels.codes(name) for name in LABELS if name in self.labels}
         stratum, parts = self.labels.codes(stratify_by), self.labels.codes("bias_type")
         if "language" in self.labels:
@@ -234,6 +237,7 @@ def check_measures(pairs: Sequence[Paired], names: Sequence[str] | str | None) -
         measure = catalog.find("measures", name)
         if not any(paired.supports(measure) for paired in pairs):
             benchmarks = ", ".join(dict.fromkeys(paired.benchmark for paired in pairs))
-            raise TiltmeterError(
-                f"{name} needs {', '.join(measure.parameters)}, and {benchmarks} has no such scores or labels."
-            )
+            raise UsageError(
+                f"{name} needs {', '.join(measure.parameters)}, and {benchmarks} has no such scores or labels.",
+                code="missing-column", measure=name, columns=list(measure.parameters), benchmarks=benchmarks,
+            )  # fmt: skip

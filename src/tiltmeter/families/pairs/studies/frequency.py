@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import Answers
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.studies.kit.frequencies import look_up
@@ -61,7 +61,10 @@ def frequency(  # noqa: PLR0913 (its options)
 
     settings = check_settings(seed)
     if top < 1 or least < 1:
-        raise TiltmeterError(f"--top and --least must be at least 1, not {top} and {least}.")
+        raise UsageError(
+            f"--top and --least must be at least 1, not {top} and {least}.",
+            code="out-of-range", option="top" if top < 1 else "least", value=min(top, least), low=1,
+        )  # fmt: skip
     listed_by_type = listed_words(group_words)
     directions = pd.DataFrame(_directions(_scored(evidence), settings.resamples, seed))
     rows, listed, left_out = [], [], []
@@ -70,7 +73,10 @@ def frequency(  # noqa: PLR0913 (its options)
         items = evidence.items(benchmark)
         grouped = find_group_words(items, ambiguous, least, listed_by_type, or_by_rule=group_words == OURS)
         if not any(counts for of_type in grouped.kept.values() for counts in of_type.values()):
-            raise TiltmeterError(f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.")
+            raise UsageError(
+                f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.",
+                code="too-few", study="frequency", least=least, benchmark=benchmark,
+            )  # fmt: skip
         known, source = _known(grouped, frequencies, corpus, language)
         rows += [{"benchmark": benchmark} | row for row in _ranks(grouped, known, top, least)]
         listed += [{"benchmark": benchmark} | row for row in _listed(grouped, known)]
@@ -95,17 +101,19 @@ def _scored(evidence: PairEvidence) -> Answers:
     known = frame[frame["direction"].isin(SHORT)]
     if known.groupby("benchmark")["direction"].nunique().max() != 2:
         names = ", ".join(dict.fromkeys(frame["benchmark"]))
-        raise TiltmeterError(
-            f"frequency needs pairs marked as about advantaged or about disadvantaged groups; {names} has no such marks."
-        )
+        raise UsageError(
+            f"frequency needs pairs marked as about advantaged or about disadvantaged groups; {names} has no such marks.",
+            code="missing-column", study="frequency", column="direction", benchmarks=names,
+        )  # fmt: skip
     if not evidence.named:
         lacking = [name for name in SCORERS if name not in set(known["scorer"])]
         if lacking:
             there = ", ".join(sorted(known["scorer"].unique()))
-            raise TiltmeterError(
+            raise RunError(
                 f"frequency compares {', '.join(SCORERS)}, and these runs have no scores by {', '.join(lacking)}. Run "
-                f"these scorers, or choose others with -s: {there}."
-            )
+                f"these scorers, or choose others with -s: {there}.",
+                code="missing-answers", study="frequency", scorers=lacking,
+            )  # fmt: skip
         known = known[known["scorer"].isin(SCORERS)]
     return replace(evidence.scores, tables={"scores": known.reset_index(drop=True)})
 
@@ -124,10 +132,11 @@ def _ranks(grouped: GroupWords, known: dict[str, float], top: int, least: int) -
     if lacking:
         named = ", ".join(f"the {side} groups of '{name}'" for name, side in lacking.items())
         leave = " ".join(f"--without {shlex.quote(name)}" for name in lacking)
-        raise TiltmeterError(
+        raise UsageError(
             f"frequency: no word for {named} is in at least {least} pairs and has a frequency. Lower --least, or leave "
-            f"{'this type' if len(lacking) == 1 else 'these types'} out: {leave}"
-        )
+            f"{'this type' if len(lacking) == 1 else 'these types'} out: {leave}",
+            code="too-few", study="frequency", least=least, bias_types=list(lacking),
+        )  # fmt: skip
     for name, of_type in sides.items():
         yield {"bias_type": name} | mean_ranks(of_type, known, top) | _test(of_type, known)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from tiltmeter import figures
 from tiltmeter.benchmarks.kit.items import benchmark_of
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, RunError, TiltmeterError, UsageError
 from tiltmeter.families.pairs.ask import observe
 from tiltmeter.families.pairs.evidence import UNMASKED, PairEvidence, token_frame
 from tiltmeter.families.pairs.studies.kit.tokens import Hits, interval, item_draws, mcnemar
@@ -53,10 +53,11 @@ def shuffling(
             continue
         tokens = evidence.tokens(name, benchmark, UNMASKED)
         if tokens is None:
-            raise TiltmeterError(
+            raise RunError(
                 f"shuffling: {name} on {benchmark} has no stored unmasked view. Score it with aul or aula, without "
-                "--no-cache."
-            )
+                "--no-cache.",
+                code="missing-answers", study="shuffling", model=name, benchmark=benchmark, scorers=["aul", "aula"],
+            )  # fmt: skip
         tokens = _counted(tokens, special)
         before = tokens[tokens["role"] != "unrelated"]
         items = evidence.items(benchmark).index
@@ -70,7 +71,10 @@ def shuffling(
             drop = _drop(before, after, items, draws, confidence, paired=change == "shuffled")
             rows.append({"model": name, "benchmark": benchmark, "change": change} | drop)
     if not rows:
-        raise TiltmeterError("shuffling needs masked models, and these runs have none.")
+        raise UsageError(
+            "shuffling needs masked models, and these runs have none.",
+            code="wrong-model-kind", study="shuffling", kind="masked",
+        )  # fmt: skip
     table = pd.DataFrame(corrected(rows))
     return Finding("shuffling", {"shuffling": table}, {"shuffling": lambda: _draw(table)}, tuple(_sentences(table)))
 
@@ -92,12 +96,17 @@ def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> Lang
     try:
         loaded = load_model(facts.get("name", name), kind=facts.get("kind"), precision=facts.get("precision", "auto"))
     except TiltmeterError as error:
-        raise TiltmeterError(f"shuffling has to ask {name} again. {error} Give its new place with --model.") from None
+        raise ModelError(
+            f"shuffling has to ask {name} again. {error} Give its new place with --model.",
+            code="missing-model", study="shuffling", model=name,
+        ) from None  # fmt: skip
     if loaded.identity.model != wanted:
         why = (
             "has other weights than in the run" if "model_sha256" in facts else "was run by an earlier version of tiltmeter"
         )
-        raise TiltmeterError(f"{facts.get('name', name)} {why}. Run it again first.")
+        raise RunError(
+            f"{facts.get('name', name)} {why}. Run it again first.", code="model-changed", study="shuffling", model=name
+        )
     known.append(loaded)
     return loaded
 

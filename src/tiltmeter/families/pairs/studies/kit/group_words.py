@@ -54,7 +54,7 @@ def listed_words(source: str) -> Listed:
         if group not in (ADVANTAGED, DISADVANTAGED):
             raise InputError(
                 f"{source}, row {n}: the group must be {ADVANTAGED} or {DISADVANTAGED}, not '{group}'.",
-                code="unknown-group", file=source, row=n, group=group,
+                code="unknown-name", file=source, row=n, name=group, names=[ADVANTAGED, DISADVANTAGED],
             )  # fmt: skip
         found.setdefault(name, {ADVANTAGED: set(), DISADVANTAGED: set()})[group].add(word.lower())
     return {name: {group: frozenset(words) for group, words in of_type.items()} for name, of_type in found.items()}
