@@ -63,8 +63,9 @@ def paired_difference(
 
 
 def _bias(draws: Floats, value: float) -> float:
-    """How far draws scatter beside the value. What is noise of the draws is none: to move draws that are 0 off 0 for it
-    would make one text in twenty a certain difference.
+    """Distance of the mean of the draws from the value; 0 where it is within the noise of the draws.
+
+    To move draws that are 0 off 0 for noise would make one text in twenty a certain difference.
 
     >>> _bias(np.array([0.0, 0.1] * 50), 0.051), round(_bias(np.array([0.3, 0.4] * 50), 0.051), 3)
     (0.0, 0.299)

@@ -84,7 +84,7 @@ def differences(readings: Floats, reference: Floats, known: Noise, confidence: f
 
 
 def levels(readings: Floats, point: Floats, known: Noise, confidence: float = 0.95) -> Found:
-    """How far the mean over seeds of one cell (metrics × seeds) lies from a point: drift, and the neutral point."""
+    """Distance of the mean over seeds of one cell (metrics × seeds) from a point: drift, and the neutral point."""
     return _found(readings.mean(1) - point, known.spread / sqrt(readings.shape[1]), known.spread_df, confidence)
 
 
@@ -100,7 +100,7 @@ def _found(value: Floats, error: Floats, df: float | Floats, confidence: float) 
 
 
 def alike(one: Noise, other: Noise) -> Floats:
-    """How the errors of two readings of the same doses and seeds go together: the correlation of their residuals."""
+    """Correlate the errors of two readings of the same doses and seeds: the correlation of their residuals."""
     with np.errstate(invalid="ignore", divide="ignore"):
         unit, other_unit = (some.residuals / np.linalg.norm(some.residuals, axis=1)[:, None] for some in (one, other))
     return np.asarray(np.nan_to_num((unit * other_unit).sum(1)))

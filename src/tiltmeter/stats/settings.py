@@ -1,4 +1,4 @@
-"""How intervals are made: how many resamples, at which confidence, from which seed."""
+"""Settings of intervals: number of resamples, confidence and seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_RESAMPLES = 1_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """How to resample. The seed decides every random stream, so that equal settings give equal numbers.
+    """Settings of resampling. The seed decides every random stream, so that equal settings give equal numbers.
 
     `clusters`: items that are no independent evidence, by what their benchmark says, are drawn together.
     """
@@ -48,5 +48,5 @@ class Settings:
 
 
 def stored_settings(asked: Mapping[str, Any]) -> Settings:
-    """The settings among what a manifest says was asked for, with defaults for those that are not known."""
+    """Read the settings from the request in a manifest, with defaults for those that it lacks."""
     return Settings(**{entry.name: asked[entry.name] for entry in fields(Settings) if entry.name in asked})

@@ -1,4 +1,4 @@
-"""Checks of association tests before a model is asked."""
+"""Checks of association tests before inference."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def domain_of_words(
 ) -> Estimate:
     """Variance over groups of several words each: `resampled` are groups × resamples, `words` every word's mean effect.
 
-    p: how often the means of the groups vary at least as much when the words are dealt to the groups at random.
+    p: how often the means of the groups vary at least as much when the words are permuted across the groups.
     """
     known = replace(known, measure=VARIANCE, by="domain", n=len(groups), details={"n_groups": len(groups)})
     if len(groups) < 2:
@@ -32,7 +32,7 @@ def domain_of_words(
     dealt = permuted_spread(np.concatenate(list(words)), names_of_rows(words), rng, settings.resamples)
     observed = float(group_variance(np.array([of_group.mean() for of_group in words])))
     p = permutation_p(observed, dealt, 0.0)
-    note = "sample variance; words drawn anew for the interval, dealt to the groups for p"
+    note = "sample variance; words resampled for the interval, permuted across groups for p"
     known = replace(known, value=float(group_variance(groups)), p=p, note=note)
     return with_interval(known, group_variance(resampled.T), settings, sum(len(of_group) for of_group in words))
 

@@ -1,4 +1,4 @@
-"""What association tests store: one row per word, text or attribute that was asked about, and CEAT's draws."""
+"""Stored answers of association tests: one row per word, text or attribute that was queried, and CEAT's draws."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY = ("model", "benchmark", "asked", "scorer", "domain", "test", "set", "catego
 
 @dataclass
 class Facts:
-    """One model's answers to one benchmark, collected while it is being asked."""
+    """One model's answers to one benchmark, collected during inference."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     draws: list[dict[str, Any]] = field(default_factory=list)

@@ -53,7 +53,7 @@ def ask_ilps(
                 for word, value in zip(pole.examples, increases.tolist(), strict=True)
             ]  # fmt: skip
         wanted = len(benchmark.templates) * len(pole.examples) * sum(len(group.words) for group in groups)
-        facts.notes += +Counter({"templates that could not be asked": wanted - sum(map(len, of_pole))})
+        facts.notes += +Counter({"templates that could not be queried": wanted - sum(map(len, of_pole))})
     return facts
 
 

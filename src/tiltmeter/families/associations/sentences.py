@@ -15,7 +15,7 @@ from tiltmeter.probes.templates import TemplateProbe
 from tiltmeter.probes.views import Query
 
 LOST = "a word that the vocabulary cannot spell, or a sentence that does not fit"
-SEVERAL = "words of several pieces, of which the first was asked for"
+SEVERAL = "words of several pieces, of which the first was scored"
 INCREASE = "ilps"
 SIDES = ("male", "female")
 
@@ -32,7 +32,7 @@ def ask_sentences(probe: TemplateProbe, sentences: Sequence[MaskedSentence]) -> 
         facts.rows.append(_row("kurita", label, DIFFERENCE, attribute, value, test=of_set, set=label))
     lost = len(sentences) - sum(map(len, increases.values()))
     several = {one.word for one in sentences if len(probe.pieces(one.word, one.given, "[MASK]")) > 1}
-    facts.notes += +Counter({f"sentences not asked: {LOST}": lost, SEVERAL: len(several)})
+    facts.notes += +Counter({f"sentences not queried: {LOST}": lost, SEVERAL: len(several)})
     return facts
 
 
@@ -49,7 +49,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _increases(probe: TemplateProbe, sentences: Sequence[MaskedSentence]) -> dict[tuple[str, str, str], list[float]]:
-    """Side, set and attribute → the increases of all sentences that could be asked."""
+    """Side, set and attribute → the increases of all sentences that could be queried."""
     asked: list[tuple[MaskedSentence, tuple[Query, Query]]] = []
     for sentence in sentences:
         pieces = probe.pieces(sentence.word, sentence.given, "[MASK]")

@@ -1,4 +1,4 @@
-"""Checks of held-out text before a model is asked."""
+"""Checks of held-out text before inference."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Any) -> No
 
 
 def provides(benchmark: Benchmark) -> frozenset[str]:
-    """What a benchmark provides for measures: log-likelihoods, and annotations if its lines have them."""
+    """Columns that a benchmark provides for measures: log-likelihoods, and annotations if its lines have them."""
     has = any("harmful" in item.extra for item in benchmark.asked_items)
     return frozenset((*READ, *ANNOTATIONS)) if has else frozenset(READ)

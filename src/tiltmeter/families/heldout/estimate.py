@@ -28,7 +28,7 @@ EVERYTHING = ("all", "all")
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
-    """Every measure over all lines that could be asked; measures of annotated lines also for every group.
+    """Every measure over all lines that could be scored; measures of annotated lines also for every group.
 
     Intervals are percentile bootstraps over lines: the tokens of a line are not independent, so lines are drawn and not
     tokens; hateful lines and others are drawn apart. No perplexity is neutral, so it has no p; p of safety_score is from
@@ -48,12 +48,12 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
 
 def reads_annotations(measure: Entry) -> bool:
-    """Whether a measure is of annotated lines."""
+    """Return whether a measure is of annotated lines."""
     return bool(set(measure.parameters) & set(ANNOTATIONS))
 
 
 def there(rows: pd.DataFrame) -> pd.DataFrame:
-    """The lines that could be asked."""
+    """The lines that could be scored."""
     return rows[rows["reason"].isna()]
 
 
@@ -80,7 +80,7 @@ def _one(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings
     known = replace(known, n=len(asked), n_missing=len(rows) - len(asked), neutral=neutral_of(measure))
     known = replace(known, missing=json.dumps(dict(missing)) if missing else "")
     if not len(asked):
-        return replace(known, note="not computed: no line could be asked")
+        return replace(known, note="not computed: no line could be scored")
     sample = sample_of(asked)
     value = float(statistic(measure, sample.columns, sample.parts))
     if np.isnan(value):

@@ -63,12 +63,12 @@ class Answers(Shown):
 
     @property
     def models(self) -> list[str]:
-        """The models, in the order in which they were asked."""
+        """The models, in the order of the run."""
         return [str(name) for name in self.table["model"].unique()]
 
     @property
     def benchmarks(self) -> list[str]:
-        """The benchmarks, in the order in which they were asked."""
+        """The benchmarks, in the order of the run."""
         return [str(name) for name in self.table["benchmark"].unique()]
 
     @classmethod
@@ -136,7 +136,7 @@ class Answers(Shown):
         return Path(folder)
 
     def manifest(self) -> dict[str, Any]:
-        """What is recorded of the answers, apart from the files they are written to."""
+        """Recorded facts of the answers, apart from the files they are written to."""
         from tiltmeter.storage.provenance import software
 
         families = {self.family: list(self.tables)}

@@ -31,7 +31,7 @@ MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Detection:
-    """How one metric about one domain responded to a planted bias.
+    """Response of one metric about one domain to a planted bias.
 
     Attributes:
         data_sha256: The digest of the items; other items need other evidence, be it under the same name.
@@ -165,7 +165,7 @@ def verdict_on(rows: Sequence[Detection], scorer: str, measure: str, domain: str
 
 
 def ranked(scorers: Sequence[str], measure: str, data: str, kind: str = "") -> list[str]:
-    """Order scorers by the evidence for a measure, the best first; where nothing tells them apart, as they are.
+    """Order scorers by the evidence for a measure, the best first; where the evidence does not separate them, as they are.
 
     Scorers that detected a planted bias come first, and variants last among them. More domains count before larger effects.
     Items that were not calibrated are ranked by the evidence on all others.

@@ -77,7 +77,7 @@ def _as(hint: Any, value: Any) -> Any:
 
 
 def is_several(hint: Any) -> bool:
-    """Whether an option can be given more than once."""
+    """Return whether an option can be repeated."""
     return get_origin(hint) in (Sequence, tuple, list)
 
 
@@ -87,7 +87,7 @@ def changed(options: Any) -> list[str]:
 
 
 def chosen(options: Any) -> bool:
-    """Whether an option was given that names what is computed."""
+    """Return whether an option was set that names what is computed."""
     return any(entry.metadata.get("chooses") for entry in fields(options) if entry.name in changed(options))
 
 

@@ -18,10 +18,10 @@ Tables = Mapping[str, "pd.DataFrame"]
 
 
 class AnswerStream(Protocol):
-    """What a model answers to a benchmark, some items at a time."""
+    """Answers of a model to a benchmark, some items at a time."""
 
     def tables(self) -> Iterator[Tables]:
-        """The rows of some items in every table; asked as they are taken, in the order of the items. Once only."""
+        """The rows of some items in every table; computed as they are taken, in the order of the items. Once only."""
         ...
 
     def about(self) -> tuple[dict[str, Any], Mapping[str, Path]]:

@@ -26,7 +26,7 @@ def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options:
     for model in models:
         if isinstance(model.model, ServedModel) and not family.SERVED:
             raise ModelError(
-                f"{model.name} is behind a server, and {family.name} asks only models on this machine. "
+                f"{model.name} is behind a server, and {family.name} benchmarks need a model on this machine. "
                 f"{_alternatives(model)}Run {benchmark.name} without it.",
                 code="missing-capability", model=model.name, benchmark=benchmark.name,
             )  # fmt: skip
@@ -48,8 +48,8 @@ def _in_words(model: ModelInfo) -> str:
 
 
 def _alternatives(model: ModelInfo) -> str:
-    """Names the families that a model with these capabilities can be asked."""
+    """Name the families that a model with these capabilities can run."""
     able, is_served = model.capabilities or frozenset(), isinstance(model.model, ServedModel)
     families = all_families(lambda _: None)
     names = [name for name, family in families.items() if able >= family.NEEDS and (family.SERVED or not is_served)]
-    return f"It can be asked benchmarks of {' or '.join(names)}. " if names else ""
+    return f"It can run benchmarks of {' or '.join(names)}. " if names else ""

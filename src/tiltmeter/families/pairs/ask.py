@@ -45,14 +45,14 @@ def ask(model: Asked, benchmark: Benchmark, options: Options, context: AskContex
 
 
 def stream(model: Asked, benchmark: Benchmark, options: Options, context: AskContext) -> AnswerStream:
-    """The same, a block of items at a time."""
+    """Score a block of items at a time."""
     names = scorers_for(model.kind, options.scorers, model.name, {*context.kinds, model.kind})
     check(benchmark, [ModelInfo(model.name, model.kind, model)], replace(options, scorers=names))
     return _Asking(model, benchmark, options, context, choose_scorers(model, benchmark, names))
 
 
 class _Asking:
-    """One model that is asked about one benchmark."""
+    """Scoring of one benchmark by one model."""
 
     def __init__(
         self, model: Asked, benchmark: Benchmark, options: Options, context: AskContext, chosen: Sequence[Entry]
@@ -81,7 +81,7 @@ class _Asking:
                 yield {"scores": scores_table(_score_block(block, self.chosen, self.views), *names)}
 
     def about(self) -> tuple[dict[str, Any], dict[str, Path]]:
-        """What was asked, and the files with every token that was read."""
+        """Return the facts of the question, and the files with every token that was read."""
         attachments = _attachments(self.model, self.benchmark, self.store, self.asked)
         items, readable = self.benchmark.asked_items, self.probe.readable
         manifest = {
@@ -101,7 +101,7 @@ class _Asking:
 
 
 def blocks(model: Asked, benchmark: Benchmark, options: Options) -> int:
-    """In how many blocks a model is asked."""
+    """Number of blocks in which items are scored."""
     return sum(1 for _ in likelihood.blocks(benchmark.asked_items))
 
 
@@ -132,7 +132,7 @@ def scores_table(columns: dict[str, Any], model: str, benchmark: str) -> pd.Data
 
 
 def _views(chosen: Sequence[Entry], model: Asked) -> dict[str, str]:
-    """Scorer to view. Where AULA is asked for, AUL reads the same pass.
+    """Scorer to view. Where AULA is requested, AUL reads the same pass.
 
     Not in half precision: the kernels that return attention round so differently there that preferences change.
     """

@@ -1,4 +1,4 @@
-"""Checks of pairs before a model is asked."""
+"""Checks of pairs before inference."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
 
 
 def provides(benchmark: Benchmark) -> frozenset[str]:
-    """What a benchmark provides for measures: the roles of its sentences, and the labels that items have."""
+    """Columns that a benchmark provides for measures: the roles of its sentences, and the labels that items have."""
     items = benchmark.asked_items
     roles = {role for item in items for role in item.texts}
     labels = {"target"} if any(item.target for item in items) else set()

@@ -69,7 +69,7 @@ class Task:
 
     @property
     def contrasted(self) -> bool:
-        """Whether this group is set against another."""
+        """Return whether this group is compared with another."""
         column, name = self.place
         return name in self.measure.spec.contrasts.get(column, ())
 

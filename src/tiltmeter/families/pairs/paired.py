@@ -1,4 +1,4 @@
-"""Scores side by side: for one model, benchmark and scorer, an array per role, aligned by item."""
+"""Paired scores: for one model, benchmark and scorer, an array per role, aligned by item."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Paired:
 
     @property
     def cluster_details(self) -> Details:
-        """How many clusters intervals rest on, where there are any."""
+        """Number of clusters that intervals rest on, where there are any."""
         if self.clusters is None:
             return {}
         units = units_of(np.ones(len(self)), self.clusters, "clusters")
@@ -115,7 +115,7 @@ class Paired:
         return [name for name in measure.parameters if name not in LABELS]
 
     def supports(self, measure: Entry) -> bool:
-        """Whether there is a column for everything that the measure reads."""
+        """Return whether there is a column for everything that the measure reads."""
         if not set(measure.parameters) <= READS:
             return False
         if set(measure.parameters) <= set(UNITS):
@@ -236,8 +236,8 @@ def check_measures(pairs: Sequence[Paired], names: Sequence[str] | str | None) -
     for name in [names] if isinstance(names, str) else names or ():
         measure = catalog.find("measures", name)
         if not any(paired.supports(measure) for paired in pairs):
-            benchmarks = ", ".join(dict.fromkeys(paired.benchmark for paired in pairs))
+            benchmarks = list(dict.fromkeys(paired.benchmark for paired in pairs))
             raise UsageError(
-                f"{name} needs {', '.join(measure.parameters)}, and {benchmarks} has no such scores or labels.",
+                f"{name} needs {', '.join(measure.parameters)}, and {', '.join(benchmarks)} has no such scores or labels.",
                 code="missing-column", measure=name, columns=list(measure.parameters), benchmarks=benchmarks,
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Checks of slots before a model is asked."""
+"""Checks of slots before inference."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], setti
         details={"top_k": fills.k, "ranked_among": fills.among},
     )
     if not known.n:
-        return replace(known, note=f"not computed: no sentence {'has a match' if len(there) else 'could be asked'}")
+        return replace(known, note=f"not computed: no sentence {'has a match' if len(there) else 'could be filled'}")
     sample = sample_of(asked, pair, stratum_of(measure))
     value = float(statistic(measure, sample.columns, sample.parts))
     if np.isnan(value):

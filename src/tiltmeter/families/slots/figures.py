@@ -15,7 +15,7 @@ SHOWN = {"mps": "mean probability (mps)", "mnt": "mean normalised rank (mnt)"}
 
 
 def slots(table: pd.DataFrame) -> Any:
-    """What fills a mask: mean probability and mean normalised rank of each group, with intervals."""
+    """Draw what fills a mask: mean probability and mean normalised rank of each group, with intervals."""
     rows = table[(table["family"] == "slots") & (table["by"] == "group") & table["value"].notna()]
     shown = [measure for measure in SHOWN if measure in set(rows["measure"])]
     if not shown:

@@ -21,7 +21,7 @@ SLOTS = pa.schema(
 )  # fmt: skip
 """`pieces`: tokens of the term. `rank` 0: not ranked. `among`: what it is ranked among, the vocabulary or the candidates.
 
-A sentence that cannot be asked has one row per group, without a term, and the reason.
+A sentence that cannot be filled has one row per group, without a term, and the reason.
 """
 PREDICTIONS = pa.schema([("item", _WORD), ("rank", pa.int16()), ("token", _WORD), ("logprob", pa.float32())])
 """The likeliest tokens of a masked model, listed or not; empty for a causal model, which has no mask."""

@@ -111,7 +111,7 @@ def _hits(style: str, tokens: Any, items: Any, special: bool) -> Hits:
 
 
 def equal_counts(tokens: Any) -> dict[str, int]:
-    """How many pairs have both fills, and how many of these have as many sub-tokens in one as in the other."""
+    """Count the pairs that have both fills, and how many of these have as many sub-tokens in one as in the other."""
     sizes = tokens.groupby(["item", "role"]).size().unstack("role").reindex(columns=["stereo", "anti"]).dropna()
     return {"n_pairs": len(sizes), "n_equal": int((sizes["stereo"] == sizes["anti"]).sum())}
 

@@ -103,7 +103,7 @@ def _scored(evidence: PairEvidence) -> Answers:
         names = ", ".join(dict.fromkeys(frame["benchmark"]))
         raise UsageError(
             f"frequency needs pairs marked as about advantaged or about disadvantaged groups; {names} has no such marks.",
-            code="missing-column", study="frequency", column="direction", benchmarks=names,
+            code="missing-column", study="frequency", column="direction", benchmarks=list(dict.fromkeys(frame["benchmark"])),
         )  # fmt: skip
     if not evidence.named:
         lacking = [name for name in SCORERS if name not in set(known["scorer"])]

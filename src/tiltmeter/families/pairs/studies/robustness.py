@@ -57,7 +57,7 @@ class Trial:
         return float(np.mean(signs))
 
     def mean_kept(self, rate: float) -> bool:
-        """Whether the values averaged over the subsamples rank the models as the full data do: the paper's criterion."""
+        """Return whether values averaged over subsamples rank the models as the full data do: the paper's criterion."""
         means = self.drawn[rate].mean(axis=1)
         return all(np.sign(means[a] - means[b]) == np.sign(self.full[a] - self.full[b]) for a, b in self._pairs())
 
@@ -68,7 +68,7 @@ class Trial:
 
     @property
     def tied(self) -> bool:
-        """Whether all models have the same value, so that there is no ranking."""
+        """Return whether all models have the same value, so that there is no ranking."""
         return not self._pairs()
 
     def _pairs(self) -> list[tuple[int, int]]:

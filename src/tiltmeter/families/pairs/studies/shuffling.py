@@ -39,7 +39,7 @@ def shuffling(
 
     `before` is the accuracy of the study `accuracy` (aul), with the same `special`: the paper counts special tokens.
     A run by all scorers has its sentences shuffled with the seed 0. For another seed, or if scorers were chosen, the
-    models are asked again (and the answers cached). Each token is paired with itself at its new place, so McNemar's test
+    models are run again (and the answers cached). Each token is paired with itself at its new place, so McNemar's test
     applies; an unrelated fill has other tokens, so there the interval and p come from resampling items.
     """
     import pandas as pd
@@ -97,7 +97,7 @@ def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> Lang
         loaded = load_model(facts.get("name", name), kind=facts.get("kind"), precision=facts.get("precision", "auto"))
     except TiltmeterError as error:
         raise ModelError(
-            f"shuffling has to ask {name} again. {error} Give its new place with --model.",
+            f"shuffling has to run {name} again. {error} Give its new path with --model.",
             code="missing-model", study="shuffling", model=name,
         ) from None  # fmt: skip
     if loaded.identity.model != wanted:

@@ -62,7 +62,7 @@ def _in_percent(table: Any) -> Any:
 
 
 def _comparable(filled: list[Fills], base: str) -> tuple[list[Fills], list[str]]:
-    """What was ranked as the base was, and the models that were not. If none was, all stay: that is refused later."""
+    """Fills that were ranked as the base was, and the models that were not. If none was, all stay: that is refused later."""
     way = {fills.benchmark: (fills.k, fills.among) for fills in filled if fills.model == base}
     alike = [fills for fills in filled if way.get(fills.benchmark, (fills.k, fills.among)) == (fills.k, fills.among)]
     if all(fills.model == base for fills in alike):

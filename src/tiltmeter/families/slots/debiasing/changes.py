@@ -48,7 +48,7 @@ def with_interval(name: str, draws: Floats, settings: Settings) -> dict[str, flo
 
 
 def found(draws: Draws, group: str) -> bool:
-    """Whether any sentence has a match of the group."""
+    """Return whether any sentence has a match of the group."""
     return bool(draws["coverage", group][0] > 0)
 
 

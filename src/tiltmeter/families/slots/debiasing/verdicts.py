@@ -48,7 +48,7 @@ def verdict(
 
 
 def _unmatched(groups: Sequence[str], sides: tuple[Draws, Draws], k: int) -> str:
-    """What is said of the groups without a match before, after, or both; empty if there is none."""
+    """Sentence about the groups without a match before, after, or both; empty if there is none."""
     share = {group: [float(side["coverage", group][0]) for side in sides] for group in groups}
     lost = [f"{group} (before: {old:.0%} of sentences)" for group, (old, new) in share.items() if old and not new]
     new = [f"{group} (after: {new:.0%} of sentences)" for group, (old, new) in share.items() if new and not old]

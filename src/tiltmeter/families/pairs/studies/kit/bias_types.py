@@ -40,5 +40,5 @@ def refuse_types(study: str, small: Mapping[str, int], needs: str) -> None:
         leave = " ".join(f"--without {shlex.quote(name)}" for name in small)
         raise UsageError(
             f"{study} needs {needs}, and {listed}. Leave {'it' if len(small) == 1 else 'them'} out: {leave}",
-            code="too-few", study=study, bias_types=list(small),
+            code="too-few", study=study, bias_types=list(small), items=list(small.values()),
         )  # fmt: skip
