@@ -57,9 +57,9 @@ class GroupTest:
     here: tuple[Floats, Floats]
     dealt: tuple[Floats, Floats]
 
-    def gap(self, one: str, other: str) -> float:
+    def gap(self, first: str, second: str) -> float:
         """p of the difference of two groups."""
-        return self._contrast({one: 1.0, other: -1.0})
+        return self._contrast({first: 1.0, second: -1.0})
 
     def to_mean(self, name: str) -> float:
         """p of the difference of a group to the mean of all that are tested."""

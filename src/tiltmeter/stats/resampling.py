@@ -122,12 +122,12 @@ def weighted_mean(values: Floats, sizes: Floats) -> Floats:
 
 def places_of(parts: Ints) -> list[slice | Ints]:
     """Where the items of each part stand, in the order of the parts: as a slice where they stand together."""
-    found: list[slice | Ints] = []
+    slices: list[slice | Ints] = []
     for code in np.unique(parts):
         at = np.flatnonzero(parts == code)
         together = at[-1] - at[0] + 1 == len(at)
-        found.append(slice(int(at[0]), int(at[-1]) + 1) if together else at)
-    return found
+        slices.append(slice(int(at[0]), int(at[-1]) + 1) if together else at)
+    return slices
 
 
 def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resamples: int) -> Floats:

@@ -47,6 +47,6 @@ class Settings:
             )  # fmt: skip
 
 
-def stored_settings(asked: Mapping[str, Any]) -> Settings:
+def stored_settings(request: Mapping[str, Any]) -> Settings:
     """Read the settings from the request in a manifest, with defaults for those that it lacks."""
-    return Settings(**{entry.name: asked[entry.name] for entry in fields(Settings) if entry.name in asked})
+    return Settings(**{entry.name: request[entry.name] for entry in fields(Settings) if entry.name in request})

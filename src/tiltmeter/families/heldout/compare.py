@@ -61,8 +61,8 @@ def _obstacle(sides: list[Any], pair: list[Any]) -> str:
     return "" if (pair[0]["length"] == pair[1]["length"]).all() else OTHER_TOKENS
 
 
-def _difference(known: Difference, pair: list[Any], measure: Entry, settings: Settings) -> Difference:
+def _difference(row: Difference, pair: list[Any], measure: Entry, settings: Settings) -> Difference:
     samples = [sample_of(side) for side in pair]
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
-    draws = bootstrap_alike(measure, samples, stream_of(settings, known.benchmark), settings.resamples)
-    return paired_difference(known, values, draws, measure, settings)
+    draws = bootstrap_alike(measure, samples, stream_of(settings, row.benchmark), settings.resamples)
+    return paired_difference(row, values, draws, measure, settings)

@@ -95,10 +95,10 @@ def verdict_of(measure: str, effect: float, low: float, high: float, p: float) -
 @cache
 def detections() -> tuple[Detection, ...]:
     """Return the rows of the package, of other packages, and of the user's own files."""
-    known: dict[tuple[str, ...], Detection] = {}
+    by_key: dict[tuple[str, ...], Detection] = {}
     for row in (row for path in _paths() for row in read_detections(path)):
-        known[row.data_sha256, row.scorer, row.measure, row.by, row.group, row.kind] = row
-    return tuple(known.values())
+        by_key[row.data_sha256, row.scorer, row.measure, row.by, row.group, row.kind] = row
+    return tuple(by_key.values())
 
 
 def _paths() -> Iterator[Path]:

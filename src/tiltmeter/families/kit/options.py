@@ -61,12 +61,12 @@ class NoOptions:
     """The options of a family that has none."""
 
 
-def options_from(kind: type, given: Mapping[str, Any]) -> Any:
+def options_from(kind: type, options: Mapping[str, Any]) -> Any:
     """The options of a family, out of all that were given. A path may be given as text, and a list as its only member."""
     hints = get_type_hints(kind)
-    known = {entry.name: given[entry.name] for entry in fields(kind) if entry.name in given}
-    check_types(kind, known)
-    return kind(**{name: _as(hints[name], value) for name, value in known.items()})
+    own = {entry.name: options[entry.name] for entry in fields(kind) if entry.name in options}
+    check_types(kind, own)
+    return kind(**{name: _as(hints[name], value) for name, value in own.items()})
 
 
 def _as(hint: Any, value: Any) -> Any:
@@ -98,10 +98,10 @@ def flag_of(kind: type, name: str) -> str:
     return long[0] if long else f"--{name.replace('_', '-')}"
 
 
-def refuse_unknown(given: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+def refuse_unknown(options: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
     """Raises an error for an option that no family has."""
     known = {entry.name for kind in kinds.values() for entry in fields(kind)}
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(options) - known)
     if unknown:
         raise refuse_keyword(unknown[0], sorted(known))
 

@@ -50,12 +50,12 @@ class Whole:
         return manifest, self._answers.attachments
 
 
-def together(asked: AnswerStream, benchmark: Benchmark) -> Answers:
+def together(stream: AnswerStream, benchmark: Benchmark) -> Answers:
     """All pieces as one."""
-    pieces = asked.tables()
+    pieces = stream.tables()
     parts = [next(pieces)]
     items = items_table(benchmark)  # here, because a GPU is at work on the next piece by now
     parts += pieces
     tables = {name: concatenated([part[name] for part in parts]) for name in parts[0]}
-    manifest, attachments = asked.about()
+    manifest, attachments = stream.about()
     return Answers(benchmark.family, tables, items, (manifest,), attachments)

@@ -108,11 +108,11 @@ def precisions_of(manifests: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str
     }
 
 
-def _with_precisions(row: Row, known: Mapping[tuple[str, str], str]) -> Row:
+def _with_precisions(row: Row, precisions: Mapping[tuple[str, str], str]) -> Row:
     """A difference with the precisions of both models as details, where they differ."""
     if not isinstance(row, Difference):
         return row
-    ours, theirs = (known.get((name, row.benchmark)) for name in (row.model, row.baseline))
+    ours, theirs = (precisions.get((name, row.benchmark)) for name in (row.model, row.baseline))
     if not ours or not theirs or ours == theirs:
         return row
     return replace(row, details={**row.details, "precision": ours, "baseline_precision": theirs})

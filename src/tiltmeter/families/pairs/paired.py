@@ -163,7 +163,7 @@ def _with_small_ones_pooled(stratum: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(pooled, return_inverse=True)[1].astype(np.int64)
 
 
-_known: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
+_paired: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
 
 
 def pair_up(answers: Answers, extra_columns: Sequence[str] = (), clusters: bool = True) -> list[Paired]:
@@ -171,7 +171,7 @@ def pair_up(answers: Answers, extra_columns: Sequence[str] = (), clusters: bool 
 
     Without `clusters` as if all items were independent.
     """
-    kept = _known.setdefault(answers, {})
+    kept = _paired.setdefault(answers, {})
     columns = tuple(column for column in extra_columns if column not in (*GROUP_COLUMNS, "all"))
     key = (*columns, *((CLUSTER,) if clusters else ()))
     if key not in kept:

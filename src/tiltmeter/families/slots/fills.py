@@ -47,7 +47,7 @@ class Fills:
             self, probability=probability, rank=rank, reason=self.reason[index], groups=groups.reset_index(drop=True)
         )
 
-    def asked(self) -> Fills:
+    def filled(self) -> Fills:
         """The sentences that could be filled."""
         return self.take(np.array([reason is None for reason in self.reason], dtype=bool))
 

@@ -77,9 +77,9 @@ def frequency(  # noqa: PLR0913 (its options)
                 f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.",
                 code="too-few", study="frequency", least=least, benchmark=benchmark,
             )  # fmt: skip
-        known, source = _known(grouped, frequencies, corpus, language)
-        rows += [{"benchmark": benchmark} | row for row in _ranks(grouped, known, top, least)]
-        listed += [{"benchmark": benchmark} | row for row in _listed(grouped, known)]
+        by_word, source = _look_up(grouped, frequencies, corpus, language)
+        rows += [{"benchmark": benchmark} | row for row in _ranks(grouped, by_word, top, least)]
+        listed += [{"benchmark": benchmark} | row for row in _listed(grouped, by_word)]
         left_out += [{"benchmark": benchmark} | row for row in grouped.left_out]
     ranks = pd.DataFrame(corrected(rows, "benchmark"))
     tables = {
@@ -118,14 +118,17 @@ def _scored(evidence: PairEvidence) -> Answers:
     return replace(evidence.scores, tables={"scores": known.reset_index(drop=True)})
 
 
-def _known(grouped: GroupWords, listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
+def _look_up(grouped: GroupWords, listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
     words = [word for of_type in grouped.kept.values() for counts in of_type.values() for word in counts]
     return look_up(words, listed, corpus, language)
 
 
-def _ranks(grouped: GroupWords, known: dict[str, float], top: int, least: int) -> Iterator[dict[str, Any]]:
+def _ranks(grouped: GroupWords, frequencies: dict[str, float], top: int, least: int) -> Iterator[dict[str, Any]]:
     sides = {
-        name: {side: sorted((w for w in of_type[side] if w in known), key=lambda w: (-known[w], w)) for side in SHORT}
+        name: {
+            side: sorted((w for w in of_type[side] if w in frequencies), key=lambda w: (-frequencies[w], w))
+            for side in SHORT
+        }
         for name, of_type in grouped.kept.items()
     }
     lacking = {name: side for name, of_type in sides.items() for side, words in of_type.items() if not words}
@@ -138,35 +141,40 @@ def _ranks(grouped: GroupWords, known: dict[str, float], top: int, least: int) -
             code="too-few", study="frequency", least=least, bias_types=list(lacking),
         )  # fmt: skip
     for name, of_type in sides.items():
-        yield {"bias_type": name} | mean_ranks(of_type, known, top) | _test(of_type, known)
+        yield {"bias_type": name} | mean_ranks(of_type, frequencies, top) | _test(of_type, frequencies)
 
 
-def mean_ranks(sides: dict[str, list[str]], known: dict[str, float], top: int) -> dict[str, Any]:
+def mean_ranks(sides: dict[str, list[str]], frequencies: dict[str, float], top: int) -> dict[str, Any]:
     """The most frequent words of both sides (the same number of each), ranked together.
 
     >>> mean_ranks({"advantaged": ["he", "men"], "disadvantaged": ["she"]}, {"he": 9.0, "men": 5.0, "she": 7.0}, 4)
     {'adv': 1.0, 'dis': 2.0, 'neutral': 1.5, 'words_each': 1, 'words': 'he (adv), she (dis)'}
     """
     each = min(top, *(len(words) for words in sides.values()))
-    chosen = sorted(((-known[w], w, side) for side, words in sides.items() for w in words[:each]))
+    chosen = sorted(((-frequencies[w], w, side) for side, words in sides.items() for w in words[:each]))
     means = {SHORT[side]: float(np.mean([n for n, entry in enumerate(chosen, 1) if entry[2] == side])) for side in sides}
     text = ", ".join(f"{word} ({SHORT[side]})" for _, word, side in chosen)
     return {**means, "neutral": (2 * each + 1) / 2, "words_each": each, "words": text}
 
 
-def _test(sides: dict[str, list[str]], known: dict[str, float]) -> dict[str, Any]:
+def _test(sides: dict[str, list[str]], frequencies: dict[str, float]) -> dict[str, Any]:
     """Over all words: how often a word for the advantaged group is the more frequent one, and Mann–Whitney's p."""
     from scipy.stats import mannwhitneyu
 
-    advantaged, disadvantaged = ([known[word] for word in sides[side]] for side in (ADVANTAGED, DISADVANTAGED))
+    advantaged, disadvantaged = ([frequencies[word] for word in sides[side]] for side in (ADVANTAGED, DISADVANTAGED))
     test = mannwhitneyu(advantaged, disadvantaged)
     share = 100 * float(test.statistic) / (len(advantaged) * len(disadvantaged))
     return {"n_adv": len(advantaged), "n_dis": len(disadvantaged), "adv_more_frequent": share, "p": float(test.pvalue)}
 
 
-def _listed(grouped: GroupWords, known: dict[str, float]) -> Iterator[dict[str, Any]]:
+def _listed(grouped: GroupWords, frequencies: dict[str, float]) -> Iterator[dict[str, Any]]:
     for name, of_type in grouped.kept.items():
-        rows = [(known[word], word, side, pairs) for side in SHORT for word, pairs in of_type[side].items() if word in known]
+        rows = [
+            (frequencies[word], word, side, pairs)
+            for side in SHORT
+            for word, pairs in of_type[side].items()
+            if word in frequencies
+        ]
         for rank, (value, word, side, pairs) in enumerate(sorted(rows, key=lambda row: (-row[0], row[1])), 1):
             yield {"bias_type": name, "group": side, "word": word, "pairs": pairs, "frequency": value, "rank": rank}
 

@@ -83,14 +83,14 @@ def _counted(tokens: Any, special: bool) -> Any:
     return tokens if special else tokens[~tokens["special"]]
 
 
-def _loaded(given: str | LanguageModel) -> LanguageModel:
-    return given if isinstance(given, LanguageModel) else load_model(given)
+def _loaded(model: str | LanguageModel) -> LanguageModel:
+    return model if isinstance(model, LanguageModel) else load_model(model)
 
 
-def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> LanguageModel:
+def _model(name: str, facts: dict[str, Any], loaded_models: list[LanguageModel]) -> LanguageModel:
     """The model of the run, identified by its weights; loaded once."""
     wanted = recorded_model(facts)
-    for candidate in known:
+    for candidate in loaded_models:
         if candidate.identity.model == wanted:
             return candidate
     try:
@@ -107,7 +107,7 @@ def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> Lang
         raise RunError(
             f"{facts.get('name', name)} {why}. Run it again first.", code="model-changed", study="shuffling", model=name
         )
-    known.append(loaded)
+    loaded_models.append(loaded)
     return loaded
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltmeter.families.slots.debiasing.changes import Draws, Floats, found, with_interval
+from tiltmeter.families.slots.debiasing.changes import Draws, Floats, has_match, with_interval
 from tiltmeter.stats.settings import Settings
 
 NEAR_TOP = 0.5
@@ -27,7 +27,7 @@ def verdict(
     """
     base, model, benchmark = names
     gone = _unmatched(groups, sides, k)
-    groups = [group for group in groups if all(found(side, group) for side in sides)]
+    groups = [group for group in groups if all(has_match(side, group) for side in sides)]
     if not groups:
         return f"{model} compared with {base} on {benchmark}: {gone} No group can be compared by MPS and MNT."
     probability, rank = (_mean(moved, measure, groups) for measure in ("mps", "mnt"))
