@@ -33,7 +33,7 @@ def test_a_misspelt_option_names_those_of_its_family() -> None:
     with pytest.raises(UsageError) as caught:
         make(topk=5)
     assert caught.value.code == "unknown-name" and caught.value.fields["meant"] == "top_k"
-    assert "top_k" in caught.value.fields["options"] and "scorers" not in caught.value.fields["options"]
+    assert "top_k" in caught.value.fields["names"] and "scorers" not in caught.value.fields["names"]
     assert make(top_k=5).top_k == 5
 
 
