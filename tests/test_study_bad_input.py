@@ -48,7 +48,7 @@ def test_equal_models_have_no_ranking() -> None:
     check(error, "undefined-result", study="robustness", measure="bias_score by s on b")
     almost = made_up({("m", "s"): sides, ("k", "s"): (sides[0] * 2, sides[1] * 2)})
     said = tiltmeter.study("robustness", almost, options={"repeats": 5}).sentences
-    assert said[-1] == "Left out, because the value is the same for every model: bias_score by s on b, kls by s on b."
+    assert said[-1].endswith(": bias_score by s on b, kls by s on b.")
 
 
 def test_no_annotations() -> None:
@@ -81,7 +81,7 @@ def test_missing_scores_do_not_count_as_items() -> None:
 def test_constant_scores() -> None:
     error = refusal("normality", made_up({("m", "s"): (np.full(9, 2.5), noise(9))}))
     check(error, "undefined-result", study="normality")
-    assert "all stereo scores of the bias type 'a' are 2.5 (m on b by s)" in str(error)
+    assert "2.5 (m on b by s)" in str(error)
     sides = {("m", "s"): (np.full(9, 2.5), noise(9)), ("k", "s"): (noise(9, 2), noise(9, 3))}
     assert "scores that vary" in str(refusal("robustness", made_up(sides), measure=["kls"]))
 
