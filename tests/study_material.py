@@ -65,7 +65,7 @@ def small_run() -> Path:
     models = [GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-albert", "tiny-roberta")]
     benchmarks = ["starter-pairs", GOLDEN / "data" / "triples_stereoset_format.json", GOLDEN / "data" / "slots.jsonl"]
     options = {"resamples": 100, "cache": folder / "cache"}
-    run(models, benchmarks, output=folder / "run", **options, options=tiltmeter.SlotsOptions(top_k=500))
+    run(models, benchmarks, ["all"], output=folder / "run", **options, options=tiltmeter.SlotsOptions(top_k=500))
     _add_votes(folder / "run" / "items.parquet")
     reseal(folder / "run")
     return folder / "run"

@@ -143,7 +143,7 @@ def test_rounding_is_no_interval() -> None:
     draws = np.array([np.mean([0.1] * times) for times in (1, 2, 3)] * 50)
     assert 0 < np.ptp(draws) < 1e-15
     low, high, note = interval_of(catalog.find("measures", "mps_gap"), 3, 0.1, draws, Settings())
-    assert np.isnan(low) and np.isnan(high) and "all resamples give the same value" in note
+    assert np.isnan(low) and np.isnan(high) and "all resamples" in note
 
 
 def test_every_interval_holds_its_value() -> None:

@@ -194,7 +194,7 @@ def test_what_cannot_be_spelt_is_missing_and_counted(tmp_path: Path) -> None:
     assert row["n"] == 2 and row["n_missing"] == 1 and "cannot spell" in row["missing"]
     reversed_ = bench(tmp_path, templates=["How {attribute} the {group} is."])
     row = associate(golden_model("tiny-gpt2"), reversed_, cache=False).estimates.iloc[0]
-    assert np.isnan(row["value"]) and "not computed: man has 0 usable attributes" in row["note"]
+    assert np.isnan(row["value"]) and "man has 0 usable" in row["note"]
 
 
 KURITA = {"first": {"words": ["he"]}, "second": {"words": ["she"]}}

@@ -32,8 +32,8 @@ def test_a_misspelt_option_names_those_of_its_family() -> None:
     make: Any = tiltmeter.SlotsOptions
     with pytest.raises(UsageError) as caught:
         make(topk=5)
-    assert caught.value.code == "unknown-option" and caught.value.fields["meant"] == "top_k"
-    assert "top_k" in caught.value.fields["options"] and "scorers" not in caught.value.fields["options"]
+    assert caught.value.code == "unknown-name" and caught.value.fields["meant"] == "top_k"
+    assert "top_k" in caught.value.fields["names"] and "scorers" not in caught.value.fields["names"]
     assert make(top_k=5).top_k == 5
 
 

@@ -15,6 +15,7 @@ from transformers import AutoTokenizer, XLNetLMHeadModel
 import tiltmeter
 from association_material import associate, text, words_file
 from conftest import GOLDEN
+from support.raising import raises
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
 from tiltmeter.runs import load_run
@@ -164,5 +165,5 @@ def test_what_is_not_defined_is_refused_with_what_to_use(capsys: pytest.CaptureF
         tiltmeter.load_model(tiny_xlnet(), kind="causal")
     assert command("run", "-m", tiny_xlnet(), "-b", "starter-pairs", "-s", "causal", "-o", tmp_path / "r") == 2
     assert "pll asks for every token with all others seen (the view each)" in " ".join(capsys.readouterr().err.split())
-    with pytest.raises(TiltmeterError, match=r"aula needs attention weights.*Use aul"):
+    with raises("missing-capability", scorer="aula"):
         tiltmeter.score(tiltmeter.load_model(tiny_xlnet()), "starter-pairs", ["aula"])

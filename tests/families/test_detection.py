@@ -122,7 +122,7 @@ def test_a_user_adds_evidence_and_replaces_ours(tmp_path: Path, monkeypatch: pyt
     ("old", "new", "code"),
     [
         ("scorer,", "", "missing-column"),
-        ("detects", "perhaps", "bad-evidence"),
+        ("detects", "perhaps", "wrong-format"),
         ("effect,low", "low,effect2", "missing-column"),
     ],
 )
@@ -138,4 +138,4 @@ def test_a_damaged_table_is_refused(tmp_path: Path, old: str, new: str, code: st
 def test_a_missing_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_detections(tmp_path / "nowhere.csv")
-    assert caught.value.code == "unreadable-evidence"
+    assert caught.value.code == "unreadable-file"

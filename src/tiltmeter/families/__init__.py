@@ -1,4 +1,4 @@
-"""Families: the kinds of questions that a model is asked. One folder each, with one common interface,
+"""Families: the kinds of questions that are put to a model. One folder each, with one common interface,
 `Family` in `kit/protocol.py`.
 
 Everything that differs between families is in the family's own folder; everything else is one loop that is the same for

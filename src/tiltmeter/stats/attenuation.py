@@ -1,4 +1,4 @@
-"""What errors of measurement hide of a correlation (Spearman 1904): r as it would be without them, with an interval.
+"""Correction of a correlation for errors of measurement (Spearman 1904): r as it would be without them, with an interval.
 
 Few points estimate a variance badly, and a difference of two variances worse. So the variances are estimated without bias of
 their median, and nothing is said where less than `LEAST_SHARE` of a variance is more than error: there no estimate of r is
@@ -37,7 +37,7 @@ def clear(
     confidence: float,
     random: np.random.Generator,
 ) -> Clear:
-    """Of columns with these standard errors. NaN where the reliability of one is unknown or below `LEAST_SHARE`.
+    """Correlation without noise. NaN where the reliability of a column is unknown or below `LEAST_SHARE`.
 
     The interval lies in the middle between two: one draws variances as well and takes scores for normal, and is too short
     for skewed ones; the other one, that of r as it is `seen` over the reliabilities, is rather too long.
@@ -82,7 +82,7 @@ def noise_once(variances: Floats, errors: Floats, groups: Floats) -> Floats:
 def disattenuated(covariance: Floats, noise: tuple[float, float], n: int) -> float:
     """Covariance over the roots of the variances without noise, each multiplied so that its median is right.
 
-    The variance of n normal points has a median below its mean; dividing by what is left of it after the noise would give
+    The variance of n normal points has a median below its mean; dividing by its rest after the noise would give
     too much. Without noise it is Pearson's r.
     """
     from scipy.stats import chi2

@@ -112,7 +112,7 @@ def _orders(n: int, resamples: int, random: np.random.Generator) -> NDArray[np.i
     return np.concatenate(orders if is_exact else [np.arange(n)[None], *orders])
 
 
-def _p(x: Floats, y: Floats, found: float, orders: NDArray[np.int64]) -> float:
+def _p(x: Floats, y: Floats, observed: float, orders: NDArray[np.int64]) -> float:
     """The share of orders with at least this correlation, in either direction; the given order counts."""
     assert len(orders) >= min(factorial(len(x)), 2)
-    return float(np.mean(np.abs(pearson(x, y[orders])) >= abs(found) - 1e-12))
+    return float(np.mean(np.abs(pearson(x, y[orders])) >= abs(observed) - 1e-12))

@@ -1,4 +1,4 @@
-"""How the rows of a sample depend on each other, and the resampling that follows from it.
+"""Dependence between the rows of a sample, and the resampling that follows from it.
 
 All resampling of data in the package happens here: one bootstrap, one permutation, one exchange of sides.
 """
@@ -96,7 +96,7 @@ class Design:
 
     @cached_property
     def is_independent(self) -> bool:
-        """Whether every row is a cluster of its own, in the order of the rows."""
+        """Return whether every row is a cluster of its own, in the order of the rows."""
         return bool(np.array_equal(self.cluster, np.arange(len(self.cluster))))
 
     def totals(self, columns: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -182,7 +182,7 @@ class Design:
         """Deal the groups of rows to clusters at random: n rows with the group of each row, some at a time.
 
         Rows are what each cluster has of each group (at most one row a group and cluster). Clusters with equally many
-        rows exchange their groups, and each deals them to its rows at random. So clusters of one group each are permuted
+        rows exchange their groups, and each assigns them to its rows at random. So clusters of one group each are permuted
         among each other, and clusters that have all groups permute them within.
         """
         assert self.group is not None

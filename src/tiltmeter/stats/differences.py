@@ -20,7 +20,7 @@ NOISE = 3.0
 
 
 def paired_difference(
-    known: Difference,
+    row: Difference,
     values: Sequence[float],
     draws: Sequence[Floats],
     measure: Entry,
@@ -31,7 +31,7 @@ def paired_difference(
     """Subtract the second value from the first. Interval and p come from the draws, unless an exact test gave p.
 
     Args:
-        known: The row to fill.
+        row: The row to fill.
         values: The values of the two models.
         draws: The values on the same resampled items.
         measure: The measure.
@@ -40,31 +40,32 @@ def paired_difference(
         units: The independent units that were drawn. Default: the items of the row.
     """
     difference = values[0] - values[1]
-    known = replace(known, value=values[0], baseline_value=values[1], difference=difference)
-    known = known if p is None else replace(known, p=p)
-    units = Units.independent(known.n, ITEMS) if units is None else units
+    row = replace(row, value=values[0], baseline_value=values[1], difference=difference)
+    row = row if p is None else replace(row, p=p)
+    units = Units.independent(row.n, ITEMS) if units is None else units
     if np.isnan(difference):
-        return replace(known, note="undefined for one of the two models")
+        return replace(row, note="undefined for one of the two models")
     if units.too_few and units.called != ITEMS:
-        return replace(known, note=f"no interval: {units.too_few}")
+        return replace(row, note=f"no interval: {units.too_few}")
     if units.n < FEWEST:
         tested = "no interval" if p is not None else "no interval and no p"
-        return replace(known, note=f"{tested}: too few items, {units.n} of at least {FEWEST} independent ones")
+        return replace(row, note=f"{tested}: too few items, {units.n} of at least {FEWEST} independent ones")
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
-        return replace(known, note="no interval: too few items, because all resamples give the same difference")
+        return replace(row, note="no interval: too few items, because all resamples give the same difference")
     if measure.spec.is_one_sided:  # see bounded_interval: take out the bias of resampling
         moved = moved - _bias(moved, difference)
     moved = difference + (moved - difference) * units.widening(settings.confidence)
     low, high = percentile_interval(moved, settings.confidence)
     drawn = "" if units.called in (PROMPTS, ITEMS) else units.text
-    return replace(known, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
+    return replace(row, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
 
 
 def _bias(draws: Floats, value: float) -> float:
-    """How far draws scatter beside the value. What is noise of the draws is none: to move draws that are 0 off 0 for it
-    would make one text in twenty a certain difference.
+    """Distance of the mean of the draws from the value; 0 where it is within the noise of the draws.
+
+    To move draws that are 0 off 0 for noise would make one text in twenty a certain difference.
 
     >>> _bias(np.array([0.0, 0.1] * 50), 0.051), round(_bias(np.array([0.3, 0.4] * 50), 0.051), 3)
     (0.0, 0.299)

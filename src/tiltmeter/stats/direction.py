@@ -37,7 +37,7 @@ def worse_is(measure: Entry) -> str:
 
 
 def distance(measure: Entry, value: float) -> float:
-    """How far a value lies from the best one."""
+    """Distance of a value from the best one."""
     return abs(value - best_of(measure))
 
 
@@ -53,7 +53,7 @@ def farther(difference: Ends, total: Ends) -> Ends:
 
 
 def worsening(measure: Entry, values: Ends, difference: Ends, ends: tuple[Ends, Ends]) -> tuple[float, float, float]:
-    """How much worse the first of two values is than the second, with its interval.
+    """Return how much worse the first of two values is than the second, with its interval.
 
     `difference` is the paired interval of first − second, `ends` the intervals of the two. Where worse is farther from
     neutral on either side, the sum of both counts too: as wide as for two values that move together, the widest case.

@@ -68,27 +68,27 @@ def noise(readings: Floats) -> Noise:
     return Noise(error, df, spread, np.where(spread > 0, spread_df, df), residuals.reshape(metrics, cells * seeds))
 
 
-def slopes(readings: Floats, doses: Floats, known: Noise, confidence: float = 0.95) -> Found:
+def slopes(readings: Floats, doses: Floats, noise: Noise, confidence: float = 0.95) -> Found:
     """The change for a dose of 1, by least squares within seeds, over the cells of one domain."""
     away = doses - doses.mean()
     weight = float((away**2).sum())
     value = readings.mean(2) @ away / weight
-    return _found(value, known.error / sqrt(readings.shape[2] * weight), known.error_df, confidence)
+    return _with_interval(value, noise.error / sqrt(readings.shape[2] * weight), noise.error_df, confidence)
 
 
-def differences(readings: Floats, reference: Floats, known: Noise, confidence: float = 0.95) -> Found:
+def differences(readings: Floats, reference: Floats, noise: Noise, confidence: float = 0.95) -> Found:
     """Cell by cell (metrics × cells × seeds) against one cell of the same seeds, paired: flattened to metrics × cells."""
     value = (readings - reference).mean(2)
-    error = np.repeat((known.error * sqrt(2 / readings.shape[2]))[:, None], value.shape[1], 1)
-    return _found(value, error, known.error_df, confidence)
+    error = np.repeat((noise.error * sqrt(2 / readings.shape[2]))[:, None], value.shape[1], 1)
+    return _with_interval(value, error, noise.error_df, confidence)
 
 
-def levels(readings: Floats, point: Floats, known: Noise, confidence: float = 0.95) -> Found:
-    """How far the mean over seeds of one cell (metrics × seeds) lies from a point: drift, and the neutral point."""
-    return _found(readings.mean(1) - point, known.spread / sqrt(readings.shape[1]), known.spread_df, confidence)
+def levels(readings: Floats, point: Floats, noise: Noise, confidence: float = 0.95) -> Found:
+    """Distance of the mean over seeds of one cell (metrics × seeds) from a point: drift, and the neutral point."""
+    return _with_interval(readings.mean(1) - point, noise.spread / sqrt(readings.shape[1]), noise.spread_df, confidence)
 
 
-def _found(value: Floats, error: Floats, df: float | Floats, confidence: float) -> Found:
+def _with_interval(value: Floats, error: Floats, df: float | Floats, confidence: float) -> Found:
     from scipy.stats import t
 
     df = np.maximum(df, 1e-9)
@@ -99,10 +99,10 @@ def _found(value: Floats, error: Floats, df: float | Floats, confidence: float) 
     return Found(value, error, value - half, value + half, p)
 
 
-def alike(one: Noise, other: Noise) -> Floats:
-    """How the errors of two readings of the same doses and seeds go together: the correlation of their residuals."""
+def alike(first: Noise, second: Noise) -> Floats:
+    """Correlate the errors of two readings of the same doses and seeds: the correlation of their residuals."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit, other_unit = (some.residuals / np.linalg.norm(some.residuals, axis=1)[:, None] for some in (one, other))
+        unit, other_unit = (some.residuals / np.linalg.norm(some.residuals, axis=1)[:, None] for some in (first, second))
     return np.asarray(np.nan_to_num((unit * other_unit).sum(1)))
 
 
@@ -146,19 +146,19 @@ def monotonicity(readings: Floats, doses: Floats, confidence: float = 0.95) -> t
     return value, np.tanh(z - half), np.maximum(np.tanh(z + half), value)
 
 
-def sensitivity(slope: Found, known: Noise, confidence: float = 0.95) -> tuple[Floats, Floats, Floats, Floats]:
+def sensitivity(slope: Found, noise: Noise, confidence: float = 0.95) -> tuple[Floats, Floats, Floats, Floats]:
     """|Change per dose| in units of the spread: value, standard error, and its interval, whose lower end is at least 0."""
     from scipy.stats import t
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(slope.value == 0, 0.0, np.abs(slope.value) / known.spread)
-        error = np.sqrt((slope.error / known.spread) ** 2 + value**2 / (2 * known.spread_df))
-        error = np.where(known.spread == 0, 0.0, error)
-        half = t.ppf(0.5 + confidence / 2, np.maximum(known.spread_df, 1e-9)) * error
+        value = np.where(slope.value == 0, 0.0, np.abs(slope.value) / noise.spread)
+        error = np.sqrt((slope.error / noise.spread) ** 2 + value**2 / (2 * noise.spread_df))
+        error = np.where(noise.spread == 0, 0.0, error)
+        half = t.ppf(0.5 + confidence / 2, np.maximum(noise.spread_df, 1e-9)) * error
     return value, error, np.maximum(value - half, 0.0), value + half
 
 
-def smallest_dose(sensitive: Floats, known: Noise, confidence: float = 0.95) -> Floats:
+def smallest_dose(sensitive: Floats, noise: Noise, confidence: float = 0.95) -> Floats:
     """The dose at which one model differs from an undosed one of another seed in 80 % of cases. Above 1: never."""
     from scipy.stats import norm
 
@@ -167,7 +167,7 @@ def smallest_dose(sensitive: Floats, known: Noise, confidence: float = 0.95) -> 
     return needed
 
 
-def ranking(sensitive: Floats, slope: Found, known: Noise, confidence: float = 0.95) -> tuple[Ints, Ints, Ints]:
+def ranking(sensitive: Floats, slope: Found, noise: Noise, confidence: float = 0.95) -> tuple[Ints, Ints, Ints]:
     """Places by sensitivity, and the best and the worst place that each could have: ties that cannot be separated.
 
     All metrics read the same models, so their errors go together: the difference of two has a smaller error the more alike
@@ -179,10 +179,10 @@ def ranking(sensitive: Floats, slope: Found, known: Noise, confidence: float = 0
     place = np.empty(len(sensitive), dtype=np.int64)
     place[order] = np.arange(1, len(sensitive) + 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit = np.sign(slope.value)[:, None] * known.residuals / np.linalg.norm(known.residuals, axis=1)[:, None]
+        unit = np.sign(slope.value)[:, None] * noise.residuals / np.linalg.norm(noise.residuals, axis=1)[:, None]
         alike = np.nan_to_num(unit @ unit.T)
-        of_slope = np.where(known.spread > 0, slope.error / known.spread, 0.0)
-        df, finite = np.nan_to_num(known.spread_df, nan=1.0), np.where(np.isfinite(sensitive), sensitive, 0.0)
+        of_slope = np.where(noise.spread > 0, slope.error / noise.spread, 0.0)
+        df, finite = np.nan_to_num(noise.spread_df, nan=1.0), np.where(np.isfinite(sensitive), sensitive, 0.0)
         variance = of_slope[:, None] ** 2 + of_slope**2 - 2 * alike * of_slope[:, None] * of_slope
         scaled = finite / np.sqrt(2 * df)
         variance += scaled[:, None] ** 2 + scaled**2 - 2 * alike**2 * scaled[:, None] * scaled

@@ -23,7 +23,7 @@ Details = Mapping[str, int | float | str]
 class Estimate:
     """One number of one model on one benchmark. Unknown values are NaN, and `note` says why.
 
-    `scorer` says how the model was asked; `by` and `group` say what the number is about (`all` is everything).
+    `scorer` says how the model was queried; `by` and `group` say what the number is about (`all` is everything).
     `p_holm` is p after Holm's correction over the tests that `corrected_over` names. `missing` counts, as JSON, the reasons
     why items are excluded. `details` holds further facts by name; `note` is for people, and no code reads it.
     """

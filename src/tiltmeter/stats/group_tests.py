@@ -22,7 +22,7 @@ SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Pieces:
-    """What each cluster has of each group: a row of sums, its cluster and the number of its group."""
+    """Sums of each cluster and group: a row of sums, its cluster and the number of its group."""
 
     sums: Floats
     cluster: Ints
@@ -40,7 +40,7 @@ class Pieces:
         return np.asarray(sums_of_groups(self.sums, self.group[None], self.n_groups)[0], dtype=np.float64)
 
     def permuted(self, n: int, rng: np.random.Generator) -> Floats:
-        """Permutations × groups × columns: sums of the groups when whole clusters are dealt at random."""
+        """Permutations × groups × columns: sums of the groups when whole clusters are permuted across groups."""
         codes = np.unique(self.cluster, return_inverse=True)[1].astype(np.int64)
         design = Design(codes, np.zeros_like(codes), self.group)
         return np.concatenate([sums_of_groups(self.sums, dealt, self.n_groups) for dealt in design.permute_groups(n, rng)])
@@ -57,9 +57,9 @@ class GroupTest:
     here: tuple[Floats, Floats]
     dealt: tuple[Floats, Floats]
 
-    def gap(self, one: str, other: str) -> float:
+    def gap(self, first: str, second: str) -> float:
         """p of the difference of two groups."""
-        return self._contrast({one: 1.0, other: -1.0})
+        return self._contrast({first: 1.0, second: -1.0})
 
     def to_mean(self, name: str) -> float:
         """p of the difference of a group to the mean of all that are tested."""
@@ -92,7 +92,7 @@ def group_test(names: tuple[str, ...], pieces: Pieces, n: int, rng: np.random.Ge
 
 
 def _moments(sums: Floats) -> Floats:
-    """What means and their errors need of each piece: its texts n, its sum s, s², s·n and n²."""
+    """Sums of each piece for means and their errors: its texts n, its sum s, s², s·n and n²."""
     n, s = sums.T
     return np.stack([n, s, s * s, s * n, n * n], axis=1)
 
@@ -121,6 +121,6 @@ def _scatter(moments: Floats) -> tuple[Floats, Floats]:
 
 
 def _distance(mean: Floats, error: Floats) -> Floats:
-    """How far groups, the last axis, lie apart."""
+    """Return how far groups, the last axis, lie apart."""
     centre = (mean / error).sum(-1, keepdims=True) / (1 / error).sum(-1, keepdims=True)
     return np.asarray(((mean - centre) ** 2 / error).sum(-1))

@@ -43,7 +43,7 @@ def neutral_of(measure: Entry) -> float:
 
 
 def has_exact_test(measure: Entry) -> bool:
-    """Whether each item is on one side or the other, so that counting them is an exact test."""
+    """Return whether each item is on one side or the other, so that counting them is an exact test."""
     return measure.spec.test == "binomial"
 
 
@@ -54,7 +54,7 @@ def sides_of(measure: Entry, sample: Sample) -> NDArray[np.int64]:
 
 
 def wins_and_losses(measure: Entry, sample: Sample) -> tuple[int, int]:
-    """How many items are on either side."""
+    """Count the items on either side."""
     sides = sides_of(measure, sample)
     return int((sides > 0).sum()), int((sides < 0).sum())
 
@@ -167,7 +167,7 @@ def p_values(
 
 
 def _centre(draws: Floats, of_the_rest: Floats) -> float:
-    """What a measure scatters around when items are exchanged at random, and what distances are taken from.
+    """Point that a measure scatters around when items are exchanged at random, and what distances are taken from.
 
     Not neutral: a tie stays a tie when exchanged, and counts against the stereotype. Exchanging some items, and exchanging
     all others instead, are equally likely; the mean of the two is taken. For a share or a difference it is the same for

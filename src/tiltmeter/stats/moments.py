@@ -26,7 +26,7 @@ from tiltmeter.stats.resampling import (
 
 
 def has_moments(measure: Entry) -> bool:
-    """Whether a measure declares itself a function of means over items."""
+    """Return whether a measure declares itself a function of means over items."""
     return measure.moments is not None
 
 
@@ -72,7 +72,7 @@ FINISHED_AT_ONCE = 1024
 
 
 class _Moments:
-    """What each item of several samples adds to a measure, part by part: samples × items × moments.
+    """Contribution of each item of several samples to a measure, part by part: samples × items × moments.
 
     Every sample has products of its own, so that no digit of a number depends on what is computed beside it.
     """
@@ -96,7 +96,7 @@ class _Moments:
         return np.stack(moments, axis=-1).astype(np.float64)
 
     def moved_to(self, turned: _Moments) -> _Moments:
-        """The same, with weights that say which items are taken from the others: their sums begin with all of these."""
+        """Take weights as items that come from the other samples: sums begin with all items of these."""
         self.base, self.of_varying_size = np.stack([added.sum(axis=1, keepdims=True) for added in self.added]), False
         self.added = [theirs - ours for ours, theirs in zip(self.added, turned.added, strict=True)]
         return self
@@ -134,7 +134,7 @@ class _Moments:
 
 
 def _weights(measure: Entry, sample: Sample, at: slice | Ints) -> Floats:
-    """How much each item of a part counts: all alike; for measures over targets, all targets alike."""
+    """Weight of each item of a part: all alike; for measures over targets, all targets alike."""
     if "target" not in measure.parameters:
         return np.full((len(sample.parts[at]), 1), 1.0 / len(sample.parts[at]))
     codes, counts = np.unique(sample.columns["target"][at], return_inverse=True, return_counts=True)[1:]

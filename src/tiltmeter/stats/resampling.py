@@ -42,7 +42,7 @@ class Sample:
 
     @cached_property
     def design(self) -> Design:
-        """How the items depend on each other."""
+        """Dependence between the items."""
         if self.cluster is None:
             return Design.independent(len(self), self.stratum)
         return Design.clustered(self.cluster, self.stratum)
@@ -58,7 +58,7 @@ class Sample:
         yield from self.design.indices(resamples, rng)
 
     def counts(self, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
-        """How often each item is in each of the same draws: draws × items."""
+        """Number of times that each item is in each of the same draws: draws × items."""
         for weights in self.design.bootstrap(resamples, rng):
             yield weights if self.cluster is None else weights[:, self.design.cluster]
 
@@ -74,11 +74,11 @@ class Sample:
 
     @property
     def has_all_flips(self) -> bool:
-        """Whether there are so few items, or clusters of them, that all ways to exchange sides are tried."""
+        """Return whether there are so few items, or clusters of them, that all ways to exchange sides are tried."""
         return self.design.n_clusters <= EXACT_FLIPS
 
     def turned(self, sides: tuple[str, str]) -> Sample:
-        """The same items with their two sides exchanged."""
+        """Return these items with their two sides exchanged."""
         one, other = sides
         return replace(self, columns={**self.columns, one: self.columns[other], other: self.columns[one]})
 
@@ -122,12 +122,12 @@ def weighted_mean(values: Floats, sizes: Floats) -> Floats:
 
 def places_of(parts: Ints) -> list[slice | Ints]:
     """Where the items of each part stand, in the order of the parts: as a slice where they stand together."""
-    found: list[slice | Ints] = []
+    slices: list[slice | Ints] = []
     for code in np.unique(parts):
         at = np.flatnonzero(parts == code)
         together = at[-1] - at[0] + 1 == len(at)
-        found.append(slice(int(at[0]), int(at[-1]) + 1) if together else at)
-    return found
+        slices.append(slice(int(at[0]), int(at[-1]) + 1) if together else at)
+    return slices
 
 
 def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resamples: int) -> Floats:

@@ -1,4 +1,4 @@
-"""How intervals are made: how many resamples, at which confidence, from which seed."""
+"""Settings of intervals: number of resamples, confidence and seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 MINIMUM_RESAMPLES = 100
 MOST_RESAMPLES = 1_000_000
@@ -14,7 +14,7 @@ MOST_RESAMPLES = 1_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """How to resample. The seed decides every random stream, so that equal settings give equal numbers.
+    """Settings of resampling. The seed decides every random stream, so that equal settings give equal numbers.
 
     `clusters`: items that are no independent evidence, by what their benchmark says, are drawn together.
     """
@@ -27,17 +27,26 @@ class Settings:
     def check(self) -> None:
         """Raises an error if these settings cannot give a meaningful interval."""
         if self.resamples < MINIMUM_RESAMPLES:
-            raise TiltmeterError(
-                f"{self.resamples} resamples are too few for an interval; {MINIMUM_RESAMPLES} the fewest, 1,000 usual."
-            )
+            raise UsageError(
+                f"{self.resamples} resamples are too few for an interval; {MINIMUM_RESAMPLES} the fewest, 1,000 usual.",
+                code="out-of-range", option="resamples", value=self.resamples, low=MINIMUM_RESAMPLES,
+            )  # fmt: skip
         if self.resamples > MOST_RESAMPLES:
-            raise TiltmeterError(f"{self.resamples:,} resamples would take days; {MOST_RESAMPLES:,} are the most.")
+            raise UsageError(
+                f"{self.resamples:,} resamples would take days; {MOST_RESAMPLES:,} are the most.",
+                code="out-of-range", option="resamples", value=self.resamples, high=MOST_RESAMPLES,
+            )  # fmt: skip
         if self.seed < 0:
-            raise TiltmeterError(f"The seed must be at least 0, not {self.seed}.")
+            raise UsageError(
+                f"The seed must be at least 0, not {self.seed}.", code="out-of-range", option="seed", value=self.seed, low=0
+            )
         if not 0.5 <= self.confidence < 1:
-            raise TiltmeterError(f"The confidence must be at least 0.5 and below 1, such as 0.95, not {self.confidence}.")
+            raise UsageError(
+                f"The confidence must be at least 0.5 and below 1, such as 0.95, not {self.confidence}.",
+                code="out-of-range", option="confidence", value=self.confidence, low=0.5, high=1,
+            )  # fmt: skip
 
 
-def stored_settings(asked: Mapping[str, Any]) -> Settings:
-    """The settings among what a manifest says was asked for, with defaults for those that are not known."""
-    return Settings(**{entry.name: asked[entry.name] for entry in fields(Settings) if entry.name in asked})
+def stored_settings(request: Mapping[str, Any]) -> Settings:
+    """Read the settings from the request in a manifest, with defaults for those that it lacks."""
+    return Settings(**{entry.name: request[entry.name] for entry in fields(Settings) if entry.name in request})

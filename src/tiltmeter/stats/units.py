@@ -1,4 +1,4 @@
-"""What an interval rests on: how many independent units, and how far percentiles of their draws are too narrow."""
+"""Units that an interval rests on: how many independent units, and how far percentiles of their draws are too narrow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Units:
 
     @property
     def m(self) -> float:
-        """What says how much too little draws vary."""
+        """Effective number of units by which draws vary too little: by a factor of (m − 1) / m."""
         return self.effective if self.within is None else self.within
 
     @property
@@ -89,7 +89,7 @@ class Units:
 
     @property
     def details(self) -> Details:
-        """How many prompts and, where they are drawn in clusters, how many of these.
+        """Count prompts and, where they are drawn in clusters, how many of these.
 
         >>> Units(59, 9, 2.31, "articles").details
         {'n_prompts': 59, 'n_clusters': 9, 'effective_clusters': 2.31, 'cluster': 'articles'}
@@ -114,7 +114,7 @@ class Units:
         return "one prompt" if self.called == PROMPTS else f"all prompts from one {self.called.removesuffix('s')}"
 
     def least(self, other: Units) -> Units:
-        """Of two sides, what the weaker one has."""
+        """Return the units of the weaker of two sides."""
         return replace(self, n=min(self.n, other.n), effective=min(self.effective, other.effective))
 
 
@@ -131,7 +131,7 @@ def units_of(judged: Floats, codes: Ints | None, called: str) -> Units:
 
 
 def within_groups(whole: Units, groups: Sequence[Units], texts: Sequence[float]) -> Units:
-    """What the whole rests on if clusters are drawn within groups: each group's draws vary too little by its own 1/m.
+    """Units of the whole if clusters are drawn within groups: each group's draws vary too little by its own 1/m.
 
     >>> halves = [Units(40, 10, 4.0, "articles"), Units(40, 20, 12.0, "articles")]
     >>> within_groups(Units(80, 30, 9.0, "articles"), halves, [40, 40]).m

@@ -73,7 +73,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert (refused.value.code, refused.value.fields["language"]) == ("unknown-language", "fr")
     with pytest.raises(UsageError) as causal:
         tiltmeter.ask(golden_model("tiny-gpt2"), load_benchmark("bec-pro", path=bec_file(tmp_path)), cache=False)
-    assert causal.value.code == "needs-masked-model"
+    assert causal.value.code == "wrong-model-kind"
     with pytest.raises(InputError) as order:
         load_benchmark("bec-pro", path=bec_file(tmp_path, "The {1} called {0}."))
     assert (order.value.code, order.value.fields["row"]) == ("bad-masks", 1)

@@ -89,7 +89,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert (refused.value.code, refused.value.fields["row"]) == ("bad-groups", 1)
     with pytest.raises(TiltmeterError) as not_ours:
         published(safety_file(tmp_path))
-    assert not_ours.value.code == "not-ours"
+    assert not_ours.value.code == "wrong-format"
 
 
 @pytest.mark.realdata

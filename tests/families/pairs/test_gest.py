@@ -131,7 +131,7 @@ def test_a_number_that_is_missing_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "code"), [([0.1] * 9, "line-count"), ([0.1] * 11, "line-count"), (["x", *[0.1] * 9], "not-a-number")]
+    ("values", "code"), [([0.1] * 9, "wrong-shape"), ([0.1] * 11, "wrong-shape"), (["x", *[0.1] * 9], "wrong-type")]
 )
 def test_files_that_do_not_fit(values: list[object], code: str, tmp_path: Path) -> None:
     bench = load_benchmark("gest", path=gest_file(tmp_path))
@@ -143,7 +143,7 @@ def test_files_that_do_not_fit(values: list[object], code: str, tmp_path: Path) 
 def test_only_benchmarks_of_two_forms_have_log_ratios(tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError) as refused:
         published(log_ratio_file(tmp_path, [0.1]), benchmark="starter-pairs")
-    assert refused.value.code == "no-log-ratios"
+    assert refused.value.code == "missing-column"
 
 
 def test_other_benchmarks_have_no_rate() -> None:

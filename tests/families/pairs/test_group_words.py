@@ -62,4 +62,4 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     path.write_text("bias_type,group,word\nsocioeconomic,rich,stayed\n")
     with pytest.raises(InputError) as caught:
         listed_words(str(path))
-    assert caught.value.code == "unknown-group" and caught.value.fields["row"] == 1
+    assert caught.value.code == "unknown-name" and caught.value.fields["row"] == 1

@@ -90,9 +90,9 @@ def ask_groups(drawn: Drawn, groups: Sequence[Group], polarity: Polarity, scorer
     return facts
 
 
-def _word(drawn: Drawn, word: str, scorer: str, **known: str) -> dict[str, object]:
+def _word(drawn: Drawn, word: str, scorer: str, **place: str) -> dict[str, object]:
     usable = word in drawn.vectors
-    return fact("ceat", scorer, text=word, usable=usable, reason=None if usable else ABSENT, **known)
+    return fact("ceat", scorer, text=word, usable=usable, reason=None if usable else ABSENT, **place)
 
 
 def effects_and_variances(drawn: Drawn, sets: Sequence[Sequence[str]]) -> tuple[Floats, Floats]:
@@ -153,17 +153,17 @@ def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:
     return np.asarray(total / len(words), dtype=np.float64)
 
 
-def _numbers(known: Estimate, combined: Combined, variance: float, n: int, settings: Settings) -> Estimate:
+def _numbers(row: Estimate, combined: Combined, variance: float, n: int, settings: Settings) -> Estimate:
     from scipy.stats import norm
 
     if not np.isfinite(combined.ces):
-        return replace(known, note="undefined: no variance in some draw")
+        return replace(row, note="undefined: no variance in some draw")
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
     shown = f"mean V = {variance:.4g}, Q = {combined.q:.4g}, τ² = {combined.tau_squared:.4g}"
     note = f"{n:,} draws; {shown}; one-sided p, as published"
     details = {"n_draws": n, "mean_v": variance, "q": combined.q, "tau2": combined.tau_squared}
     low, high = combined.ces - reach, combined.ces + reach
-    return replace(known, value=combined.ces, low=low, high=high, p=combined.p, details=details, note=note)
+    return replace(row, value=combined.ces, low=low, high=high, p=combined.p, details=details, note=note)
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -76,42 +76,42 @@ def _each(
             continue
         of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
         effects = np.stack([of_group[of_group["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])
-        yield _one(known, str(domain), effects, settings)
+        yield _combine_words(known, str(domain), effects, settings)
 
 
-def _one(known: Estimate, domain: str, effects: Floats, settings: Settings) -> tuple[Estimate, Words | None]:
+def _combine_words(row: Estimate, domain: str, effects: Floats, settings: Settings) -> tuple[Estimate, Words | None]:
     n_words, n = effects.shape
     variances = _variances(effects)
     combined = random_effects(effects.mean(axis=0), variances)
     if not np.isfinite(combined.ces):
         note = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
-        return replace(known, note=note), None
+        return replace(row, note=note), None
     tau = combined.tau_squared if n_words > 1 else 0.0  # for one word Q is N − 1 up to rounding
     why = ONE_WORD if n_words == 1 else NO_TAU if tau == 0 else ""
     shown = f"{n:,} draws; mean V = {variances.mean():.4g}, Q = {combined.q:.4g}, τ² = {tau:.4g}"
     details = {"n_draws": n, "mean_v": float(variances.mean()), "q": combined.q, "tau2": tau}
-    known = replace(known, value=combined.ces, details=details, note="; ".join(filter(None, (shown, why, "two-sided p"))))
-    resampled = resample_words(effects, settings, known.group)
-    model = _by_the_model(known, combined, settings)
-    known = model if n_words == 1 else _by_resampling(known, resampled, n_words, settings)
-    return known, Words(domain, known.group, effects, combined.ces, resampled)
+    row = replace(row, value=combined.ces, details=details, note="; ".join(filter(None, (shown, why, "two-sided p"))))
+    resampled = resample_words(effects, settings, row.group)
+    model = _by_the_model(row, combined, settings)
+    row = model if n_words == 1 else _by_resampling(row, resampled, n_words, settings)
+    return row, Words(domain, row.group, effects, combined.ces, resampled)
 
 
-def _by_resampling(known: Estimate, resampled: Floats, n_words: int, settings: Settings) -> Estimate:
+def _by_resampling(row: Estimate, resampled: Floats, n_words: int, settings: Settings) -> Estimate:
     """Interval and p from the same draws of words and contexts, widened for few words."""
-    known = with_interval(known, resampled, settings, n_words)
-    if np.isnan(known.low):
-        return known
-    wider = known.value + (resampled - known.value) * Units.independent(n_words).widening(settings.confidence)
-    return replace(known, p=bootstrap_p(wider))
+    row = with_interval(row, resampled, settings, n_words)
+    if np.isnan(row.low):
+        return row
+    wider = row.value + (resampled - row.value) * Units.independent(n_words).widening(settings.confidence)
+    return replace(row, p=bootstrap_p(wider))
 
 
-def _by_the_model(known: Estimate, combined: Combined, settings: Settings) -> Estimate:
+def _by_the_model(row: Estimate, combined: Combined, settings: Settings) -> Estimate:
     from scipy.stats import norm
 
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
     p = float(2 * norm.sf(abs(combined.ces) / combined.standard_error))
-    return replace(known, low=combined.ces - reach, high=combined.ces + reach, p=p)
+    return replace(row, low=combined.ces - reach, high=combined.ces + reach, p=p)
 
 
 def _variances(effects: Floats) -> Floats:
@@ -153,11 +153,11 @@ def _combined(effects: Floats, variances: Floats, counts: Floats) -> Floats:
     return np.asarray((weights * effects).sum(axis=1) / weights.sum(axis=1), dtype=np.float64)
 
 
-def _domain(known: Estimate, groups: Sequence[Words], settings: Settings) -> Estimate:
+def _domain(row: Estimate, groups: Sequence[Words], settings: Settings) -> Estimate:
     """The variance over groups. With one word each only the draws can be drawn anew; otherwise the words are too."""
     values = np.array([group.value for group in groups])
     if all(len(group.effects) == 1 for group in groups):
         scores = np.stack([group.effects[0] for group in groups]) if groups else np.empty((0, 0))
-        return domain_estimate(known, scores, settings, values)
+        return domain_estimate(row, scores, settings, values)
     words = [group.effects.mean(axis=1) for group in groups]
-    return domain_of_words(known, values, np.stack([group.resampled for group in groups]), words, settings)
+    return domain_of_words(row, values, np.stack([group.resampled for group in groups]), words, settings)

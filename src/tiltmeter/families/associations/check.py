@@ -1,4 +1,4 @@
-"""Checks of association tests before a model is asked."""
+"""Checks of association tests before inference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import AssociationBenchmark, Benchmark
 from tiltmeter.benchmarks.kit.word_sets import WordFile
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.associations.corpus import check_corpus, choose
 from tiltmeter.families.associations.options import Options
 from tiltmeter.families.kit.protocol import ModelInfo
@@ -20,7 +20,7 @@ OF_KIND = {"ceat": NEEDS | {"tokens"}, "ilps": LOG_PROBABILITIES, "sentences": L
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
     """Raises an error for unknown tests, domains and words, for CEAT without text, and for models that cannot answer."""
     if not isinstance(benchmark, AssociationBenchmark):
-        raise TiltmeterError(f"{benchmark.name} has no association tests.")
+        raise InputError(f"{benchmark.name} has no association tests.", code="empty-selection", benchmark=benchmark.name)
     options.check()
     if benchmark.kind == "ceat":
         check_corpus(options)
@@ -44,4 +44,4 @@ def _refuse_causal(benchmark: Benchmark, models: Sequence[ModelInfo]) -> None:
     for model in models:
         if model.kind == "causal":
             message = f"{benchmark.name} masks words, and {model.name} is a causal model. Use ilps, which reads both kinds."
-            raise UsageError(message, code="needs-masked-model", benchmark=benchmark.name, model=model.name)
+            raise UsageError(message, code="wrong-model-kind", benchmark=benchmark.name, model=model.name, kind="masked")

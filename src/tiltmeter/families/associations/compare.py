@@ -39,7 +39,7 @@ def compare(
     """The first model minus the second, over the targets or attributes that both have.
 
     SEAT: the same targets are drawn for both models; ILPS: the same attributes, and the signs of their differences are
-    flipped for p. CEAT's combined effects and variances over groups are set side by side without an interval, and the
+    flipped for p. CEAT's combined effects and variances over groups are compared without an interval, and the
     note says why. Holm-corrected over the tests or groups of a benchmark.
     """
     ours, theirs = answers.where(model=first), answers.where(model=second)
@@ -53,7 +53,7 @@ def compare(
             tested = [row for row in kept if row.by != "family"]
             yield from corrected(tested)
             yield from (row for row in kept if row.by == "family")
-        yield from _side_by_side(here, there, [measure for measure in measures if measure.name in NO_INTERVAL], settings)
+        yield from _without_interval(here, there, [measure for measure in measures if measure.name in NO_INTERVAL], settings)
 
 
 def _place(here: pd.DataFrame, there: pd.DataFrame, scorer: str, measure: str, by: str, group: str) -> Difference:
@@ -89,7 +89,7 @@ def _seat(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Differ
 
 
 def _size(ours: Test, theirs: Test) -> int:
-    """How many targets either model was asked about."""
+    """Number of targets that either model was queried about."""
     return max(sum(test.sizes[side] for side in ("X", "Y")) for test in (ours, theirs))
 
 
@@ -131,7 +131,7 @@ def _means(
 
 
 def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Difference]:
-    """ILPS and Kurita's direction of it: a mean over attributes, which both models were asked about."""
+    """ILPS and Kurita's direction of it: a mean over attributes, over those that both models were queried about."""
     tables = [part.table[part.table["asked"].isin(("ilps", "kurita"))] for part in (ours, theirs)]
     if not len(tables[0]) or not len(tables[1]):
         return
@@ -157,7 +157,7 @@ def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[
         yield paired_difference(known, values, list(draws), catalog.find("measures", quantity), settings, p)
 
 
-def _side_by_side(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+def _without_interval(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
     """Measures without a paired interval: both values, their difference, and a note that says why.
 
     SEAT has none of them, and its hundred thousand shuffles for every test would be for nothing.
@@ -166,7 +166,7 @@ def _side_by_side(ours: Answers, theirs: Answers, measures: Sequence[Entry], set
         return
     estimates = [
         {(row.scorer, row.measure, row.by, row.group): row for row in estimate(part, measures, (), settings)}
-        for part in (side.where(asked=[asked for asked in side.table["asked"].unique() if asked != "seat"])
+        for part in (side.where(asked=[kind for kind in side.table["asked"].unique() if kind != "seat"])
                      for side in (ours, theirs))
     ]  # fmt: skip
     for key, row in estimates[0].items():

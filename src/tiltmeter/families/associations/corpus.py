@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark, AssociationTest, Group
 from tiltmeter.corpora import MOST_CONTEXTS, Contexts, CorpusIndex, build_index, find_contexts
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.associations.ceat import Drawn, ask_groups, ask_tests
 from tiltmeter.families.associations.facts import Facts
 from tiltmeter.families.associations.options import Options
@@ -70,12 +70,18 @@ def _some(words: Sequence[str], most: int = 8) -> str:
 def check_corpus(options: Options) -> None:
     """Raises an error without text, or for more contexts than the index keeps."""
     if not options.corpus:
-        raise TiltmeterError("ceat needs text to find contexts in: --corpus FILE (plain, .gz or .xz; repeatable).")
+        raise UsageError(
+            "ceat needs text to find contexts in: --corpus FILE (plain, .gz or .xz; repeatable).",
+            code="missing-value", option="corpus",
+        )  # fmt: skip
     for path in options.corpus:
         if not at_home(path).is_file():
-            raise TiltmeterError(f"There is no file {path} (--corpus).")
+            raise InputError(f"There is no file {path} (--corpus).", code="missing-file", option="corpus", file=str(path))
     if options.contexts > MOST_CONTEXTS:
-        raise TiltmeterError(f"--contexts must be at most {MOST_CONTEXTS:,}, not {options.contexts:,}.")
+        raise UsageError(
+            f"--contexts must be at most {MOST_CONTEXTS:,}, not {options.contexts:,}.",
+            code="out-of-range", option="contexts", value=options.contexts, high=MOST_CONTEXTS,
+        )  # fmt: skip
 
 
 def choose(benchmark: AssociationBenchmark, names: Sequence[str]) -> tuple[tuple[AssociationTest, ...], tuple[Group, ...]]:

@@ -19,25 +19,25 @@ VARIANCE = "group_variance"
 
 
 def domain_of_words(
-    known: Estimate, groups: Floats, resampled: Floats, words: Sequence[Floats], settings: Settings
+    row: Estimate, groups: Floats, resampled: Floats, words: Sequence[Floats], settings: Settings
 ) -> Estimate:
     """Variance over groups of several words each: `resampled` are groups × resamples, `words` every word's mean effect.
 
-    p: how often the means of the groups vary at least as much when the words are dealt to the groups at random.
+    p: how often the means of the groups vary at least as much when the words are permuted across the groups.
     """
-    known = replace(known, measure=VARIANCE, by="domain", n=len(groups), details={"n_groups": len(groups)})
+    row = replace(row, measure=VARIANCE, by="domain", n=len(groups), details={"n_groups": len(groups)})
     if len(groups) < 2:
-        return replace(known, note="not computed: fewer than 2 groups")
-    rng = generator(settings.seed, "domain", known.group, known.scorer)
-    dealt = permuted_spread(np.concatenate(list(words)), names_of_rows(words), rng, settings.resamples)
+        return replace(row, note="not computed: fewer than 2 groups")
+    rng = generator(settings.seed, "domain", row.group, row.scorer)
+    permuted = permuted_spread(np.concatenate(list(words)), names_of_rows(words), rng, settings.resamples)
     observed = float(group_variance(np.array([of_group.mean() for of_group in words])))
-    p = permutation_p(observed, dealt, 0.0)
-    note = "sample variance; words drawn anew for the interval, dealt to the groups for p"
-    known = replace(known, value=float(group_variance(groups)), p=p, note=note)
-    return with_interval(known, group_variance(resampled.T), settings, sum(len(of_group) for of_group in words))
+    p = permutation_p(observed, permuted, 0.0)
+    note = "sample variance; words resampled for the interval, permuted across groups for p"
+    row = replace(row, value=float(group_variance(groups)), p=p, note=note)
+    return with_interval(row, group_variance(resampled.T), settings, sum(len(of_group) for of_group in words))
 
 
-def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:
+def domain_estimate(row: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:
     """Variance over groups (rows) of their means over units (columns: attributes or draws), which all groups share.
 
     `groups` are the groups' own scores where these are not plain means. The interval comes from resampled units. p: how
@@ -48,11 +48,11 @@ def domain_estimate(known: Estimate, scores: Floats, settings: Settings, groups:
         groups = groups[np.isfinite(groups)]
     scores = scores[np.isfinite(scores).any(axis=1)]
     scores = scores[:, np.isfinite(scores).all(axis=0)]
-    known = replace(known, measure=VARIANCE, by="domain", n=len(scores), details={"n_groups": len(scores)})
+    row = replace(row, measure=VARIANCE, by="domain", n=len(scores), details={"n_groups": len(scores)})
     if len(scores) < 2 or scores.shape[1] < 2:
-        return replace(known, note="not computed: fewer than 2 groups, or fewer than 2 attributes that all groups have")
+        return replace(row, note="not computed: fewer than 2 groups, or fewer than 2 attributes that all groups have")
     value = float(group_variance(scores.mean(axis=1) if groups is None else groups))
-    rng = generator(settings.seed, "domain", known.group, known.scorer)
-    draws, dealt = spread_over_shared_units(scores, rng, settings.resamples)
-    known = replace(known, value=value, p=permutation_p(value, dealt, 0.0), note="sample variance")
-    return with_interval(known, draws, settings, scores.shape[1])
+    rng = generator(settings.seed, "domain", row.group, row.scorer)
+    draws, permuted = spread_over_shared_units(scores, rng, settings.resamples)
+    row = replace(row, value=value, p=permutation_p(value, permuted, 0.0), note="sample variance")
+    return with_interval(row, draws, settings, scores.shape[1])

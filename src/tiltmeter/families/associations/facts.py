@@ -1,4 +1,4 @@
-"""What association tests store: one row per word, text or attribute that was asked about, and CEAT's draws."""
+"""Stored answers of association tests: one row per word, text or attribute that was queried, and CEAT's draws."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY = ("model", "benchmark", "asked", "scorer", "domain", "test", "set", "catego
 
 @dataclass
 class Facts:
-    """One model's answers to one benchmark, collected while it is being asked."""
+    """One model's answers to one benchmark, collected during inference."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     draws: list[dict[str, Any]] = field(default_factory=list)
@@ -60,10 +60,10 @@ class Facts:
         return {"associations": facts, "draws": draws[list(DRAW_COLUMNS)]}
 
 
-def fact(asked: str, scorer: str, **known: Any) -> dict[str, Any]:
+def fact(kind: str, scorer: str, **columns: Any) -> dict[str, Any]:
     """One row; columns that are not given are empty."""
     blank = {"domain": "", "set": "", "category": "", "value": np.nan, "usable": True, "reason": None}
-    return {"asked": asked, "scorer": scorer} | blank | known
+    return {"asked": kind, "scorer": scorer} | blank | columns
 
 
 def draws_of(scorer: str, place: dict[str, str], effects: Floats, variances: Floats | None = None) -> dict[str, Any]:
@@ -73,11 +73,11 @@ def draws_of(scorer: str, place: dict[str, str], effects: Floats, variances: Flo
             "variance": np.full(n, np.nan) if variances is None else variances}  # fmt: skip
 
 
-def with_interval(known: Estimate, draws: Floats, settings: Settings, units: int | None = None) -> Estimate:
+def with_interval(row: Estimate, draws: Floats, settings: Settings, units: int | None = None) -> Estimate:
     """Fill in the interval of an estimate from its bootstrap draws over so many units (default: its n)."""
-    measure = catalog.find("measures", known.measure)
-    low, high, note = interval_of(measure, known.n if units is None else units, known.value, draws, settings, known.p)
-    return replace(known, low=low, high=high, note="; ".join(filter(None, (known.note, note))))
+    measure = catalog.find("measures", row.measure)
+    low, high, note = interval_of(measure, row.n if units is None else units, row.value, draws, settings, row.p)
+    return replace(row, low=low, high=high, note="; ".join(filter(None, (row.note, note))))
 
 
 def counted(reasons: Counter[str]) -> dict[str, Any]:

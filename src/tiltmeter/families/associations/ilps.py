@@ -53,7 +53,7 @@ def ask_ilps(
                 for word, value in zip(pole.examples, increases.tolist(), strict=True)
             ]  # fmt: skip
         wanted = len(benchmark.templates) * len(pole.examples) * sum(len(group.words) for group in groups)
-        facts.notes += +Counter({"templates that could not be asked": wanted - sum(map(len, of_pole))})
+        facts.notes += +Counter({"templates that could not be queried": wanted - sum(map(len, of_pole))})
     return facts
 
 
@@ -75,18 +75,18 @@ def judge_ilps(rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], set
         yield domain_estimate(replace(blank, group=domain), scores, settings)
 
 
-def judge_attributes(known: Estimate, values: Floats, label: Sequence[str], settings: Settings, why: str = LOST) -> Estimate:
+def judge_attributes(row: Estimate, values: Floats, label: Sequence[str], settings: Settings, why: str = LOST) -> Estimate:
     """A mean over attributes. The interval comes from resampled attributes, p from flipping their signs."""
     there = values[np.isfinite(values)]
-    known = replace(known, n=len(there), **counted(+Counter({why: len(values) - len(there)})))
+    row = replace(row, n=len(there), **counted(+Counter({why: len(values) - len(there)})))
     if len(there) < FEWEST:
-        return replace(known, note=too_few([(known.group, len(there))], FEWEST, "attribute"))
-    names = (*label, known.scorer, known.group) if known.by == "group" else (*label, known.group)
+        return replace(row, note=too_few([(row.group, len(there))], FEWEST, "attribute"))
+    names = (*label, row.scorer, row.group) if row.by == "group" else (*label, row.group)
     rng = generator(settings.seed, *names)
     draws = weighted_means(there, settings.resamples, rng)
     value = float(mean_increase(there, np.zeros_like(there)))
-    known = replace(known, value=value, p=sign_flip_p(there, rng))
-    return with_interval(known, draws, settings)
+    row = replace(row, value=value, p=sign_flip_p(there, rng))
+    return with_interval(row, draws, settings)
 
 
 def _increases(probe: TemplateProbe, of: Sequence[int], values: Iterator[Floats], n: int) -> Floats:

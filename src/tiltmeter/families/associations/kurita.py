@@ -50,7 +50,7 @@ def judge_kurita(rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], s
 
 def differences(probe: TemplateProbe, contrast: Contrast) -> Floats:
     """The increased log-probability of the first group minus the second's, per attribute: the mean over templates."""
-    asked: list[tuple[int, list[Query]]] = []
+    questions: list[tuple[int, list[Query]]] = []
     for template in contrast.templates:
         sides = [_first_pieces(probe, group, template) for group in (contrast.first, contrast.second)]
         for at, attribute in enumerate(contrast.attributes):
@@ -62,10 +62,10 @@ def differences(probe: TemplateProbe, contrast: Contrast) -> Floats:
                 if query and tokens
             ]
             if len(queries) == 4:
-                asked.append((at, queries))
-    values = iter(probe.read([query for _, queries in asked for query in queries]))
+                questions.append((at, queries))
+    values = iter(probe.read([query for _, queries in questions for query in queries]))
     total, count = np.zeros(len(contrast.attributes)), np.zeros(len(contrast.attributes))
-    for at, _ in asked:  # probabilities of a group's words are summed inside the logarithm
+    for at, _ in questions:  # probabilities of a group's words are summed inside the logarithm
         sums = [np.logaddexp.reduce(next(values), keepdims=True) for _ in range(4)]
         total[at] += float(ilps_kurita(*sums))
         count[at] += 1

@@ -50,7 +50,7 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _between_draws(groups: pd.DataFrame) -> Iterator[str]:
-    """What the random-effects model of CEAT could estimate; each row's details have V, Q and τ²."""
+    """Say what the random-effects model of CEAT could estimate; each row's details have V, Q and τ²."""
     known = [tau for row in groups.to_dict("records") if (tau := details_of(row).get("tau2")) is not None]
     if known:
         none = known.count(0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.options import LANGUAGE, named, option
 from tiltmeter.probes.pooling import find_pooling
 
@@ -31,7 +31,10 @@ class AssociationsOptions:
         if self.pooling != "auto":
             find_pooling(self.pooling)
         if self.draws < 2 or self.contexts < 1:
-            raise TiltmeterError("ceat needs at least 2 draws and 1 context for each word.")
+            raise UsageError(
+                "ceat needs at least 2 draws and 1 context for each word.",
+                code="out-of-range", draws=self.draws, contexts=self.contexts,
+            )  # fmt: skip
 
 
 Options = AssociationsOptions

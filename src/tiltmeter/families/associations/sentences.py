@@ -15,7 +15,7 @@ from tiltmeter.probes.templates import TemplateProbe
 from tiltmeter.probes.views import Query
 
 LOST = "a word that the vocabulary cannot spell, or a sentence that does not fit"
-SEVERAL = "words of several pieces, of which the first was asked for"
+SEVERAL = "words of several pieces, of which the first was scored"
 INCREASE = "ilps"
 SIDES = ("male", "female")
 
@@ -32,15 +32,15 @@ def ask_sentences(probe: TemplateProbe, sentences: Sequence[MaskedSentence]) -> 
         facts.rows.append(_row("kurita", label, DIFFERENCE, attribute, value, test=of_set, set=label))
     lost = len(sentences) - sum(map(len, increases.values()))
     several = {one.word for one in sentences if len(probe.pieces(one.word, one.given, "[MASK]")) > 1}
-    facts.notes += +Counter({f"sentences not asked: {LOST}": lost, SEVERAL: len(several)})
+    facts.notes += +Counter({f"sentences not queried: {LOST}": lost, SEVERAL: len(several)})
     return facts
 
 
-def _row(asked: str, scorer: str, quantity: str, attribute: str, value: float, **place: str) -> dict[str, object]:
-    known = bool(np.isfinite(value))
+def _row(kind: str, scorer: str, quantity: str, attribute: str, value: float, **place: str) -> dict[str, object]:
+    is_finite = bool(np.isfinite(value))
     return fact(
-        asked, scorer, category=place["test"], text=attribute, quantity=quantity, value=value, usable=known,
-        reason=None if known else LOST, **place,
+        kind, scorer, category=place["test"], text=attribute, quantity=quantity, value=value, usable=is_finite,
+        reason=None if is_finite else LOST, **place,
     )  # fmt: skip
 
 
@@ -49,15 +49,15 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _increases(probe: TemplateProbe, sentences: Sequence[MaskedSentence]) -> dict[tuple[str, str, str], list[float]]:
-    """Side, set and attribute → the increases of all sentences that could be asked."""
-    asked: list[tuple[MaskedSentence, tuple[Query, Query]]] = []
+    """Side, set and attribute → the increases of all sentences that could be queried."""
+    questions: list[tuple[MaskedSentence, tuple[Query, Query]]] = []
     for sentence in sentences:
         pieces = probe.pieces(sentence.word, sentence.given, "[MASK]")
         given, prior = (probe.first_mask(text, pieces) for text in (sentence.given, sentence.prior))
         if given and prior:
-            asked.append((sentence, (given, prior)))
-    values = iter(probe.read([query for _, pair in asked for query in pair]))
-    found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for sentence, _ in asked:
-        found[sentence.side, sentence.set, sentence.attribute].append(float(ilps(next(values), next(values))))
-    return found
+            questions.append((sentence, (given, prior)))
+    values = iter(probe.read([query for _, pair in questions for query in pair]))
+    increases: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for sentence, _ in questions:
+        increases[sentence.side, sentence.set, sentence.attribute].append(float(ilps(next(values), next(values))))
+    return increases

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VIEWS = {"masked": ("pll", "each"), "causal": ("causal", "causal")}
-"""For each kind of model the name of how it is asked, and the view: a masked model is asked for one token at a time."""
+"""For each kind of model the name of the method, and the view: a masked model predicts one token at a time."""
 COLUMNS = ("model", "benchmark", "item", "scorer", "log_likelihood", "hits", "length", "reason")
-"""One row per line of text. `length` counts its tokens, `hits` those of rank 1. `reason`: why it could not be asked."""
+"""One row per line of text. `length` counts its tokens, `hits` those of rank 1. `reason`: why it could not be scored."""
 
 
 def ask(model: LanguageModel, benchmark: Benchmark, options: Any, context: AskContext) -> Answers:
@@ -35,7 +35,7 @@ def ask(model: LanguageModel, benchmark: Benchmark, options: Any, context: AskCo
 
 
 def stream(model: LanguageModel, benchmark: Benchmark, options: Any, context: AskContext) -> AnswerStream:
-    """The same, a block of lines at a time."""
+    """Score a block of lines at a time."""
     check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     return _Asking(model, benchmark, context)
 
@@ -61,7 +61,7 @@ class _Asking:
                 yield {"heldout": _lines(block, self.view).assign(**names)[list(COLUMNS)]}
 
     def about(self) -> tuple[dict[str, Any], dict[str, Path]]:
-        """What was asked."""
+        """Return the facts of the question for the manifest."""
         manifest = {
             "family": self.benchmark.family,
             "model": model_facts(self.model),
@@ -75,12 +75,12 @@ class _Asking:
 
 
 def blocks(model: LanguageModel, benchmark: Benchmark, options: Any) -> int:
-    """In how many blocks a model is asked."""
+    """Number of blocks in which the lines are scored."""
     return sum(1 for _ in likelihood.blocks(benchmark.asked_items))
 
 
 def _lines(block: Block, view: str) -> pd.DataFrame:
-    """What each line of a block adds up to."""
+    """Sums over the tokens of each line of a block."""
     import pandas as pd
 
     tokens = tokens_of(block.tables[view], [(item.id, role) for item in block.items for role in item.texts])

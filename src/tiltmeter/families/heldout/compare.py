@@ -1,4 +1,4 @@
-"""Two models on the same text: the paired difference of every measure, over the lines that both could be asked."""
+"""Two models on the same text: the paired difference of every measure, over the lines that both could score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.resampling import bootstrap_alike, statistic
 from tiltmeter.stats.settings import Settings
 
-OTHER_KIND = "not computed: a masked and a causal model are asked differently"
+OTHER_KIND = "not computed: a masked and a causal model are scored differently"
 OTHER_TOKENS = "not computed: the two models cut the text into different tokens"
 
 
@@ -47,7 +47,7 @@ def compare(
 
 
 def _aligned(sides: list[Any]) -> list[Any]:
-    """Both on the lines that both could be asked, in the order of the first."""
+    """Both on the lines that both could score, in the order of the first."""
     asked = [there(side).set_index("item") for side in sides]
     items = [item for item in asked[0].index if item in asked[1].index]
     return [side.loc[items] for side in asked]
@@ -57,12 +57,12 @@ def _obstacle(sides: list[Any], pair: list[Any]) -> str:
     if sides[0]["scorer"].iloc[0] != sides[1]["scorer"].iloc[0]:
         return OTHER_KIND
     if not len(pair[0]):
-        return "not computed: no line could be asked of both models"
+        return "not computed: no line could be scored by both models"
     return "" if (pair[0]["length"] == pair[1]["length"]).all() else OTHER_TOKENS
 
 
-def _difference(known: Difference, pair: list[Any], measure: Entry, settings: Settings) -> Difference:
+def _difference(row: Difference, pair: list[Any], measure: Entry, settings: Settings) -> Difference:
     samples = [sample_of(side) for side in pair]
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
-    draws = bootstrap_alike(measure, samples, stream_of(settings, known.benchmark), settings.resamples)
-    return paired_difference(known, values, draws, measure, settings)
+    draws = bootstrap_alike(measure, samples, stream_of(settings, row.benchmark), settings.resamples)
+    return paired_difference(row, values, draws, measure, settings)

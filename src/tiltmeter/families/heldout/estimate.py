@@ -28,7 +28,7 @@ EVERYTHING = ("all", "all")
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
-    """Every measure over all lines that could be asked; measures of annotated lines also for every group.
+    """Every measure over all lines that could be scored; measures of annotated lines also for every group.
 
     Intervals are percentile bootstraps over lines: the tokens of a line are not independent, so lines are drawn and not
     tokens; hateful lines and others are drawn apart. No perplexity is neutral, so it has no p; p of safety_score is from
@@ -39,21 +39,23 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
         for measure in measures:
             known = Estimate(str(model), str(benchmark), "heldout", str(scorer), measure.name, *EVERYTHING)
             if not reads_annotations(measure):
-                yield _one(known, rows, measure, settings)
+                yield _estimate_lines(known, rows, measure, settings)
             elif lines is not None:
-                yield _one(known, lines, measure, settings)
+                yield _estimate_lines(known, lines, measure, settings)
                 parts = groups_of(lines).items()
-                of_groups = [_one(replace(known, by="group", group=name), of, measure, settings) for name, of in parts]
+                of_groups = [
+                    _estimate_lines(replace(known, by="group", group=name), of, measure, settings) for name, of in parts
+                ]
                 yield from corrected(of_groups)
 
 
 def reads_annotations(measure: Entry) -> bool:
-    """Whether a measure is of annotated lines."""
+    """Return whether a measure is of annotated lines."""
     return bool(set(measure.parameters) & set(ANNOTATIONS))
 
 
 def there(rows: pd.DataFrame) -> pd.DataFrame:
-    """The lines that could be asked."""
+    """The lines that could be scored."""
     return rows[rows["reason"].isna()]
 
 
@@ -74,24 +76,24 @@ def stream_of(settings: Settings, benchmark: str, *more: str) -> np.random.Gener
     return generator(settings.seed, "heldout", benchmark, *more)
 
 
-def _one(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
-    asked = there(rows)
+def _estimate_lines(row: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
+    lines = there(rows)
     missing = Counter(str(reason) for reason in rows["reason"].dropna())
-    known = replace(known, n=len(asked), n_missing=len(rows) - len(asked), neutral=neutral_of(measure))
-    known = replace(known, missing=json.dumps(dict(missing)) if missing else "")
-    if not len(asked):
-        return replace(known, note="not computed: no line could be asked")
-    sample = sample_of(asked)
+    row = replace(row, n=len(lines), n_missing=len(rows) - len(lines), neutral=neutral_of(measure))
+    row = replace(row, missing=json.dumps(dict(missing)) if missing else "")
+    if not len(lines):
+        return replace(row, note="not computed: no line could be scored")
+    sample = sample_of(lines)
     value = float(statistic(measure, sample.columns, sample.parts))
     if np.isnan(value):
-        return replace(known, note="not computed: no line of either kind has what the measure reads")
-    rng = stream_of(settings, known.benchmark, *([] if known.by == "all" else [known.group]))
+        return replace(row, note="not computed: no line of either kind has what the measure reads")
+    rng = stream_of(settings, row.benchmark, *([] if row.by == "all" else [row.group]))
     draws = bootstrap(measure, sample, rng, settings.resamples)
-    low, high, note = interval_of(measure, known.n, value, draws, settings)
+    low, high, note = interval_of(measure, row.n, value, draws, settings)
     p = p_value(measure, sample, value, ("", ""), rng, settings)  # NaN without a neutral value
-    n_tokens = int(asked["length"].sum())
+    n_tokens = int(lines["length"].sum())
     details: dict[str, int | float | str] = {"n_tokens": n_tokens}
     if reads_annotations(measure):
-        details["n_harmful"] = int(asked["harmful"].sum())
+        details["n_harmful"] = int(lines["harmful"].sum())
     notes = "; ".join(filter(None, [f"{n_tokens:,} tokens", note]))
-    return replace(known, value=value, low=low, high=high, p=p, details=details, note=notes)
+    return replace(row, value=value, low=low, high=high, p=p, details=details, note=notes)

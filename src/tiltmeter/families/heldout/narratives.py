@@ -30,14 +30,14 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
             sentences.append(f"The likeliest token is the right one at {value_text(right)} % of the places.")
         sentences += _safety(rows, of.get("safety_score"))
         if rows["n_missing"].iloc[0]:
-            sentences.append(f"{rows['n_missing'].iloc[0]:,} lines could not be asked.")
+            sentences.append(f"{rows['n_missing'].iloc[0]:,} lines could not be scored.")
         there = known is not None and np.isfinite(known["value"])
         number = f"{known['value']:.1f}" if known is not None and there else ""
         yield Story(str(model), str(benchmark), TITLE, tuple(sentences), number=number, unit=name if number else "")
 
 
 def _safety(rows: pd.DataFrame, overall: pd.Series | None) -> Iterator[str]:
-    """How hateful lines compare with others, overall and over groups."""
+    """Compare hateful lines with others, overall and over groups."""
     if overall is None or not np.isfinite(overall["value"]):
         return
     yield (

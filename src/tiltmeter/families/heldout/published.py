@@ -53,12 +53,12 @@ def published(
 
 def _rows(file: Path, encoding: str | None) -> list[dict[str, Any]]:
     if plain_path(file).suffix.lower() != ".json":
-        raise NotOursError(f"{file} is not a JSON file with perplexities.", code="not-ours", file=str(file))
+        raise NotOursError(f"{file} is not a JSON file with perplexities.", code="wrong-format", file=str(file))
     rows = parse_json(decode(read_bytes(file), file, encoding), str(file), nan_is_null=True)
     wanted = {*COLUMNS, PERPLEXITY}
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and wanted <= set(row) for row in rows):
         message = f"{file} has no column '{PERPLEXITY}' beside {', '.join(COLUMNS)}."
-        raise NotOursError(message, code="not-ours", file=str(file))
+        raise NotOursError(message, code="wrong-format", file=str(file))
     return rows
 
 

@@ -1,1 +1,1 @@
-"""What families share: their interface (`protocol.py`), answers, options, narratives and the packing of cards."""
+"""Code that families share: their interface (`protocol.py`), answers, options, narratives and the packing of cards."""

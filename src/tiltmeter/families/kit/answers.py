@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.display import Shown
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.storage.concatenation import concatenated
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.provenance import recorded_model
@@ -39,7 +39,10 @@ class Answers(Shown):
         if place is None or not place.is_file():
             return None
         if path in self.digests and file_sha256(place) != self.digests[path]:
-            raise TiltmeterError(f"{place} was changed or damaged after the run wrote it. Run the same command again.")
+            raise RunError(
+                f"{place} was changed or damaged after the run wrote it. Run the same command again.",
+                code="changed-file", file=str(place),
+            )  # fmt: skip
         return place
 
     @property
@@ -60,12 +63,12 @@ class Answers(Shown):
 
     @property
     def models(self) -> list[str]:
-        """The models, in the order in which they were asked."""
+        """The models, in the order of the run."""
         return [str(name) for name in self.table["model"].unique()]
 
     @property
     def benchmarks(self) -> list[str]:
-        """The benchmarks, in the order in which they were asked."""
+        """The benchmarks, in the order of the run."""
         return [str(name) for name in self.table["benchmark"].unique()]
 
     @classmethod
@@ -133,7 +136,7 @@ class Answers(Shown):
         return Path(folder)
 
     def manifest(self) -> dict[str, Any]:
-        """What is recorded of the answers, apart from the files they are written to."""
+        """Recorded facts of the answers, apart from the files they are written to."""
         from tiltmeter.storage.provenance import software
 
         families = {self.family: list(self.tables)}

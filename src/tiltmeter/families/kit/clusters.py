@@ -26,7 +26,7 @@ def clusters_of(answers: Answers, items: pd.DataFrame) -> tuple[list[Any], str]:
 
 
 def _declared(answers: Answers, benchmark: str, extra: Sequence[str]) -> tuple[str | None, str]:
-    """Returns the column and the noun that the benchmark declared when it was asked."""
+    """Returns the column and the noun that the benchmark declared at inference."""
     for manifest in answers.manifests:
         facts = manifest.get("benchmark", {})
         if facts.get("name") == benchmark and "cluster" in facts:

@@ -1,4 +1,4 @@
-"""What a family adds to `study debiasing` besides the differences of all measures."""
+"""Details that a family adds to `study debiasing` besides the differences of all measures."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Detection:
-    """How one metric about one domain responded to a planted bias.
+    """Response of one metric about one domain to a planted bias.
 
     Attributes:
         data_sha256: The digest of the items; other items need other evidence, be it under the same name.
@@ -95,10 +95,10 @@ def verdict_of(measure: str, effect: float, low: float, high: float, p: float) -
 @cache
 def detections() -> tuple[Detection, ...]:
     """Return the rows of the package, of other packages, and of the user's own files."""
-    known: dict[tuple[str, ...], Detection] = {}
+    by_key: dict[tuple[str, ...], Detection] = {}
     for row in (row for path in _paths() for row in read_detections(path)):
-        known[row.data_sha256, row.scorer, row.measure, row.by, row.group, row.kind] = row
-    return tuple(known.values())
+        by_key[row.data_sha256, row.scorer, row.measure, row.by, row.group, row.kind] = row
+    return tuple(by_key.values())
 
 
 def _paths() -> Iterator[Path]:
@@ -119,7 +119,7 @@ def read_detections(path: Path) -> list[Detection]:
             rows = list(csv.DictReader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
-            f"Cannot read the evidence table {path}: {error}.", code="unreadable-evidence", path=str(path)
+            f"Cannot read the evidence table {path}: {error}.", code="unreadable-file", file=str(path)
         ) from None
     return [_row(row, path, line) for line, row in enumerate(rows, 2)]
 
@@ -129,10 +129,8 @@ def _row(row: Mapping[str, str], path: Path, line: int) -> Detection:
     if missing:
         raise InputError(
             f"The evidence table {path} has no column '{missing[0]}'.",
-            code="missing-column",
-            path=str(path),
-            column=missing[0],
-        )
+            code="missing-column", file=str(path), column=missing[0],
+        )  # fmt: skip
     try:
         values = {name: float(row[name]) if name in NUMBERS else row[name] for name in COLUMNS}
     except ValueError:
@@ -140,7 +138,7 @@ def _row(row: Mapping[str, str], path: Path, line: int) -> Detection:
     if not values or row["verdict"] not in VERDICTS:
         raise InputError(
             f"{path}, line {line}: effect, low and high must be numbers, and the verdict {', '.join(VERDICTS)}.",
-            code="bad-evidence", path=str(path), line=line,
+            code="wrong-format", file=str(path), line=line,
         )  # fmt: skip
     return Detection(**values)  # type: ignore[arg-type]
 
@@ -167,7 +165,7 @@ def verdict_on(rows: Sequence[Detection], scorer: str, measure: str, domain: str
 
 
 def ranked(scorers: Sequence[str], measure: str, data: str, kind: str = "") -> list[str]:
-    """Order scorers by the evidence for a measure, the best first; where nothing tells them apart, as they are.
+    """Order scorers by the evidence for a measure, the best first; where the evidence does not separate them, as they are.
 
     Scorers that detected a planted bias come first, and variants last among them. More domains count before larger effects.
     Items that were not calibrated are ranked by the evidence on all others.

@@ -1,4 +1,4 @@
-"""What studies read: the answers of one or several runs. No model."""
+"""Input of studies: the answers of one or several runs. No model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unwatched(_: str, __: int) -> Iterator[Advance]:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Loaded runs. `reads` is the family that the study is about; `named` are the scorers that the user asked for, if any;
+    """Loaded runs. `reads` is the family that the study is about; `named` are the scorers that the user requested, if any;
     `watch` shows progress.
     """
 

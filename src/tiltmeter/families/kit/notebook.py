@@ -1,4 +1,4 @@
-"""How a notebook shows answers that are not estimated yet."""
+"""Notebook display of answers that are not estimated yet."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def named(kind: type[Kind]) -> type[Kind]:
     """Decorate the options of a family, so that a misspelt option is an error that names the family's options.
 
     Raises:
-        UsageError: `unknown-option`, with the fields option, meant and options.
+        UsageError: `unknown-name`, with the fields name, meant and names.
     """
     made = kind.__init__
     known = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
@@ -48,7 +48,7 @@ def named(kind: type[Kind]) -> type[Kind]:
                 meant = f" Did you mean '{near[0]}'?" if near else ""
                 raise UsageError(
                     f"{kind.__name__} has no option '{name}'.{meant} Options: {', '.join(sorted(known))}.",
-                    code="unknown-option", option=name, meant=near[0] if near else None, options=sorted(known),
+                    code="unknown-name", name=name, meant=near[0] if near else None, names=sorted(known),
                 )  # fmt: skip
         made(self, *values, **options)
 
@@ -61,12 +61,12 @@ class NoOptions:
     """The options of a family that has none."""
 
 
-def options_from(kind: type, given: Mapping[str, Any]) -> Any:
+def options_from(kind: type, options: Mapping[str, Any]) -> Any:
     """The options of a family, out of all that were given. A path may be given as text, and a list as its only member."""
     hints = get_type_hints(kind)
-    known = {entry.name: given[entry.name] for entry in fields(kind) if entry.name in given}
-    check_types(kind, known)
-    return kind(**{name: _as(hints[name], value) for name, value in known.items()})
+    own = {entry.name: options[entry.name] for entry in fields(kind) if entry.name in options}
+    check_types(kind, own)
+    return kind(**{name: _as(hints[name], value) for name, value in own.items()})
 
 
 def _as(hint: Any, value: Any) -> Any:
@@ -77,7 +77,7 @@ def _as(hint: Any, value: Any) -> Any:
 
 
 def is_several(hint: Any) -> bool:
-    """Whether an option can be given more than once."""
+    """Return whether an option can be repeated."""
     return get_origin(hint) in (Sequence, tuple, list)
 
 
@@ -87,7 +87,7 @@ def changed(options: Any) -> list[str]:
 
 
 def chosen(options: Any) -> bool:
-    """Whether an option was given that names what is computed."""
+    """Return whether an option was set that names what is computed."""
     return any(entry.metadata.get("chooses") for entry in fields(options) if entry.name in changed(options))
 
 
@@ -98,10 +98,10 @@ def flag_of(kind: type, name: str) -> str:
     return long[0] if long else f"--{name.replace('_', '-')}"
 
 
-def refuse_unknown(given: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+def refuse_unknown(options: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
     """Raises an error for an option that no family has."""
     known = {entry.name for kind in kinds.values() for entry in fields(kind)}
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(options) - known)
     if unknown:
         raise refuse_keyword(unknown[0], sorted(known))
 

@@ -18,10 +18,10 @@ Tables = Mapping[str, "pd.DataFrame"]
 
 
 class AnswerStream(Protocol):
-    """What a model answers to a benchmark, some items at a time."""
+    """Answers of a model to a benchmark, some items at a time."""
 
     def tables(self) -> Iterator[Tables]:
-        """The rows of some items in every table; asked as they are taken, in the order of the items. Once only."""
+        """The rows of some items in every table; computed as they are taken, in the order of the items. Once only."""
         ...
 
     def about(self) -> tuple[dict[str, Any], Mapping[str, Path]]:
@@ -50,12 +50,12 @@ class Whole:
         return manifest, self._answers.attachments
 
 
-def together(asked: AnswerStream, benchmark: Benchmark) -> Answers:
+def together(stream: AnswerStream, benchmark: Benchmark) -> Answers:
     """All pieces as one."""
-    pieces = asked.tables()
+    pieces = stream.tables()
     parts = [next(pieces)]
     items = items_table(benchmark)  # here, because a GPU is at work on the next piece by now
     parts += pieces
     tables = {name: concatenated([part[name] for part in parts]) for name in parts[0]}
-    manifest, attachments = asked.about()
+    manifest, attachments = stream.about()
     return Answers(benchmark.family, tables, items, (manifest,), attachments)

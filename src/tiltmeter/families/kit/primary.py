@@ -1,4 +1,4 @@
-"""The primary test of a benchmark: one scorer and measure, fixed by the evidence before a model is asked, tested apart."""
+"""The primary test of a benchmark: one scorer and measure, fixed by the evidence before inference, tested apart."""
 
 from __future__ import annotations
 

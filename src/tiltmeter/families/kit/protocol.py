@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.notebook import Described, described
 from tiltmeter.families.kit.options import NoOptions
@@ -40,10 +40,10 @@ Watch = Callable[[str, int], AbstractContextManager[Advance]]
 
 @dataclass(frozen=True)
 class AskContext:
-    """What `ask` needs besides model, benchmark and options: the cache, the batch size, the seed and a progress display.
+    """Arguments of `ask` besides model, benchmark and options: the cache, the batch size, the seed and a progress display.
 
     `kinds` are the kinds of all models of a run, so that options for other kinds of models are not an error. `share`
-    selects some of a family's `blocks`: only these are asked and kept in the cache, and the answers are of them alone.
+    selects some of a family's `blocks`: only these are computed and cached, and the answers are of them alone.
     """
 
     cache: bool | str | Path = True
@@ -72,12 +72,12 @@ class ModelInfo:
 
     @property
     def capabilities(self) -> frozenset[str] | None:
-        """What the model can do, if it is loaded or its kind is known; None otherwise."""
+        """Capabilities of the model, if it is loaded or its kind is known; None otherwise."""
         return self.model.capabilities if self.model is not None else OF_KIND.get(str(self.kind))
 
 
 class Family(ABC):
-    """A kind of question that models are asked, with everything that differs between such kinds.
+    """A kind of question to models, with everything that differs between such kinds.
 
     Its docstring describes it on the page and in `tiltmeter list families`. `check`, `ask`, `estimate`, `compare`,
     `narratives` and `sheets` are required; everything else has a default.
@@ -102,7 +102,7 @@ class Family(ABC):
     Options: ClassVar[type] = NoOptions
     """A dataclass, its fields made by `option`; the command line reads its flags off it."""
     DEFAULT_KINDS: ClassVar[frozenset[str]] = frozenset({"masked", "causal"})
-    """The kinds of models that are asked a benchmark of this family where nobody named a benchmark."""
+    """The kinds of models for which a benchmark of this family runs by default, where none is named."""
     POSTPROCESS_OPTIONS: ClassVar[tuple[str, ...]] = ()
     """Options that decide nothing about the answers, only how `postprocess` treats them."""
     READS_TEXTS: ClassVar[bool] = True
@@ -116,7 +116,7 @@ class Family(ABC):
 
     @abstractmethod
     def check(self, benchmark: Benchmark, models: Sequence[ModelInfo], options: Any) -> None:
-        """Raises an error for everything that is wrong before a model is asked. Called again as models are loaded."""
+        """Raises an error for everything that is wrong before inference. Called again as models are loaded."""
 
     @abstractmethod
     def ask(self, model: Any, benchmark: Any, options: Any, context: AskContext) -> Answers:
@@ -270,7 +270,10 @@ def find_family(name: str) -> Family:
     family = vars(module).get("FAMILY")
     problem = _problem(family)
     if problem or not isinstance(family, Family):
-        raise TiltmeterError(f"The family '{name}' of the package {catalog.owner('families', name)} {problem}")
+        raise InputError(
+            f"The family '{name}' of the package {catalog.owner('families', name)} {problem}",
+            code="broken-package", family=name, package=catalog.owner("families", name),
+        )  # fmt: skip
     family.name = name.strip().lower().replace("-", "_")
     return family
 

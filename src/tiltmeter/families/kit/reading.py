@@ -1,6 +1,6 @@
-"""How well a model can read the texts it was shown: unknown tokens, and special tokens spelled out in a text.
+"""Readability of texts for a model: unknown tokens, and special tokens spelled out in a text.
 
-Every family is asked through `ask_and_read`, so every cell's manifest has these counts under `reading`. What a reader of the
+Every family runs through `ask_and_read`, so every cell's manifest has these counts under `reading`. What a reader of the
 numbers must know is the detail `caution` of the estimates, said at the end of their notes and in every story.
 """
 
@@ -65,7 +65,7 @@ def reading_of(model: Any, texts: Iterable[str]) -> dict[str, Any]:
 
 
 def remarks(reading: Mapping[str, Any], least: float = 0.0) -> Iterator[str]:
-    """What there is to say about the counts; of unknown tokens from a share of `least` on.
+    """Sentences about the counts; of unknown tokens from a share of `least` on.
 
     >>> list(remarks({"texts": 9, "tokens": 50, "unknown": 32, "texts_with_unknown": 8, "special": {"[MASK]": 1}}))
     ['64.0 % of the tokens are unknown to the model (32 of 50, in 8 of 9 texts)', '[MASK] in a text is read as a special \
@@ -108,11 +108,11 @@ def precisions_of(manifests: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str
     }
 
 
-def _with_precisions(row: Row, known: Mapping[tuple[str, str], str]) -> Row:
+def _with_precisions(row: Row, precisions: Mapping[tuple[str, str], str]) -> Row:
     """A difference with the precisions of both models as details, where they differ."""
     if not isinstance(row, Difference):
         return row
-    ours, theirs = (known.get((name, row.benchmark)) for name in (row.model, row.baseline))
+    ours, theirs = (precisions.get((name, row.benchmark)) for name in (row.model, row.baseline))
     if not ours or not theirs or ours == theirs:
         return row
     return replace(row, details={**row.details, "precision": ours, "baseline_precision": theirs})

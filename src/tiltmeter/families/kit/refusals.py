@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, ModelError
 from tiltmeter.families.kit.protocol import ModelInfo, all_families, family_of
 from tiltmeter.models import ServedModel
 from tiltmeter.models.capabilities import KIND_IN_WORDS, MEANING
 
 
-class NotOursError(TiltmeterError):
+class NotOursError(InputError):
     """A published file is not of the kind that a family reads: another family may."""
 
 
@@ -25,23 +25,18 @@ def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options:
     needs = family.needs(options, benchmark)
     for model in models:
         if isinstance(model.model, ServedModel) and not family.SERVED:
-            raise TiltmeterError(
-                f"{model.name} is behind a server, and {family.name} asks only models on this machine. "
+            raise ModelError(
+                f"{model.name} is behind a server, and {family.name} benchmarks need a model on this machine. "
                 f"{_alternatives(model)}Run {benchmark.name} without it.",
-                code="missing-capability",
-                model=model.name,
-                benchmark=benchmark.name,
-            )
+                code="missing-capability", model=model.name, benchmark=benchmark.name,
+            )  # fmt: skip
         if model.capabilities is not None and (missing := sorted(needs - model.capabilities)):
             lacking = " and no ".join(MEANING.get(name, name) for name in missing)
-            raise TiltmeterError(
+            raise ModelError(
                 f"{model.name} is {_in_words(model)} and gives no {lacking}, which "
                 f"{benchmark.name} needs. {_alternatives(model)}Run {benchmark.name} without it.",
-                code="missing-capability",
-                model=model.name,
-                benchmark=benchmark.name,
-                missing=missing,
-            )
+                code="missing-capability", model=model.name, benchmark=benchmark.name, missing=missing,
+            )  # fmt: skip
 
 
 def _in_words(model: ModelInfo) -> str:
@@ -53,8 +48,8 @@ def _in_words(model: ModelInfo) -> str:
 
 
 def _alternatives(model: ModelInfo) -> str:
-    """Names the families that a model with these capabilities can be asked."""
+    """Name the families that a model with these capabilities can run."""
     able, is_served = model.capabilities or frozenset(), isinstance(model.model, ServedModel)
     families = all_families(lambda _: None)
     names = [name for name, family in families.items() if able >= family.NEEDS and (family.SERVED or not is_served)]
-    return f"It can be asked benchmarks of {' or '.join(names)}. " if names else ""
+    return f"It can run benchmarks of {' or '.join(names)}. " if names else ""

@@ -61,7 +61,7 @@ class Story:
 class Sheet:
     """A table of estimates: its rows, the column that names them, and a title.
 
-    With `pivot`, measures are side by side in the terminal, and each has its own table on the page; otherwise every
+    With `pivot`, measures are columns of one table in the terminal, and each has its own table on the page; otherwise every
     estimate is a row. `rows_are` is scorer or group, and `about` is a remark for readers of the page.
     """
 
@@ -97,7 +97,7 @@ def in_order(names: Sequence[str], first: Sequence[str]) -> list[str]:
 
 
 def is_percentage(measure: str) -> bool:
-    """Whether a measure ranges up to 100; False for a measure that this version does not know.
+    """Return whether a measure ranges up to 100; False for a measure that this version does not know.
 
     >>> is_percentage("bias_score"), is_percentage("effect_size"), is_percentage("somebody's")
     (True, False, False)
@@ -109,7 +109,7 @@ def is_percentage(measure: str) -> bool:
 
 
 def decimals_of(measure: str, *values: float) -> int:
-    """How many decimals to show: percentages and other large values need fewer than shares and effects, small ones more.
+    """Number of decimals to show: percentages and other large values need fewer than shares and effects, small ones more.
 
     >>> decimals_of("bias_score", 0.001), decimals_of("effect_size", 0.4), decimals_of("effect_size", 0.0, 0.0, 0.0006)
     (2, 3, 5)

@@ -1,4 +1,4 @@
-"""VERSION numbers of the code that answers: written into a cell's manifest when it is asked, and part of its key."""
+"""VERSION numbers of the code that answers: written into a cell's manifest at inference, and part of its key."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Pairs(Family):
     unit_values = staticmethod(unit_values)
 
     def cache_key_extra(self, options: Any) -> Mapping[str, Any]:
-        """Returns the scorers with evidence, which are asked where none are named."""
+        """Returns the scorers with evidence, which are the default."""
         return {} if options.scorers else {"evidence": sorted(detecting(""))}
 
     def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:

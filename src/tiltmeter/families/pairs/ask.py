@@ -45,14 +45,14 @@ def ask(model: Asked, benchmark: Benchmark, options: Options, context: AskContex
 
 
 def stream(model: Asked, benchmark: Benchmark, options: Options, context: AskContext) -> AnswerStream:
-    """The same, a block of items at a time."""
+    """Score a block of items at a time."""
     names = scorers_for(model.kind, options.scorers, model.name, {*context.kinds, model.kind})
     check(benchmark, [ModelInfo(model.name, model.kind, model)], replace(options, scorers=names))
     return _Asking(model, benchmark, options, context, choose_scorers(model, benchmark, names))
 
 
 class _Asking:
-    """One model that is asked about one benchmark."""
+    """Scoring of one benchmark by one model."""
 
     def __init__(
         self, model: Asked, benchmark: Benchmark, options: Options, context: AskContext, chosen: Sequence[Entry]
@@ -62,7 +62,7 @@ class _Asking:
         self.store = _store(model, benchmark, context.cache, options.alignment)
         by_all = (not options.scorers or ALL in options.scorers) and not benchmark.scorers
         more = STUDIED[model.kind] if self.store.folder and by_all else ()  # without a cache nothing can keep them
-        self.asked = sorted({*self.views.values(), *more})
+        self.all_views = sorted({*self.views.values(), *more})
         self.probe = self._probe(options)
 
     def _probe(self, options: Options) -> LikelihoodProbe | ServedProbe:
@@ -77,19 +77,19 @@ class _Asking:
         """The scores of each block."""
         names = (self.model.name, self.benchmark.name)
         with self.context.watched(" × ".join(names), self.benchmark.size) as self.probe.advance:
-            for block in self.probe.observe(self.benchmark.asked_items, self.asked):
+            for block in self.probe.observe(self.benchmark.asked_items, self.all_views):
                 yield {"scores": scores_table(_score_block(block, self.chosen, self.views), *names)}
 
     def about(self) -> tuple[dict[str, Any], dict[str, Path]]:
-        """What was asked, and the files with every token that was read."""
-        attachments = _attachments(self.model, self.benchmark, self.store, self.asked)
+        """Return the facts of the question, and the files with every token that was read."""
+        attachments = _attachments(self.model, self.benchmark, self.store, self.all_views)
         items, readable = self.benchmark.asked_items, self.probe.readable
         manifest = {
             "family": self.benchmark.family,
             "model": model_facts(self.model),
             "benchmark": benchmark_facts(self.benchmark, scored_items=len(items)),
             "scorers": [entry.name for entry in self.chosen],
-            "views": list(self.asked),
+            "views": list(self.all_views),
             "alignment": self.probe.alignment,
             "observations": {"key": self.store.key},
             "attachments": list(attachments),
@@ -101,7 +101,7 @@ class _Asking:
 
 
 def blocks(model: Asked, benchmark: Benchmark, options: Options) -> int:
-    """In how many blocks a model is asked."""
+    """Number of blocks in which items are scored."""
     return sum(1 for _ in likelihood.blocks(benchmark.asked_items))
 
 
@@ -132,7 +132,7 @@ def scores_table(columns: dict[str, Any], model: str, benchmark: str) -> pd.Data
 
 
 def _views(chosen: Sequence[Entry], model: Asked) -> dict[str, str]:
-    """Scorer to view. Where AULA is asked for, AUL reads the same pass.
+    """Scorer to view. Where AULA is requested, AUL reads the same pass.
 
     Not in half precision: the kernels that return attention round so differently there that preferences change.
     """

@@ -1,4 +1,4 @@
-"""What the explorer shows of pairs: both sentences, the scores by every scorer, and the words that drive a preference."""
+"""Cards of pairs in the explorer: both sentences, the scores by every scorer, and the words that drive a preference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of pairs before a model is asked."""
+"""Checks of pairs before inference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, ModelError, UsageError
 from tiltmeter.families.kit.detection import detecting, is_variant
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
@@ -31,7 +31,9 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
     """Raises an error for scorers that fit no model of the run, an unknown alignment, and a benchmark without pairs."""
     check_alignment(options.alignment)
     if not benchmark.asked_items:
-        raise TiltmeterError(f"{benchmark.name} has no items that can be scored.")
+        raise InputError(
+            f"{benchmark.name} has no items that can be scored.", code="empty-selection", benchmark=benchmark.name
+        )
     refuse_incapable(models, benchmark, options)
     kinds = {kind for known in models for kind in (known.kind, *known.beside)}
     for known in models:
@@ -42,7 +44,7 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
 
 
 def provides(benchmark: Benchmark) -> frozenset[str]:
-    """What a benchmark provides for measures: the roles of its sentences, and the labels that items have."""
+    """Columns that a benchmark provides for measures: the roles of its sentences, and the labels that items have."""
     items = benchmark.asked_items
     roles = {role for item in items for role in item.texts}
     labels = {"target"} if any(item.target for item in items) else set()
@@ -54,7 +56,10 @@ def provides(benchmark: Benchmark) -> frozenset[str]:
 def check_alignment(alignment: str) -> None:
     """Raises an error for an unknown alignment."""
     if alignment not in ALIGNMENTS:
-        raise TiltmeterError(f"The alignment must be {' or '.join(ALIGNMENTS)}, not '{alignment}'.")
+        raise UsageError(
+            f"The alignment must be {' or '.join(ALIGNMENTS)}, not '{alignment}'.",
+            code="unknown-name", name=alignment, names=list(ALIGNMENTS),
+        )  # fmt: skip
 
 
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:
@@ -66,10 +71,11 @@ def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | No
     fitting = [name for name, view in views.items() if view.kind == kind]
     if foreign or (names and not fitting):
         name = (foreign or list(names))[0]
-        raise TiltmeterError(
+        raise UsageError(
             f"{name} needs a {views[name].kind} language model, but {model} is {kind}. {COUNTERPART[kind]}"
-            "`tiltmeter list scorers` shows which scorers go with which kind."
-        )
+            "`tiltmeter list scorers` shows which scorers go with which kind.",
+            code="wrong-model-kind", scorer=name, model=model, kind=kind,
+        )  # fmt: skip
     return fitting
 
 
@@ -109,20 +115,22 @@ def choose_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark, nam
             continue
         require(model, view.kind, entry.name)
         if view.attention and "attention" not in model.capabilities:
-            raise TiltmeterError(f"{entry.name} needs attention weights, and {model.name} has two streams of them. Use aul.")
+            raise ModelError(
+                f"{entry.name} needs attention weights, and {model.name} has two streams of them. Use aul.",
+                code="missing-capability", scorer=entry.name, model=model.name,
+            )  # fmt: skip
         if view.needs_context and not benchmark.has_context:
-            raise TiltmeterError(
+            raise UsageError(
                 f"{entry.name} needs a context with a BLANK, and {benchmark.name} has none. Use it with stereoset, "
-                "or add a context column to your pairs."
-            )
+                "or add a context column to your pairs.",
+                code="missing-column", scorer=entry.name, benchmark=benchmark.name, column="context",
+            )  # fmt: skip
     return chosen
 
 
 def _refuse_unserved(model: ServedModel, entry: Entry) -> None:
     if entry.scorer.view not in SERVED_VIEWS:
-        raise TiltmeterError(
+        raise ModelError(
             f"{entry.name} reads a text without its first token, which {model.name}'s server does not allow. Use causal.",
-            code="missing-capability",
-            scorer=entry.name,
-            model=model.name,
-        )
+            code="missing-capability", scorer=entry.name, model=model.name,
+        )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How differently a measure judges two groups: stereotypes about advantaged and about disadvantaged people, say."""
+"""Differences of a measure between two groups: stereotypes about advantaged and about disadvantaged people, say."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
 Place = tuple[str, str]
 """A column and one of its groups; all items are ("all", "all")."""
-Known = dict[tuple[int, str, Place], Found]
+Estimates = dict[tuple[int, str, Place], Found]
 
 
 @dataclass(frozen=True)
@@ -69,25 +69,25 @@ class Task:
 
     @property
     def contrasted(self) -> bool:
-        """Whether this group is set against another."""
+        """Return whether this group is compared with another."""
         column, name = self.place
         return name in self.measure.spec.contrasts.get(column, ())
 
 
-def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Known:
+def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Estimates:
     """All estimates, computed in threads. Each has its own random stream, so the order does not matter."""
     tasks = list(_tasks(pairs, measures, by))
     stop = Event()
-    known: Known = {}
+    estimates: Estimates = {}
     with watched("Estimating", len(tasks)) as advance, ThreadPoolExecutor(MOST_THREADS) as threads:  # numpy lets others run
         try:
-            for found in threads.map(lambda task: {} if stop.is_set() else _finished(task, settings), tasks):
-                known |= found
+            for finished in threads.map(lambda task: {} if stop.is_set() else _finished(task, settings), tasks):
+                estimates |= finished
                 advance(1)
         except BaseException:  # Ctrl-C: leaving the pool waits for tasks that have begun
             stop.set()
             raise
-    return known
+    return estimates
 
 
 def _tasks(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str]) -> Iterator[Task]:
@@ -102,10 +102,10 @@ def _tasks(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str]
                         yield Task(measure, (column, name), able)
 
 
-def _finished(task: Task, settings: Settings) -> Known:
+def _finished(task: Task, settings: Settings) -> Estimates:
     """The estimates of one task. Those about the same items share their draws."""
     alike: dict[tuple[Any, ...], list[tuple[Paired, Paired, Estimate]]] = {}
-    found: Known = {}
+    estimates: Estimates = {}
     for paired in task.pairs:
         part = part_of(as_read(paired, task.measure), *task.place)
         complete, reasons = part.complete_for(task.measure)
@@ -117,14 +117,14 @@ def _finished(task: Task, settings: Settings) -> Known:
             missing=json.dumps(dict(reasons)) if reasons else "",
             note="" if len(complete) else "not computed: no pair has all its scores",
         )
-        found[id(paired), task.measure.name, task.place] = Found(row)
+        estimates[id(paired), task.measure.name, task.place] = Found(row)
         if len(complete):
             alike.setdefault(complete.labels.key, []).append((paired, complete, row))
     for same in alike.values():
         measured = measure_alike(task.measure, [(complete, row) for _, complete, row in same], settings, task.contrasted)
         for (paired, _, _), one in zip(same, measured, strict=True):
-            found[id(paired), task.measure.name, task.place] = one
-    return found
+            estimates[id(paired), task.measure.name, task.place] = one
+    return estimates
 
 
 def measure_alike(
@@ -159,16 +159,16 @@ def measure_alike(
 
 
 def _rows(
-    paired: Paired, measures: Sequence[Entry], by: Sequence[str], settings: Settings, known: Known
+    paired: Paired, measures: Sequence[Entry], by: Sequence[str], settings: Settings, estimates: Estimates
 ) -> Iterator[Estimate]:
     """The estimates of one model, benchmark and scorer: overall, then for each column its groups and their contrasts."""
     for measure in measures:
         if not paired.supports(measure):
             continue
-        yield known[id(paired), measure.name, EVERYTHING].row
+        yield estimates[id(paired), measure.name, EVERYTHING].row
         contrasts = measure.spec.contrasts
         for column in by:
-            found = {name: known[id(paired), measure.name, (column, name)] for name in groups_of(paired, column)}
+            found = {name: estimates[id(paired), measure.name, (column, name)] for name in groups_of(paired, column)}
             yield from corrected([one.row for one in found.values()])
             if set(contrasts.get(column, ("",))) <= set(found):
                 yield contrast([found[name] for name in contrasts[column]], measure, settings)

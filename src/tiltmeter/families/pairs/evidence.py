@@ -1,4 +1,4 @@
-"""What studies of pairs read: paired scores, items and token observations."""
+"""Input of studies of pairs: paired scores, items and token observations."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class PairEvidence(Evidence):
 
 
 def token_frame(table: pa.Table) -> Any:
-    """The columns of an observation table that studies read; sentences that could not be asked have no tokens."""
+    """The columns of an observation table that studies read; sentences that could not be scored have no tokens."""
     columns = ["item", "role", "position", "token_id", "special", "modified", "rank"]
     frame = table.select(columns).to_pandas()
     return frame[frame["position"] >= 0].astype({"item": str, "role": str})
@@ -96,7 +96,7 @@ def _place(manifest: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def pair_evidence(loaded: Evidence) -> PairEvidence:
-    """The same runs with their pairs."""
+    """Add paired scores to loaded runs."""
     return PairEvidence(loaded.answers, loaded.reads, loaded.folders, loaded.named, loaded.watch)
 
 

@@ -48,7 +48,7 @@ def ordered_scorers(scorers: Sequence[str], measure: str = "bias_score", data: s
 
 
 def averaged_over_targets(benchmark: str) -> bool:
-    """Whether a benchmark's own score is averaged over targets, as for StereoSet; others count every pair alike."""
+    """Return whether a benchmark's own score is averaged over targets, as for StereoSet; others count every pair alike."""
     return benchmark.startswith("stereoset")
 
 

@@ -25,12 +25,12 @@ def log_ratios(file: Path, benchmark: Benchmark | str | Path, data_dir: str | Pa
     items = bench.asked_items
     if not all("pole" in item.extra for item in items):
         message = f"{file} has one number a line, which only benchmarks of two forms (gest) have; {bench.name} is not one."
-        raise InputError(message, code="no-log-ratios", benchmark=bench.name)
+        raise InputError(message, code="missing-column", column="pole", benchmark=bench.name)
     lines = decode(read_bytes(file), file).split("\n")
     values = [_number(line, file, number) for number, line in enumerate(lines, 1) if line.strip()]
     if len(values) != len(items):
         message = f"{file} has {len(values):,} numbers, and {bench.name} has {len(items):,} items."
-        raise InputError(message, code="line-count", file=str(file), lines=len(values), items=len(items))
+        raise InputError(message, code="wrong-shape", file=str(file), lines=len(values), items=len(items))
     scores: Scores = {}
     for item, value in zip(items, values, strict=True):
         if math.isfinite(value):
@@ -44,4 +44,4 @@ def _number(line: str, file: Path, number: int) -> float:
         return float(line)
     except ValueError:
         message = f"{file}, line {number}: expected a number, not '{line.strip()[:40]}'."
-        raise InputError(message, code="not-a-number", file=str(file), line=number) from None
+        raise InputError(message, code="wrong-type", file=str(file), line=number) from None

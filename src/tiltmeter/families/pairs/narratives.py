@@ -136,14 +136,14 @@ def _others(alike: pd.DataFrame, head: Any) -> tuple[pd.DataFrame, pd.DataFrame]
 
 
 def _disagree(alike: pd.DataFrame, head: Any) -> bool:
-    """Whether a scorer leans significantly otherwise than the headline's: the other way, or where that shows no lean."""
+    """Return whether a scorer leans significantly differently from the headline's: the other way, or where it shows none."""
     _, sure = _others(alike, head)
     above = sure["value"] > sure["neutral"]
     return bool(len(sure)) and not (certain(head) and (above == (head["value"] > head["neutral"])).all())
 
 
 def _by_other_scorers(alike: pd.DataFrame, head: Any) -> str:
-    """How many of the other scorers lean in which direction."""
+    """Count the other scorers that lean in each direction."""
     others, sure = _others(alike, head)
     towards, away = int((sure["value"] > sure["neutral"]).sum()), int((sure["value"] < sure["neutral"]).sum())
     ways = ((towards, "towards the stereotypes"), (away, "away from the stereotypes"))

@@ -1,4 +1,4 @@
-"""How a notebook shows scores: a line, a small table, and the few numbers that are drawn at once."""
+"""Notebook display of scores: a line, a small table, and the few numbers that are drawn at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
 
 
 def describe(answers: Answers) -> Described:
-    """How many sentences have a score, and why others have none."""
+    """Count sentences with a score, and say why others have none."""
     frame, rows = answers.table, []
     for key, part in frame.groupby(["benchmark", "model", "scorer"], sort=False):
         missing = part[part["score"].isna()]

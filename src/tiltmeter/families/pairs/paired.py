@@ -1,4 +1,4 @@
-"""Scores side by side: for one model, benchmark and scorer, an array per role, aligned by item."""
+"""Paired scores: for one model, benchmark and scorer, an array per role, aligned by item."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS, ROLES
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
 from tiltmeter.families.pairs.labels import Labels
@@ -77,7 +77,10 @@ class Paired:
         small strata as one.
         """
         if stratify_by not in self.labels:
-            raise TiltmeterError(f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (stratum).")
+            raise UsageError(
+                f"Items of {self.benchmark} have no column '{stratify_by}' to draw within (stratum).",
+                code="missing-column", benchmark=self.benchmark, column=stratify_by,
+            )  # fmt: skip
         columns = {**self.scores} | {name: self.labels.codes(name) for name in LABELS if name in self.labels}
         stratum, parts = self.labels.codes(stratify_by), self.labels.codes("bias_type")
         if "language" in self.labels:
@@ -95,7 +98,7 @@ class Paired:
 
     @property
     def cluster_details(self) -> Details:
-        """How many clusters intervals rest on, where there are any."""
+        """Number of clusters that intervals rest on, where there are any."""
         if self.clusters is None:
             return {}
         units = units_of(np.ones(len(self)), self.clusters, "clusters")
@@ -112,7 +115,7 @@ class Paired:
         return [name for name in measure.parameters if name not in LABELS]
 
     def supports(self, measure: Entry) -> bool:
-        """Whether there is a column for everything that the measure reads."""
+        """Return whether there is a column for everything that the measure reads."""
         if not set(measure.parameters) <= READS:
             return False
         if set(measure.parameters) <= set(UNITS):
@@ -160,7 +163,7 @@ def _with_small_ones_pooled(stratum: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(pooled, return_inverse=True)[1].astype(np.int64)
 
 
-_known: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
+_paired: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
 
 
 def pair_up(answers: Answers, extra_columns: Sequence[str] = (), clusters: bool = True) -> list[Paired]:
@@ -168,7 +171,7 @@ def pair_up(answers: Answers, extra_columns: Sequence[str] = (), clusters: bool 
 
     Without `clusters` as if all items were independent.
     """
-    kept = _known.setdefault(answers, {})
+    kept = _paired.setdefault(answers, {})
     columns = tuple(column for column in extra_columns if column not in (*GROUP_COLUMNS, "all"))
     key = (*columns, *((CLUSTER,) if clusters else ()))
     if key not in kept:
@@ -233,7 +236,8 @@ def check_measures(pairs: Sequence[Paired], names: Sequence[str] | str | None) -
     for name in [names] if isinstance(names, str) else names or ():
         measure = catalog.find("measures", name)
         if not any(paired.supports(measure) for paired in pairs):
-            benchmarks = ", ".join(dict.fromkeys(paired.benchmark for paired in pairs))
-            raise TiltmeterError(
-                f"{name} needs {', '.join(measure.parameters)}, and {benchmarks} has no such scores or labels."
-            )
+            benchmarks = list(dict.fromkeys(paired.benchmark for paired in pairs))
+            raise UsageError(
+                f"{name} needs {', '.join(measure.parameters)}, and {', '.join(benchmarks)} has no such scores or labels.",
+                code="missing-column", measure=name, columns=list(measure.parameters), benchmarks=benchmarks,
+            )  # fmt: skip

@@ -13,7 +13,7 @@ from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
 from tiltmeter.benchmarks.crows_pairs import COLUMNS, type_notes
 from tiltmeter.benchmarks.kit.items import encoding_notes, items_table, make_benchmark
 from tiltmeter.benchmarks.pairs import check_fields, table_items
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.ask import scores_table
 from tiltmeter.families.pairs.log_ratios import log_ratios
@@ -112,9 +112,10 @@ def _stereoset_predictions(
         rows = [row for part in parts.values() for row in part]
         scores = {row["id"]: float(row["score"]) for row in rows if not isinstance(row["score"], bool | str)}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise TiltmeterError(
-            f"{file} is not in the layout of StereoSet's predictions: a list of id and score for each part."
-        ) from None
+        raise InputError(
+            f"{file} is not in the layout of StereoSet's predictions: a list of id and score for each part.",
+            code="wrong-format", file=str(file),
+        ) from None  # fmt: skip
     known = {
         (item.id, role): scores[item.extra[f"{role}_id"]]
         for item in benchmark.items
@@ -122,7 +123,10 @@ def _stereoset_predictions(
         if item.extra.get(f"{role}_id") in scores
     }
     if not known:
-        raise TiltmeterError(f"No sentence id of {file} is in {benchmark.name}; is it the right benchmark?")
+        raise InputError(
+            f"No sentence id of {file} is in {benchmark.name}; is it the right benchmark?",
+            code="empty-selection", file=str(file), benchmark=benchmark.name,
+        )  # fmt: skip
     return [
         (replace(benchmark, name=name, items=items), known)
         for name, part in (("stereoset", "intrasentence"), ("stereoset-intersentence", "intersentence"))

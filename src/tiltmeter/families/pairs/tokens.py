@@ -140,13 +140,13 @@ def _fits(spans: Sequence[tuple[int, int]]) -> bool:
     return all(0 <= low - end <= WIDEST and 0 <= high - low <= WIDEST for (low, high), end in zip(spans, ends, strict=False))
 
 
-def _kinds(one: Sequence[Any], other: Sequence[Any]) -> list[list[int]]:
+def _kinds(first: Sequence[Any], second: Sequence[Any]) -> list[list[int]]:
     """Pairs shared tokens in order. Where a context decided what is changed, other tokens may differ too: kind ALONE."""
-    kinds = [np.where(modified, CHANGED, ALONE) for _, modified in (one, other)]
-    places = [np.flatnonzero(~modified) for _, modified in (one, other)]
-    rests = [ids[at].tolist() for (ids, _), at in zip((one, other), places, strict=True)]
+    kinds = [np.where(modified, CHANGED, ALONE) for _, modified in (first, second)]
+    places = [np.flatnonzero(~modified) for _, modified in (first, second)]
+    rests = [ids[at].tolist() for (ids, _), at in zip((first, second), places, strict=True)]
     if rests[0] == rests[1]:
-        return [np.where(modified, CHANGED, SHARED).tolist() for _, modified in (one, other)]
+        return [np.where(modified, CHANGED, SHARED).tolist() for _, modified in (first, second)]
     for a, b, size in SequenceMatcher(None, rests[0], rests[1], autojunk=False).get_matching_blocks():
         for kind, at, start in zip(kinds, places, (a, b), strict=True):
             kind[at[start : start + size]] = SHARED

@@ -1,4 +1,4 @@
-"""What every pair adds to a measure that is a share of pairs."""
+"""Contribution of every pair to a measure that is a share of pairs."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Slots(Family):
     Options = SlotsOptions
     READS_TEXTS = False
     DEFAULT_KINDS = frozenset({"masked"})
-    """A causal model has to read every sentence with every term, so it is asked only on request."""
+    """A causal model has to read every sentence with every term, so it runs only on request."""
     FIGURES = {"slots": slots}  # noqa: RUF012
 
     check = staticmethod(check)

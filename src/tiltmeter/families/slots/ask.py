@@ -46,13 +46,13 @@ def ask(model: LanguageModel, benchmark: SlotBenchmark, options: Options, contex
 
 
 def stream(model: LanguageModel, benchmark: SlotBenchmark, options: Options, context: AskContext) -> AnswerStream:
-    """The same, a block of sentences at a time."""
+    """Rank terms for a block of sentences at a time."""
     check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     return _Asking(model, benchmark, options.top_k, context)
 
 
 class _Asking:
-    """One model that is asked about one benchmark."""
+    """Ranking of the terms of one benchmark by one model."""
 
     def __init__(self, model: LanguageModel, benchmark: SlotBenchmark, top_k: int, context: AskContext) -> None:
         self.model, self.benchmark, self.top_k, self.context = model, benchmark, top_k, context
@@ -71,7 +71,7 @@ class _Asking:
                 }
 
     def about(self) -> tuple[dict[str, Any], dict[str, Path]]:
-        """What was asked, and which terms could not be."""
+        """Return the facts of the question, and which terms the tokenizer lacks."""
         refused = sorted(self.probe.refused)
         notes: Mapping[str, int] = Counter(f"term skipped: {INEXPRESSIBLE} ({word})" for _, word in refused)
         manifest = {
@@ -91,7 +91,7 @@ class _Asking:
 
 
 def blocks(model: LanguageModel, benchmark: SlotBenchmark, options: Options) -> int:
-    """In how many blocks a model is asked."""
+    """Number of blocks in which sentences are ranked."""
     return -(-len(benchmark.asked_items) // BLOCK_ITEMS[model.kind])
 
 

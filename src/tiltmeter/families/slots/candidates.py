@@ -64,7 +64,7 @@ def _fitting(words: Sequence[str], begins: bool) -> list[str]:
 
 
 def _shared(ids: Sequence[tuple[int, ...]]) -> int:
-    """How many tokens all candidates begin with; at least one token of each is left to be read."""
+    """Count the tokens that all candidates begin with; at least one token of each is left to be read."""
     same = len(list(takewhile(lambda column: len(set(column)) == 1, zip(*ids, strict=False))))
     return min(same, min(map(len, ids)) - 1)
 

@@ -1,4 +1,4 @@
-"""What the explorer shows of slots: what the model predicts there, and the listed terms that rank highest."""
+"""Cards of slots in the explorer: the predictions of the model, and the listed terms that rank highest."""
 
 from __future__ import annotations
 

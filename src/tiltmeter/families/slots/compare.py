@@ -21,7 +21,7 @@ from tiltmeter.stats.settings import Settings
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """The first model minus the second, over the sentences that both could be asked about.
+    """The first model minus the second, over the sentences that both models could fill.
 
     The same sentences are drawn for both, so what the models share cancels. p is from the bootstrap of the difference;
     Holm-corrected over the groups, or the gaps, of a measure.
@@ -36,7 +36,7 @@ def compare(
 
 
 def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
-    """Both on the sentences that both could be asked about, in the order of the first."""
+    """Both on the sentences that both models could fill, in the order of the first."""
     place = {item: n for n, item in enumerate(theirs.groups["item"]) if theirs.reason[n] is None}
     items = zip(ours.groups["item"], ours.reason, strict=True)
     here = np.array([n for n, (item, why) in enumerate(items) if why is None and item in place], dtype=np.int64)

@@ -66,7 +66,9 @@ def pairs_of(fills: Fills, measure: Entry) -> tuple[list[Pair], str]:
 def _all_groups(fills: Fills, measure: Entry, suffix: str, name: str, settings: Settings) -> Iterator[Estimate]:
     pairs, sign = pairs_of(fills, measure)
     by = f"gap{suffix}" if sign else f"group{suffix}"
-    rows = [_one(fills, measure, pair, (by, f"{sign.join(filter(None, pair))}{name}"), settings) for pair in pairs]
+    rows = [
+        _estimate_groups(fills, measure, pair, (by, f"{sign.join(filter(None, pair))}{name}"), settings) for pair in pairs
+    ]
     if not sign:
         yield from rows
         return
@@ -100,15 +102,15 @@ def stream_of(settings: Settings, benchmark: str, by: str) -> np.random.Generato
     return generator(settings.seed, "slots", benchmark, by)
 
 
-def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings) -> Estimate:
+def _estimate_groups(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings) -> Estimate:
     """One measure of one group, or of one group minus another."""
-    asked = fills.asked()
-    columns = asked.columns(*pair)
+    filled = fills.filled()
+    columns = filled.columns(*pair)
     there = there_for(measure, columns)
     reasons = Counter(str(reason) for reason in fills.reason if reason is not None)
     reasons.update({f"no match in the top {fills.k}": int((~there).sum())} if not there.all() else {})
     other = columns.get("other_rank", np.full(len(there), np.nan))
-    known = Estimate(
+    row = Estimate(
         fills.model,
         fills.benchmark,
         "slots",
@@ -122,17 +124,17 @@ def _one(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], setti
         missing=json.dumps(dict(reasons)) if reasons else "",
         details={"top_k": fills.k, "ranked_among": fills.among},
     )
-    if not known.n:
-        return replace(known, note=f"not computed: no sentence {'has a match' if len(there) else 'could be asked'}")
-    sample = sample_of(asked, pair, stratum_of(measure))
+    if not row.n:
+        return replace(row, note=f"not computed: no sentence {'has a match' if len(there) else 'could be filled'}")
+    sample = sample_of(filled, pair, stratum_of(measure))
     value = float(statistic(measure, sample.columns, sample.parts))
     if np.isnan(value):
-        return replace(known, note="undefined: fewer than 2 sentences")
-    draws = bootstrap(measure, sample, stream_of(settings, asked.benchmark, known.by), settings.resamples)
-    low, high, note = interval_of(measure, known.n, value, draws, settings)
-    notes = [AMONG_CANDIDATES if asked.among == CANDIDATES else "", note, _about_k(measure, asked)]
-    p = _p_value(measure, sample, asked.benchmark, value, settings)
-    return replace(known, value=value, low=low, high=high, note="; ".join(filter(None, notes)), p=p)
+        return replace(row, note="undefined: fewer than 2 sentences")
+    draws = bootstrap(measure, sample, stream_of(settings, filled.benchmark, row.by), settings.resamples)
+    low, high, note = interval_of(measure, row.n, value, draws, settings)
+    notes = [AMONG_CANDIDATES if filled.among == CANDIDATES else "", note, _about_k(measure, filled)]
+    p = _p_value(measure, sample, filled.benchmark, value, settings)
+    return replace(row, value=value, low=low, high=high, note="; ".join(filter(None, notes)), p=p)
 
 
 def _about_k(measure: Entry, fills: Fills) -> str:

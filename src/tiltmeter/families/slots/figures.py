@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families.slots.estimate import ranked_among_candidates
 
 if TYPE_CHECKING:
@@ -15,13 +15,14 @@ SHOWN = {"mps": "mean probability (mps)", "mnt": "mean normalised rank (mnt)"}
 
 
 def slots(table: pd.DataFrame) -> Any:
-    """What fills a mask: mean probability and mean normalised rank of each group, with intervals."""
+    """Draw what fills a mask: mean probability and mean normalised rank of each group, with intervals."""
     rows = table[(table["family"] == "slots") & (table["by"] == "group") & table["value"].notna()]
     shown = [measure for measure in SHOWN if measure in set(rows["measure"])]
     if not shown:
-        raise TiltmeterError(
-            "These runs have no results about masked words. Run plumb-slots or sexism first to draw this figure."
-        )
+        raise RunError(
+            "These runs have no results about masked words. Run plumb-slots or sexism first to draw this figure.",
+            code="missing-answers", family="slots",
+        )  # fmt: skip
     several = rows["benchmark"].nunique() > 1
     rows = rows.assign(row=[_row(row, several) for _, row in rows.iterrows()])
     names, groups = list(dict.fromkeys(rows["row"])), list(dict.fromkeys(rows["group"]))

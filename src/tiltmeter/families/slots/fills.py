@@ -23,7 +23,7 @@ READS = frozenset({"probability", "rank", "other_probability", "other_rank", "k"
 
 @dataclass(frozen=True)
 class Fills:
-    """The best matches of one model on one benchmark: group → an array over sentences. `reason`: why not asked, or None."""
+    """The best matches of one model on one benchmark: group → an array over sentences. `reason`: why not filled, or None."""
 
     model: str
     benchmark: str
@@ -47,12 +47,12 @@ class Fills:
             self, probability=probability, rank=rank, reason=self.reason[index], groups=groups.reset_index(drop=True)
         )
 
-    def asked(self) -> Fills:
-        """The sentences that could be asked."""
+    def filled(self) -> Fills:
+        """The sentences that could be filled."""
         return self.take(np.array([reason is None for reason in self.reason], dtype=bool))
 
     def columns(self, group: str, other: str | None = None) -> dict[str, Floats]:
-        """What measures read about one group, or about two."""
+        """Columns that measures read about one group, or about two."""
         columns = {"probability": self.probability[group], "rank": self.rank[group]}
         if other is None:
             return columns

@@ -64,7 +64,7 @@ def _group(group: str, of: Rows) -> str:
     place = "the predictions looked at" if k is None else f"the first {k:,} predictions"
     among = f"{group} terms are among {place} in {share['value']:.0%} of {share['n']:,} sentences"
     if not np.isfinite(share["value"]):
-        return f"{group} terms: no sentence could be asked."
+        return f"{group} terms: no sentence could be filled."
     parts = []
     for measure, what in (("mps", "mean probability"), ("mnt", "mean normalised rank")):
         row = of.get((measure, group))

@@ -1,4 +1,4 @@
-"""How a notebook shows slots: a line, a small table, and the few numbers that are drawn at once."""
+"""Notebook display of slots: a line, a small table, and the few numbers that are drawn at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
 
 
 def describe(answers: Answers) -> Described:
-    """How many sentences have a match, per group."""
+    """Count sentences with a match, per group."""
     frame = answers.table
     best = best_matches(frame).groupby(["benchmark", "model", "group"], sort=False)
     medians = {key: (len(part), float(part["probability"].median()), float(part["rank"].median())) for key, part in best}

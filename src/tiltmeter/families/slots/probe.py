@@ -1,6 +1,6 @@
 """The slots probe: which words of which group fill a mask, with which probability and rank (Doughman et al., 2023).
 
-A masked model is asked once per sentence; all terms of one piece are read from the same prediction, and ranked by
+A masked model predicts once per sentence; all terms of one piece are read from the same prediction, and ranked by
 counting. Terms of n pieces are read from the sentence with n masks: the probability is exp(mean log-probability), and the
 rank is that of this value among the vocabulary's predictions for one mask. Causal models: see `candidates`.
 """
@@ -123,7 +123,7 @@ class SlotsProbe:
             yield from self._read(alike, terms)
 
     def _slots(self, items: Sequence[Item]) -> Iterator[Slot | Asked]:
-        """Each sentence with the model's own mask, or the reason why it cannot be asked."""
+        """Each sentence with the model's own mask, or the reason why it cannot be filled."""
         texts = [item.texts["slot"] for item in items]
         mask = self.model.tokens.tokenizer.mask_token
         for number, (text, encoded) in enumerate(

@@ -21,7 +21,7 @@ SLOTS = pa.schema(
 )  # fmt: skip
 """`pieces`: tokens of the term. `rank` 0: not ranked. `among`: what it is ranked among, the vocabulary or the candidates.
 
-A sentence that cannot be asked has one row per group, without a term, and the reason.
+A sentence that cannot be filled has one row per group, without a term, and the reason.
 """
 PREDICTIONS = pa.schema([("item", _WORD), ("rank", pa.int16()), ("token", _WORD), ("logprob", pa.float32())])
 """The likeliest tokens of a masked model, listed or not; empty for a causal model, which has no mask."""
@@ -51,11 +51,11 @@ class Asked:
     reason: str | None = None
 
 
-def rows_table(items: Sequence[Item], groups: Sequence[str], asked: Sequence[Asked]) -> pa.Table:
+def rows_table(items: Sequence[Item], groups: Sequence[str], sentences: Sequence[Asked]) -> pa.Table:
     """All rows, in the order of the items."""
     names = pa.array([item.id for item in items], pa.string())
     shared: dict[int, list[Asked]] = {}
-    for sentence in asked:
+    for sentence in sentences:
         shared.setdefault(id(sentence.rows), []).append(sentence)
     parts = [_answers(names, same) if same[0].rows else _refusals(names, groups, same) for same in shared.values()]
     whole = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
@@ -65,11 +65,11 @@ def rows_table(items: Sequence[Item], groups: Sequence[str], asked: Sequence[Ask
     return whole.take(np.argsort(number, kind="stable"))
 
 
-def predictions_table(items: Sequence[Item], asked: Sequence[Asked], spell: Callable[[int], str]) -> pa.Table:
+def predictions_table(items: Sequence[Item], sentences: Sequence[Asked], spell: Callable[[int], str]) -> pa.Table:
     """The likeliest tokens of each sentence, best first, in the order of the items."""
     rows = [
         (items[sentence.number].id, place, spell(int(token)), float(value))
-        for sentence in sorted(asked, key=lambda sentence: sentence.number)
+        for sentence in sorted(sentences, key=lambda sentence: sentence.number)
         if sentence.rows is not None and sentence.rows.top_token is not None and sentence.rows.top_logprob is not None
         for place, (token, value) in enumerate(
             zip(sentence.rows.top_token[sentence.row], sentence.rows.top_logprob[sentence.row], strict=True), 1
@@ -86,17 +86,17 @@ def _width(sentence: Asked, groups: Sequence[str]) -> int:
     return len(sentence.rows.terms) if sentence.rows else len(groups)
 
 
-def _answers(names: pa.Array, asked: Sequence[Asked]) -> pa.Table:
+def _answers(names: pa.Array, sentences: Sequence[Asked]) -> pa.Table:
     """The rows of sentences that share their terms, made for all of them at once."""
-    rows = asked[0].rows
+    rows = sentences[0].rows
     assert rows is not None
-    n, width = len(asked), len(rows.terms)
-    at = [sentence.row for sentence in asked]
+    n, width = len(sentences), len(rows.terms)
+    at = [sentence.row for sentence in sentences]
     logprob, pieces = rows.logprob[at].ravel(), np.tile([len(term.ids) for term in rows.terms], n)
     reason = np.where(np.isfinite(logprob), -1, np.where(pieces > 1, 0, 1))
     return pa.Table.from_arrays(
         [
-            _words(np.repeat([sentence.number for sentence in asked], width), names),
+            _words(np.repeat([sentence.number for sentence in sentences], width), names),
             pa.array([term.group for term in rows.terms] * n, pa.string()).dictionary_encode(),
             _words(np.tile(np.arange(width), n), [term.word for term in rows.terms]),
             pa.array(pieces, pa.int16()),
@@ -109,19 +109,19 @@ def _answers(names: pa.Array, asked: Sequence[Asked]) -> pa.Table:
     )
 
 
-def _refusals(names: pa.Array, groups: Sequence[str], asked: Sequence[Asked]) -> pa.Table:
-    n, width = len(asked), len(groups)
+def _refusals(names: pa.Array, groups: Sequence[str], sentences: Sequence[Asked]) -> pa.Table:
+    n, width = len(sentences), len(groups)
     nothing = np.full(n * width, -1)
     return pa.Table.from_arrays(
         [
-            _words(np.repeat([sentence.number for sentence in asked], width), names),
+            _words(np.repeat([sentence.number for sentence in sentences], width), names),
             _words(np.tile(np.arange(width), n), groups),
             _words(nothing, []),
             pa.array(np.zeros(n * width), pa.int16()),
             pa.array(np.full(n * width, np.nan, dtype=np.float32)),
             pa.array(np.zeros(n * width), pa.int32()),
             _words(nothing, []),
-            pa.array([sentence.reason for sentence in asked for _ in groups], pa.string()).dictionary_encode(),
+            pa.array([sentence.reason for sentence in sentences for _ in groups], pa.string()).dictionary_encode(),
         ],
         schema=SLOTS,
     )

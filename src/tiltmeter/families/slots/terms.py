@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models import Tokenization
 
 Ints = NDArray[np.int64]
@@ -58,7 +58,10 @@ def term_list(tokens: Tokenization, groups: Mapping[str, Sequence[str]], before:
             terms.setdefault((group, ids), Term(group, word, ids))
     lacking = [group for group in groups if not any(term.group == group for term in terms.values())]
     if lacking:
-        raise TiltmeterError(f"None of the terms of '{lacking[0]}' can be expressed by this model's tokenizer.")
+        raise ModelError(
+            f"None of the terms of '{lacking[0]}' can be expressed by this model's tokenizer.",
+            code="empty-selection", group=lacking[0],
+        )  # fmt: skip
     return TermList(tuple(terms.values()), tuple(refused))
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families.pairs.evidence import UNMASKED, PairEvidence
 from tiltmeter.families.pairs.studies.kit.tokens import Hits, accuracy_interval, item_draws, mcnemar
 from tiltmeter.stats.resampling import generator
@@ -82,14 +82,21 @@ def _read(evidence: PairEvidence, model: str, benchmark: str) -> Iterator[tuple[
     stored = {style: evidence.tokens(model, benchmark, views) for style, views in VIEWS.items()}
     there = {style: tokens for style, tokens in stored.items() if tokens is not None}
     if not there:
-        raise TiltmeterError(
+        raise RunError(
             f"accuracy needs token observations, and {model} on {benchmark} has no stored ones: imported scores have no "
-            "tokens, and runs with --no-cache store none."
-        )
+            "tokens, and runs with --no-cache store none.",
+            code="missing-answers", study="accuracy", model=model, benchmark=benchmark,
+        )  # fmt: skip
     if "causal" not in there and "aul" not in there:
-        raise TiltmeterError(f"accuracy: {model} on {benchmark} has no unmasked view. Score it with aul or aula too.")
+        raise RunError(
+            f"accuracy: {model} on {benchmark} has no unmasked view. Score it with aul or aula too.",
+            code="missing-answers", study="accuracy", model=model, benchmark=benchmark, scorers=["aul", "aula"],
+        )  # fmt: skip
     if set(there) == {"aul"}:
-        raise TiltmeterError(f"accuracy: {model} on {benchmark} has only the unmasked view. Score it with cps or sss too.")
+        raise RunError(
+            f"accuracy: {model} on {benchmark} has only the unmasked view. Score it with cps or sss too.",
+            code="missing-answers", study="accuracy", model=model, benchmark=benchmark, scorers=["cps", "sss"],
+        )  # fmt: skip
     for style, tokens in there.items():
         yield style, tokens[tokens["role"] != "unrelated"]
 
@@ -104,7 +111,7 @@ def _hits(style: str, tokens: Any, items: Any, special: bool) -> Hits:
 
 
 def equal_counts(tokens: Any) -> dict[str, int]:
-    """How many pairs have both fills, and how many of these have as many sub-tokens in one as in the other."""
+    """Count the pairs that have both fills, and how many of these have as many sub-tokens in one as in the other."""
     sizes = tokens.groupby(["item", "role"]).size().unstack("role").reindex(columns=["stereo", "anti"]).dropna()
     return {"n_pairs": len(sizes), "n_equal": int((sizes["stereo"] == sizes["anti"]).sum())}
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.annotations import votes
 from tiltmeter.families.pairs.evidence import PairEvidence, align
 from tiltmeter.families.pairs.paired import Paired
@@ -80,10 +80,16 @@ def _labels(
     counted = {benchmark: votes(evidence.items(benchmark), source, any_type=any_type) for benchmark in benchmarks}
     if not any(counted.values()):
         hint = " Name a benchmark that has them with --annotations." if not source else ""
-        raise TiltmeterError(f"agreement needs annotations, and the items of {', '.join(counted)} have none.{hint}")
+        raise UsageError(
+            f"agreement needs annotations, and the items of {', '.join(counted)} have none.{hint}",
+            code="missing-column", study="agreement", column="annotations", benchmarks=list(counted),
+        )  # fmt: skip
     most = max(total for of_benchmark in counted.values() for _, total in of_benchmark.values())
     if not 1 <= threshold <= most:
-        raise TiltmeterError(f"The threshold must be 1 to {most} (the number of annotators), not {threshold}.")
+        raise UsageError(
+            f"The threshold must be 1 to {most} (the number of annotators), not {threshold}.",
+            code="out-of-range", option="threshold", value=threshold, low=1, high=most,
+        )  # fmt: skip
     for benchmark, of_item in counted.items():
         if of_item:
             yield benchmark, {item: count >= threshold for item, (count, _) in of_item.items()}
@@ -100,10 +106,12 @@ def _labelled(evidence: PairEvidence, model: str, benchmark: str, label: dict[st
 def _check_classes(label: Any, benchmark: str, threshold: int) -> None:
     biased, other = int(label.sum()), int((~label).sum())
     if min(biased, other) < LEAST_PER_CLASS:
-        raise TiltmeterError(
+        raise UsageError(
             f"agreement needs at least {LEAST_PER_CLASS} pairs of each kind; with a threshold of {threshold}, {benchmark} "
-            f"has {biased} biased and {other} other pairs."
-        )
+            f"has {biased} biased and {other} other pairs.",
+            code="too-few", study="agreement", benchmark=benchmark, least=LEAST_PER_CLASS, biased=biased,
+            other=other,
+        )  # fmt: skip
 
 
 def _tests(names: Sequence[str], value: Any, covariance: Any) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import catalog, figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.headline import SCORERS as HEADLINE
 from tiltmeter.families.pairs.paired import Floats, Paired
@@ -49,7 +49,10 @@ def correlation(
 
     check_settings(seed=seed, confidence=confidence)
     if over not in ("types", "models"):
-        raise TiltmeterError(f"--over must be types or models, not '{over}'.")
+        raise UsageError(
+            f"--over must be types or models, not '{over}'.",
+            code="unknown-name", option="over", name=over, names=["types", "models"],
+        )  # fmt: skip
     rows: list[dict[str, Any]] = []
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
         values = _values(evidence, benchmark, measure, over, distance)
@@ -70,10 +73,12 @@ def _values(evidence: PairEvidence, benchmark: str, names: Any, over: str, dista
     known = {(paired.model, paired.scorer): paired for paired in here}
     shared = [model for model in models if all((model, scorer) in known for scorer, _ in wanted)]
     if not shared:
-        raise TiltmeterError(
+        raise RunError(
             f"correlation: no model on {benchmark} has all of {', '.join(dict.fromkeys(scorer for scorer, _ in wanted))}. "
-            "A masked and a causal model have no scorer in common. Choose scorers with -s."
-        )
+            "A masked and a causal model have no scorer in common. Choose scorers with -s.",
+            code="missing-answers", study="correlation", benchmark=benchmark,
+            scorers=list(dict.fromkeys(scorer for scorer, _ in wanted)),
+        )  # fmt: skip
     check_types("correlation", [known[model, scorer] for model in shared for scorer, _ in wanted])
     values = {}
     for scorer, entry in wanted:
@@ -110,16 +115,28 @@ def _points(paired: Paired, entry: catalog.Entry, over: str) -> Iterator[float]:
 def _check(values: dict[str, Floats], benchmark: str, over: str, neighbours: int) -> None:
     n = len(next(iter(values.values())))
     if neighbours < 1:
-        raise TiltmeterError(f"--neighbours must be at least 1, not {neighbours}.")
+        raise UsageError(
+            f"--neighbours must be at least 1, not {neighbours}.",
+            code="out-of-range", option="neighbours", value=neighbours, low=1,
+        )  # fmt: skip
     if len(values) < 2:
-        raise TiltmeterError(f"correlation needs at least 2 measures; {benchmark} has {len(values)}.")
+        raise UsageError(
+            f"correlation needs at least 2 measures; {benchmark} has {len(values)}.",
+            code="too-few", study="correlation", benchmark=benchmark, least=2, measures=len(values),
+        )  # fmt: skip
     if n < LEAST:
         what = "models" if over == "models" else "models × bias types"
-        raise TiltmeterError(f"correlation needs at least {LEAST} points ({what}) on {benchmark}; there are {n}.")
+        raise UsageError(
+            f"correlation needs at least {LEAST} points ({what}) on {benchmark}; there are {n}.",
+            code="too-few", study="correlation", benchmark=benchmark, least=LEAST, points=n,
+        )  # fmt: skip
     for name, column in values.items():
         if np.ptp(column) == 0:
             label = " by ".join(name.split("\n"))
-            raise TiltmeterError(f"correlation is undefined: {label} is {column[0]:g} for all {n} points of {benchmark}.")
+            raise RunError(
+                f"correlation is undefined: {label} is {column[0]:g} for all {n} points of {benchmark}.",
+                code="undefined-result", study="correlation", benchmark=benchmark, measure=label, n=n,
+            )  # fmt: skip
 
 
 def correlations(values: dict[str, Floats], neighbours: int, confidence: float, seed: int) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import Answers
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.studies.kit.frequencies import look_up
@@ -61,7 +61,10 @@ def frequency(  # noqa: PLR0913 (its options)
 
     settings = check_settings(seed)
     if top < 1 or least < 1:
-        raise TiltmeterError(f"--top and --least must be at least 1, not {top} and {least}.")
+        raise UsageError(
+            f"--top and --least must be at least 1, not {top} and {least}.",
+            code="out-of-range", option="top" if top < 1 else "least", value=min(top, least), low=1,
+        )  # fmt: skip
     listed_by_type = listed_words(group_words)
     directions = pd.DataFrame(_directions(_scored(evidence), settings.resamples, seed))
     rows, listed, left_out = [], [], []
@@ -70,10 +73,13 @@ def frequency(  # noqa: PLR0913 (its options)
         items = evidence.items(benchmark)
         grouped = find_group_words(items, ambiguous, least, listed_by_type, or_by_rule=group_words == OURS)
         if not any(counts for of_type in grouped.kept.values() for counts in of_type.values()):
-            raise TiltmeterError(f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.")
-        known, source = _known(grouped, frequencies, corpus, language)
-        rows += [{"benchmark": benchmark} | row for row in _ranks(grouped, known, top, least)]
-        listed += [{"benchmark": benchmark} | row for row in _listed(grouped, known)]
+            raise UsageError(
+                f"frequency: no word is in at least {least} pairs of its bias type. Lower --least.",
+                code="too-few", study="frequency", least=least, benchmark=benchmark,
+            )  # fmt: skip
+        by_word, source = _look_up(grouped, frequencies, corpus, language)
+        rows += [{"benchmark": benchmark} | row for row in _ranks(grouped, by_word, top, least)]
+        listed += [{"benchmark": benchmark} | row for row in _listed(grouped, by_word)]
         left_out += [{"benchmark": benchmark} | row for row in grouped.left_out]
     ranks = pd.DataFrame(corrected(rows, "benchmark"))
     tables = {
@@ -95,69 +101,80 @@ def _scored(evidence: PairEvidence) -> Answers:
     known = frame[frame["direction"].isin(SHORT)]
     if known.groupby("benchmark")["direction"].nunique().max() != 2:
         names = ", ".join(dict.fromkeys(frame["benchmark"]))
-        raise TiltmeterError(
-            f"frequency needs pairs marked as about advantaged or about disadvantaged groups; {names} has no such marks."
-        )
+        raise UsageError(
+            f"frequency needs pairs marked as about advantaged or about disadvantaged groups; {names} has no such marks.",
+            code="missing-column", study="frequency", column="direction", benchmarks=list(dict.fromkeys(frame["benchmark"])),
+        )  # fmt: skip
     if not evidence.named:
         lacking = [name for name in SCORERS if name not in set(known["scorer"])]
         if lacking:
             there = ", ".join(sorted(known["scorer"].unique()))
-            raise TiltmeterError(
+            raise RunError(
                 f"frequency compares {', '.join(SCORERS)}, and these runs have no scores by {', '.join(lacking)}. Run "
-                f"these scorers, or choose others with -s: {there}."
-            )
+                f"these scorers, or choose others with -s: {there}.",
+                code="missing-answers", study="frequency", scorers=lacking,
+            )  # fmt: skip
         known = known[known["scorer"].isin(SCORERS)]
     return replace(evidence.scores, tables={"scores": known.reset_index(drop=True)})
 
 
-def _known(grouped: GroupWords, listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
+def _look_up(grouped: GroupWords, listed: str | None, corpus: str | None, language: str) -> tuple[dict[str, float], str]:
     words = [word for of_type in grouped.kept.values() for counts in of_type.values() for word in counts]
     return look_up(words, listed, corpus, language)
 
 
-def _ranks(grouped: GroupWords, known: dict[str, float], top: int, least: int) -> Iterator[dict[str, Any]]:
+def _ranks(grouped: GroupWords, frequencies: dict[str, float], top: int, least: int) -> Iterator[dict[str, Any]]:
     sides = {
-        name: {side: sorted((w for w in of_type[side] if w in known), key=lambda w: (-known[w], w)) for side in SHORT}
+        name: {
+            side: sorted((w for w in of_type[side] if w in frequencies), key=lambda w: (-frequencies[w], w))
+            for side in SHORT
+        }
         for name, of_type in grouped.kept.items()
     }
     lacking = {name: side for name, of_type in sides.items() for side, words in of_type.items() if not words}
     if lacking:
         named = ", ".join(f"the {side} groups of '{name}'" for name, side in lacking.items())
         leave = " ".join(f"--without {shlex.quote(name)}" for name in lacking)
-        raise TiltmeterError(
+        raise UsageError(
             f"frequency: no word for {named} is in at least {least} pairs and has a frequency. Lower --least, or leave "
-            f"{'this type' if len(lacking) == 1 else 'these types'} out: {leave}"
-        )
+            f"{'this type' if len(lacking) == 1 else 'these types'} out: {leave}",
+            code="too-few", study="frequency", least=least, bias_types=list(lacking),
+        )  # fmt: skip
     for name, of_type in sides.items():
-        yield {"bias_type": name} | mean_ranks(of_type, known, top) | _test(of_type, known)
+        yield {"bias_type": name} | mean_ranks(of_type, frequencies, top) | _test(of_type, frequencies)
 
 
-def mean_ranks(sides: dict[str, list[str]], known: dict[str, float], top: int) -> dict[str, Any]:
+def mean_ranks(sides: dict[str, list[str]], frequencies: dict[str, float], top: int) -> dict[str, Any]:
     """The most frequent words of both sides (the same number of each), ranked together.
 
     >>> mean_ranks({"advantaged": ["he", "men"], "disadvantaged": ["she"]}, {"he": 9.0, "men": 5.0, "she": 7.0}, 4)
     {'adv': 1.0, 'dis': 2.0, 'neutral': 1.5, 'words_each': 1, 'words': 'he (adv), she (dis)'}
     """
     each = min(top, *(len(words) for words in sides.values()))
-    chosen = sorted(((-known[w], w, side) for side, words in sides.items() for w in words[:each]))
+    chosen = sorted(((-frequencies[w], w, side) for side, words in sides.items() for w in words[:each]))
     means = {SHORT[side]: float(np.mean([n for n, entry in enumerate(chosen, 1) if entry[2] == side])) for side in sides}
     text = ", ".join(f"{word} ({SHORT[side]})" for _, word, side in chosen)
     return {**means, "neutral": (2 * each + 1) / 2, "words_each": each, "words": text}
 
 
-def _test(sides: dict[str, list[str]], known: dict[str, float]) -> dict[str, Any]:
+def _test(sides: dict[str, list[str]], frequencies: dict[str, float]) -> dict[str, Any]:
     """Over all words: how often a word for the advantaged group is the more frequent one, and Mann–Whitney's p."""
     from scipy.stats import mannwhitneyu
 
-    advantaged, disadvantaged = ([known[word] for word in sides[side]] for side in (ADVANTAGED, DISADVANTAGED))
+    advantaged, disadvantaged = ([frequencies[word] for word in sides[side]] for side in (ADVANTAGED, DISADVANTAGED))
     test = mannwhitneyu(advantaged, disadvantaged)
     share = 100 * float(test.statistic) / (len(advantaged) * len(disadvantaged))
     return {"n_adv": len(advantaged), "n_dis": len(disadvantaged), "adv_more_frequent": share, "p": float(test.pvalue)}
 
 
-def _listed(grouped: GroupWords, known: dict[str, float]) -> Iterator[dict[str, Any]]:
+def _listed(grouped: GroupWords, frequencies: dict[str, float]) -> Iterator[dict[str, Any]]:
     for name, of_type in grouped.kept.items():
-        rows = [(known[word], word, side, pairs) for side in SHORT for word, pairs in of_type[side].items() if word in known]
+        rows = [
+            (frequencies[word], word, side, pairs)
+            for side in SHORT
+            for word, pairs in of_type[side].items()
+            if word in frequencies
+        ]
         for rank, (value, word, side, pairs) in enumerate(sorted(rows, key=lambda row: (-row[0], row[1])), 1):
             yield {"bias_type": name, "group": side, "word": word, "pairs": pairs, "frequency": value, "rank": rank}
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.paired import Paired
 from tiltmeter.families.pairs.studies.kit.bias_types import check_types
@@ -77,10 +77,12 @@ def _subsampled(pairs: list[Paired], size: int, repeats: int, alpha: float, seed
         for role in ("stereo", "anti"):
             scores = paired.scores[role][~np.isnan(paired.scores[role])]
             if not LEAST_ITEMS <= size <= min(len(scores), LARGEST_N):
-                raise TiltmeterError(
+                raise UsageError(
                     f"--subsample must be {LEAST_ITEMS} to {min(len(scores), LARGEST_N)} for {paired.model} on "
-                    f"{paired.benchmark} by {paired.scorer}, not {size}."
-                )
+                    f"{paired.benchmark} by {paired.scorer}, not {size}.",
+                    code="out-of-range", option="subsample", value=size, low=LEAST_ITEMS,
+                    high=min(len(scores), LARGEST_N),
+                )  # fmt: skip
             rng = generator(seed, "normality", paired.benchmark)  # the same pairs for every model, scorer and role
             tests = [shapiro_wilk(rng.choice(scores, size, replace=False)) for _ in range(repeats)]
             w, p = (np.array([test[name] for test in tests]) for name in ("W", "p"))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.paired import Floats, Paired
 from tiltmeter.stats.intervals import percentile_interval
@@ -80,7 +80,10 @@ def groups(stereo: Floats, anti: Floats, where: str = "these scores") -> dict[st
     wins = stereo > anti
     for group, side in ((wins, "higher"), (~wins, "lower or equal")):
         if not group.any():
-            raise TiltmeterError(f"pll-gap cannot be computed: in {where} no stereotypical sentence scores {side}.")
+            raise RunError(
+                f"pll-gap cannot be computed: in {where} no stereotypical sentence scores {side}.",
+                code="undefined-result", study="pll-gap", side=side,
+            )  # fmt: skip
     columns: dict[str, Any] = {}
     for name, group in (("st", wins), ("at", ~wins)):
         means = float(stereo[group].mean()), float(anti[group].mean())

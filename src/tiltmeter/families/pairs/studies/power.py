@@ -13,7 +13,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence, align
 from tiltmeter.families.pairs.paired import Paired, check_measures, choose_measures
 from tiltmeter.families.pairs.studies.kit.bias_types import check_types
@@ -49,17 +49,21 @@ def power(
     import pandas as pd
 
     if not 0 < alpha < 0.5 or not 0.5 <= wanted < 1 or draws < LEAST_DRAWS:
-        raise TiltmeterError(
+        raise UsageError(
             f"power needs a level between 0 and 0.5, a power of at least 0.5 and below 1, and at least {LEAST_DRAWS} draws, "
-            f"not {alpha:g}, {wanted:g} and {draws}."
-        )
+            f"not {alpha:g}, {wanted:g} and {draws}.",
+            code="out-of-range", alpha=alpha, power=wanted, draws=draws,
+        )  # fmt: skip
     pairs = evidence.chosen(SCORERS)
     check_measures(pairs, measure)
     check_types("power", pairs, spread=False)
     question = Question(wanted, alpha, draws, seed)
     rows = [row for paired in pairs for row in _rows(paired, choose_measures(paired, measure), question)]
     if not rows:
-        raise TiltmeterError("power needs a measure with a neutral point, and none of those named has one.")
+        raise UsageError(
+            "power needs a measure with a neutral point, and none of those named has one.",
+            code="empty-selection", study="power", measures=list(measure or ()),
+        )  # fmt: skip
     table = pd.DataFrame(rows)
     apart = list(_separations(pairs, 1 - alpha, wanted))
     tables = {"power": table} | ({"separation": pd.DataFrame(apart)} if apart else {})

@@ -12,7 +12,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.flags import FLAGS, Bools, Limits, flags_of
 from tiltmeter.families.pairs.paired import Floats, Paired, choose_measures
@@ -47,7 +47,10 @@ def quality(
     settings = check_settings(seed, resamples)
     unknown = [name for name in flag or () if name not in FLAGS]
     if unknown:
-        raise TiltmeterError(f"There is no flag '{unknown[0]}'. Flags: {', '.join(FLAGS)}.")
+        raise UsageError(
+            f"There is no flag '{unknown[0]}'. Flags: {', '.join(FLAGS)}.",
+            code="unknown-name", option="flag", name=unknown[0], names=list(FLAGS),
+        )  # fmt: skip
     limits = Limits(length_gap, threshold, fluency)
     counted, flagged, rows = [], [], []
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
@@ -55,7 +58,10 @@ def quality(
         items = evidence.items(benchmark)
         bad = np.any(list(flags.values()), axis=0)
         if bad.all():
-            raise TiltmeterError(f"quality: every item of {benchmark} is flagged, so there is nothing to compare with.")
+            raise UsageError(
+                f"quality: every item of {benchmark} is flagged, so there is nothing to compare with.",
+                code="empty-selection", study="quality", benchmark=benchmark,
+            )  # fmt: skip
         counted += list(_counts(benchmark, flags, bad))
         flagged += [{"benchmark": benchmark, "item": item, "flag": name}
                     for name, at in flags.items() for item in items["item"][at]]  # fmt: skip
@@ -74,7 +80,10 @@ def _flags(evidence: PairEvidence, benchmark: str, limits: Limits, source: str |
     lacking = [name for name in wanted or () if name not in flags]
     if lacking:
         why = {"disagreement": "its items have no annotations", "not_fluent": "it has no scores of whole sentences"}
-        raise TiltmeterError(f"quality: '{lacking[0]}' cannot be computed for {benchmark}: {why[lacking[0]]}.")
+        raise UsageError(
+            f"quality: '{lacking[0]}' cannot be computed for {benchmark}: {why[lacking[0]]}.",
+            code="missing-column", study="quality", flag=lacking[0], benchmark=benchmark,
+        )  # fmt: skip
     return {name: at for name, at in flags.items() if not wanted or name in wanted}
 
 
@@ -91,7 +100,10 @@ def _measures(evidence: PairEvidence, benchmark: str, bad: set[str], settings: S
             complete = paired.complete_for(entry)[0]
             kept = ~complete.groups["item"].isin(bad).to_numpy()
             if kept.sum() < 2:
-                raise TiltmeterError(f"quality: {benchmark} has {kept.sum()} unflagged pairs; at least 2 are needed.")
+                raise UsageError(
+                    f"quality: {benchmark} has {kept.sum()} unflagged pairs; at least 2 are needed.",
+                    code="too-few", study="quality", benchmark=benchmark, least=2, pairs=int(kept.sum()),
+                )  # fmt: skip
             place = {"model": paired.model, "benchmark": benchmark, "scorer": paired.scorer, "measure": entry.name}
             yield place | _side_by_side(complete, kept, entry, settings)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence, align
 from tiltmeter.families.pairs.paired import Floats, Paired, check_measures, choose_measures
 from tiltmeter.families.pairs.studies.kit.bias_types import check_types
@@ -57,7 +57,7 @@ class Trial:
         return float(np.mean(signs))
 
     def mean_kept(self, rate: float) -> bool:
-        """Whether the values averaged over the subsamples rank the models as the full data do: the paper's criterion."""
+        """Return whether values averaged over subsamples rank the models as the full data do: the paper's criterion."""
         means = self.drawn[rate].mean(axis=1)
         return all(np.sign(means[a] - means[b]) == np.sign(self.full[a] - self.full[b]) for a, b in self._pairs())
 
@@ -68,7 +68,7 @@ class Trial:
 
     @property
     def tied(self) -> bool:
-        """Whether all models have the same value, so that there is no ranking."""
+        """Return whether all models have the same value, so that there is no ranking."""
         return not self._pairs()
 
     def _pairs(self) -> list[tuple[int, int]]:
@@ -98,17 +98,24 @@ def robustness(
 
     chosen = check_sampling(repeats, rates)
     if len(evidence.models) < 2:
-        raise TiltmeterError(f"robustness needs at least 2 models to rank, and these runs have only {evidence.models[0]}.")
+        raise UsageError(
+            f"robustness needs at least 2 models to rank, and these runs have only {evidence.models[0]}.",
+            code="too-few", study="robustness", least=2, models=list(evidence.models),
+        )  # fmt: skip
     check_measures(evidence.pairs, measure)
     trials = list(_trials(evidence, measure, chosen, repeats, distance, seed))
     if not trials:
-        raise TiltmeterError(
-            "robustness: no two models share a benchmark and a scorer. A masked and a causal model have no scorer in common."
-        )
+        raise UsageError(
+            "robustness: no two models share a benchmark and a scorer. Masked and causal models have no scorer in common.",
+            code="empty-selection", study="robustness", models=list(evidence.models),
+        )  # fmt: skip
     tied = [trial.name for trial in trials if trial.tied]
     trials = [trial for trial in trials if not trial.tied]
     if not trials:
-        raise TiltmeterError(f"robustness: the models cannot be ranked, because all have the same {tied[0]}.")
+        raise RunError(
+            f"robustness: the models cannot be ranked, because all have the same {tied[0]}.",
+            code="undefined-result", study="robustness", measure=tied[0],
+        )  # fmt: skip
     table = pd.DataFrame([row for trial in trials for row in _shares(trial)])
     values = pd.DataFrame([row for trial in trials for row in _values(trial)])
     kept = {(trial.benchmark, trial.scorer, trial.measure.name): [trial.kept(rate) for rate in chosen] for trial in trials}

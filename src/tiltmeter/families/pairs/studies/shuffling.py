@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from tiltmeter import figures
 from tiltmeter.benchmarks.kit.items import benchmark_of
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, RunError, TiltmeterError, UsageError
 from tiltmeter.families.pairs.ask import observe
 from tiltmeter.families.pairs.evidence import UNMASKED, PairEvidence, token_frame
 from tiltmeter.families.pairs.studies.kit.tokens import Hits, interval, item_draws, mcnemar
@@ -39,7 +39,7 @@ def shuffling(
 
     `before` is the accuracy of the study `accuracy` (aul), with the same `special`: the paper counts special tokens.
     A run by all scorers has its sentences shuffled with the seed 0. For another seed, or if scorers were chosen, the
-    models are asked again (and the answers cached). Each token is paired with itself at its new place, so McNemar's test
+    models are run again (and the answers cached). Each token is paired with itself at its new place, so McNemar's test
     applies; an unrelated fill has other tokens, so there the interval and p come from resampling items.
     """
     import pandas as pd
@@ -53,10 +53,11 @@ def shuffling(
             continue
         tokens = evidence.tokens(name, benchmark, UNMASKED)
         if tokens is None:
-            raise TiltmeterError(
+            raise RunError(
                 f"shuffling: {name} on {benchmark} has no stored unmasked view. Score it with aul or aula, without "
-                "--no-cache."
-            )
+                "--no-cache.",
+                code="missing-answers", study="shuffling", model=name, benchmark=benchmark, scorers=["aul", "aula"],
+            )  # fmt: skip
         tokens = _counted(tokens, special)
         before = tokens[tokens["role"] != "unrelated"]
         items = evidence.items(benchmark).index
@@ -70,7 +71,10 @@ def shuffling(
             drop = _drop(before, after, items, draws, confidence, paired=change == "shuffled")
             rows.append({"model": name, "benchmark": benchmark, "change": change} | drop)
     if not rows:
-        raise TiltmeterError("shuffling needs masked models, and these runs have none.")
+        raise UsageError(
+            "shuffling needs masked models, and these runs have none.",
+            code="wrong-model-kind", study="shuffling", kind="masked",
+        )  # fmt: skip
     table = pd.DataFrame(corrected(rows))
     return Finding("shuffling", {"shuffling": table}, {"shuffling": lambda: _draw(table)}, tuple(_sentences(table)))
 
@@ -79,26 +83,31 @@ def _counted(tokens: Any, special: bool) -> Any:
     return tokens if special else tokens[~tokens["special"]]
 
 
-def _loaded(given: str | LanguageModel) -> LanguageModel:
-    return given if isinstance(given, LanguageModel) else load_model(given)
+def _loaded(model: str | LanguageModel) -> LanguageModel:
+    return model if isinstance(model, LanguageModel) else load_model(model)
 
 
-def _model(name: str, facts: dict[str, Any], known: list[LanguageModel]) -> LanguageModel:
+def _model(name: str, facts: dict[str, Any], loaded_models: list[LanguageModel]) -> LanguageModel:
     """The model of the run, identified by its weights; loaded once."""
     wanted = recorded_model(facts)
-    for candidate in known:
+    for candidate in loaded_models:
         if candidate.identity.model == wanted:
             return candidate
     try:
         loaded = load_model(facts.get("name", name), kind=facts.get("kind"), precision=facts.get("precision", "auto"))
     except TiltmeterError as error:
-        raise TiltmeterError(f"shuffling has to ask {name} again. {error} Give its new place with --model.") from None
+        raise ModelError(
+            f"shuffling has to run {name} again. {error} Give its new path with --model.",
+            code="missing-model", study="shuffling", model=name,
+        ) from None  # fmt: skip
     if loaded.identity.model != wanted:
         why = (
             "has other weights than in the run" if "model_sha256" in facts else "was run by an earlier version of tiltmeter"
         )
-        raise TiltmeterError(f"{facts.get('name', name)} {why}. Run it again first.")
-    known.append(loaded)
+        raise RunError(
+            f"{facts.get('name', name)} {why}. Run it again first.", code="model-changed", study="shuffling", model=name
+        )
+    loaded_models.append(loaded)
     return loaded
 
 

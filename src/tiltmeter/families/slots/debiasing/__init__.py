@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.debiasing import DebiasingDetails
 from tiltmeter.families.slots.compare import aligned
@@ -62,7 +62,7 @@ def _in_percent(table: Any) -> Any:
 
 
 def _comparable(filled: list[Fills], base: str) -> tuple[list[Fills], list[str]]:
-    """What was ranked as the base was, and the models that were not. If none was, all stay: that is refused later."""
+    """Fills that were ranked as the base was, and the models that were not. If none was, all stay: that is refused later."""
     way = {fills.benchmark: (fills.k, fills.among) for fills in filled if fills.model == base}
     alike = [fills for fills in filled if way.get(fills.benchmark, (fills.k, fills.among)) == (fills.k, fills.among)]
     if all(fills.model == base for fills in alike):
@@ -86,9 +86,15 @@ def _compared(
             continue
         before, after = aligned(reference[fills.benchmark], fills)
         if not len(after.reason):
-            raise TiltmeterError(f"{fills.model} and {base} share no sentence of {fills.benchmark}.")
+            raise RunError(
+                f"{fills.model} and {base} share no sentence of {fills.benchmark}.",
+                code="empty-selection", study="debiasing", model=fills.model, base=base, benchmark=fills.benchmark,
+            )  # fmt: skip
         if before.k != after.k or before.among != after.among:
-            raise TiltmeterError(f"{fills.model} and {base} were ranked differently on {fills.benchmark} (top k, or kind).")
+            raise RunError(
+                f"{fills.model} and {base} were ranked differently on {fills.benchmark} (top k, or kind).",
+                code="not-comparable", model=fills.model, base=base, benchmark=fills.benchmark,
+            )  # fmt: skip
         of_group = {group: float(medians.get((fills.model, fills.benchmark, group), np.nan)) for group in fills.rank}
         new = list(change_rows(before, after, of_group, settings))
         table += [row | ({seat_name: seat[fills.model]} if fills.model in seat else {}) for row in new]
@@ -99,7 +105,10 @@ def _compared(
                 verdict((base, fills.model, fills.benchmark), groups, sides, changes(*sides), after.k, settings)
             )
     if not any(row["coverage"] for row in table if row["model"] == base):
-        raise TiltmeterError(f"No sentence has a match by {base}, so there is nothing to compare. Try a larger --top-k.")
+        raise RunError(
+            f"No sentence has a match by {base}, so there is nothing to compare. Try a larger --top-k.",
+            code="empty-selection", study="debiasing", base=base,
+        )  # fmt: skip
     frame = pd.DataFrame(table)
     frame = frame if frame["note"].any() else frame.drop(columns="note")
     frame = frame.drop(columns=seat_name) if seat_name in frame and frame[seat_name].isna().any() else frame

@@ -47,8 +47,8 @@ def with_interval(name: str, draws: Floats, settings: Settings) -> dict[str, flo
     return {name: float(draws[0]), f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
-def found(draws: Draws, group: str) -> bool:
-    """Whether any sentence has a match of the group."""
+def has_match(draws: Draws, group: str) -> bool:
+    """Return whether any sentence has a match of the group."""
     return bool(draws["coverage", group][0] > 0)
 
 
@@ -77,6 +77,6 @@ def _coverage(draws: Floats, n: int, settings: Settings) -> dict[str, float]:
 def _note(group: str, before: Draws, after: Draws, base: str, model: str, k: int, median: float) -> str:
     """Why values of a row are missing; empty if none is."""
     sides = {base: before, model: after}
-    lacking = [name for name, draws in sides.items() if not found(draws, group)]
+    lacking = [name for name, draws in sides.items() if not has_match(draws, group)]
     notes = [f"no term of the top {k} matches by {' and by '.join(lacking)}"] if lacking else []
     return "; ".join([*notes, *(["no term is one token"] if np.isnan(median) else [])])

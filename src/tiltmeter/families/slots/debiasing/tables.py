@@ -46,7 +46,7 @@ def _mnt_table(fills: Fills | None, group: str) -> float:
 
 
 def spread_of(gaps: Any) -> Any:
-    """What the whiskers of Figures 2 and 3 show: minimum, fences, quartiles and maximum of every kind of gap."""
+    """Whiskers of Figures 2 and 3: minimum, fences, quartiles and maximum of every kind of gap."""
     import pandas as pd
 
     rows = []
@@ -100,7 +100,7 @@ def sentences_by_gap(answers: Answers, filled: Sequence[Fills], gaps: Any, rows:
 
 
 def by_label(answers: Answers, filled: Sequence[Fills]) -> Any:
-    """MPS and MNT of hostile and of benevolent sentences; empty where the benchmark does not tell them apart."""
+    """MPS and MNT of hostile and of benevolent sentences; empty where the benchmark does not distinguish them."""
     import pandas as pd
 
     return pd.DataFrame([row for fills in filled for row in _of_labels(answers, fills)])

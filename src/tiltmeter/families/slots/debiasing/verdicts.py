@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltmeter.families.slots.debiasing.changes import Draws, Floats, found, with_interval
+from tiltmeter.families.slots.debiasing.changes import Draws, Floats, has_match, with_interval
 from tiltmeter.stats.settings import Settings
 
 NEAR_TOP = 0.5
@@ -27,7 +27,7 @@ def verdict(
     """
     base, model, benchmark = names
     gone = _unmatched(groups, sides, k)
-    groups = [group for group in groups if all(found(side, group) for side in sides)]
+    groups = [group for group in groups if all(has_match(side, group) for side in sides)]
     if not groups:
         return f"{model} compared with {base} on {benchmark}: {gone} No group can be compared by MPS and MNT."
     probability, rank = (_mean(moved, measure, groups) for measure in ("mps", "mnt"))
@@ -48,7 +48,7 @@ def verdict(
 
 
 def _unmatched(groups: Sequence[str], sides: tuple[Draws, Draws], k: int) -> str:
-    """What is said of the groups without a match before, after, or both; empty if there is none."""
+    """Sentence about the groups without a match before, after, or both; empty if there is none."""
     share = {group: [float(side["coverage", group][0]) for side in sides] for group in groups}
     lost = [f"{group} (before: {old:.0%} of sentences)" for group, (old, new) in share.items() if old and not new]
     new = [f"{group} (after: {new:.0%} of sentences)" for group, (old, new) in share.items() if new and not old]

@@ -1,1 +1,1 @@
-"""What studies of pairs share."""
+"""Code that studies of pairs share."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.pairs.paired import Paired
 from tiltmeter.studies.kit.options import LEAST_ITEMS
 
@@ -30,7 +30,7 @@ def check_types(study: str, pairs: Sequence[Paired], *, spread: bool = True) -> 
                     flat.append(f"all {role} scores of the bias type '{name}' are {paired.scores[role][at][0]:g} ({where})")
     refuse_types(study, small, f"at least {LEAST_ITEMS} complete pairs of each bias type")
     if flat:
-        raise TiltmeterError(f"{study} needs scores that vary, and {flat[0]}.")
+        raise RunError(f"{study} needs scores that vary, and {flat[0]}.", code="undefined-result", study=study)
 
 
 def refuse_types(study: str, small: Mapping[str, int], needs: str) -> None:
@@ -38,6 +38,7 @@ def refuse_types(study: str, small: Mapping[str, int], needs: str) -> None:
     if small:
         listed = ", ".join(f"'{name}' has {n}" for name, n in small.items())
         leave = " ".join(f"--without {shlex.quote(name)}" for name in small)
-        raise TiltmeterError(
-            f"{study} needs {needs}, and {listed}. Leave {'it' if len(small) == 1 else 'them'} out: {leave}"
-        )
+        raise UsageError(
+            f"{study} needs {needs}, and {listed}. Leave {'it' if len(small) == 1 else 'them'} out: {leave}",
+            code="too-few", study=study, bias_types=list(small), items=list(small.values()),
+        )  # fmt: skip

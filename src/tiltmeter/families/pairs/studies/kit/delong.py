@@ -40,14 +40,14 @@ def area_interval(area: float, variance: float, counts: tuple[int, int], confide
     return max(0.0, area - reach), min(1.0, area + reach)
 
 
-def difference_p(one: int, other: int, value: Floats, covariance: Floats) -> float:
+def difference_p(first: int, second: int, value: Floats, covariance: Floats) -> float:
     """Two-sided p that two areas on the same items are equal; scorers that rank all items alike have p = 1."""
     from scipy.stats import norm
 
-    variance = covariance[one, one] + covariance[other, other] - 2 * covariance[one, other]
+    variance = covariance[first, first] + covariance[second, second] - 2 * covariance[first, second]
     if variance <= 1e-15:
-        return 1.0 if np.isclose(value[one], value[other]) else 0.0
-    return float(2 * norm.sf(abs(value[one] - value[other]) / np.sqrt(variance)))
+        return 1.0 if np.isclose(value[first], value[second]) else 0.0
+    return float(2 * norm.sf(abs(value[first] - value[second]) / np.sqrt(variance)))
 
 
 def roc(score: Floats, label: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.pairs.words import WORD
 
 EMBEDDED, WORDFREQ = "tiltmeter's list", "wordfreq"
@@ -22,7 +22,9 @@ def look_up(words: Iterable[str], listed: str | None, corpus: str | None, langua
     """Word → frequency for the words that are known, and the name of the source."""
     wanted = set(words)
     if listed and corpus:
-        raise TiltmeterError("Give a frequency list or a corpus, not both.")
+        raise UsageError(
+            "Give a frequency list or a corpus, not both.", code="conflicting-options", options=["frequencies", "corpus"]
+        )
     if corpus:
         return _counted(Path(corpus), wanted), Path(corpus).name
     if listed == WORDFREQ:
@@ -30,7 +32,10 @@ def look_up(words: Iterable[str], listed: str | None, corpus: str | None, langua
     if listed:
         return _listed(Path(listed), wanted), Path(listed).name
     if language != "en":
-        raise TiltmeterError(f"{EMBEDDED} is English. For other languages: --frequencies {WORDFREQ}, or a list of yours.")
+        raise UsageError(
+            f"{EMBEDDED} is English. For other languages: --frequencies {WORDFREQ}, or a list of yours.",
+            code="unknown-name", option="language", name=language, names=["en"],
+        )  # fmt: skip
     with as_file(files("tiltmeter.families.pairs.studies") / "data" / "word_frequencies.tsv.xz") as own:
         return _listed(own, wanted), EMBEDDED
 
@@ -39,14 +44,18 @@ def _wordfreq(wanted: set[str], language: str) -> dict[str, float]:
     try:
         from wordfreq import word_frequency
     except ImportError:
-        raise TiltmeterError(
+        raise UsageError(
             "wordfreq is not installed (pip install 'tiltmeter[frequency]'). Without --frequencies, tiltmeter's own list is "
-            "used."
-        ) from None
+            "used.",
+            code="missing-package", package="wordfreq",
+        ) from None  # fmt: skip
     try:
         frequencies = {word: float(word_frequency(word, language)) for word in wanted}
     except LookupError as error:
-        raise TiltmeterError(f"wordfreq has no list for the language '{language}': {error}.") from None
+        raise UsageError(
+            f"wordfreq has no list for the language '{language}': {error}.",
+            code="unknown-name", option="language", name=language,
+        ) from None  # fmt: skip
     return {word: frequency for word, frequency in frequencies.items() if frequency > 0}
 
 
@@ -60,7 +69,10 @@ def _listed(path: Path, wanted: set[str]) -> dict[str, float]:
         if len(cells) == 2 and (word := cells[0].lower()) in wanted and (count := _number(cells[1])):
             counts[word] = counts.get(word, 0.0) + count
     if not counts:
-        raise TiltmeterError(f"{path} is not a frequency list: no line has a word of the benchmark and a number.")
+        raise InputError(
+            f"{path} is not a frequency list: no line has a word of the benchmark and a number.",
+            code="wrong-format", file=str(path),
+        )  # fmt: skip
     return {word: count for word, count in counts.items() if count > 0}
 
 
@@ -69,18 +81,18 @@ def _counted(path: Path, wanted: set[str]) -> dict[str, float]:
     for line in _lines(path):
         counts.update(word for word in WORD.findall(line.lower()) if word in wanted)
     if not counts:
-        raise TiltmeterError(f"None of the benchmark's words is in {path}.")
+        raise InputError(f"None of the benchmark's words is in {path}.", code="empty-selection", file=str(path))
     return {word: float(count) for word, count in counts.items()}
 
 
 def _lines(path: Path) -> Iterable[str]:
     if not path.is_file():
-        raise TiltmeterError(f"There is no file {path}.")
+        raise InputError(f"There is no file {path}.", code="missing-file", file=str(path))
     try:
         with OPENERS.get(path.suffix.lower(), open)(path, "rt", encoding="utf-8", errors="replace") as file:
             yield from file
     except (OSError, lzma.LZMAError, EOFError) as error:
-        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+        raise InputError(f"Cannot read {path}: {error}.", code="unreadable-file", file=str(path)) from None
 
 
 def _number(text: str) -> float | None:

@@ -48,16 +48,16 @@ def listed_words(source: str) -> Listed:
     else:
         rows = read_table(at_home(source), None)
         require_columns(rows, ["bias_type", "group", "word"], Path(source))
-    found: dict[str, dict[str, set[str]]] = {}
+    by_type: dict[str, dict[str, set[str]]] = {}
     for n, row in enumerate(rows, 1):
         name, group, word = (cell(row, column, f"{source}, row {n}").strip() for column in ("bias_type", "group", "word"))
         if group not in (ADVANTAGED, DISADVANTAGED):
             raise InputError(
                 f"{source}, row {n}: the group must be {ADVANTAGED} or {DISADVANTAGED}, not '{group}'.",
-                code="unknown-group", file=source, row=n, group=group,
+                code="unknown-name", file=source, row=n, name=group, names=[ADVANTAGED, DISADVANTAGED],
             )  # fmt: skip
-        found.setdefault(name, {ADVANTAGED: set(), DISADVANTAGED: set()})[group].add(word.lower())
-    return {name: {group: frozenset(words) for group, words in of_type.items()} for name, of_type in found.items()}
+        by_type.setdefault(name, {ADVANTAGED: set(), DISADVANTAGED: set()})[group].add(word.lower())
+    return {name: {group: frozenset(words) for group, words in of_type.items()} for name, of_type in by_type.items()}
 
 
 @dataclass(frozen=True)

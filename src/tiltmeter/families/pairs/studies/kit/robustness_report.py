@@ -16,7 +16,7 @@ BASE = "bias_score"
 RIVALS = ("kls", "jss", "jss_liu")
 PAPER = (("cps", BASE), ("aul", BASE), ("aul", "kls"), ("aul", "jss"))
 PUBLISHED = ("aul", "jss_liu")
-"""The JSS of the paper's figure; shown where it is asked for without `jss`."""
+"""The JSS of the paper's figure; shown where it is requested without `jss`."""
 
 
 def sentences(table: Any, values: Any, kept: Kept) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _paper(benchmark: str, rows: Any) -> str:
 
 
 def _drift(benchmark: str, values: Any) -> str:
-    """How far means on subsamples differ from the full value: if they depend on n, sizes cannot be compared fairly."""
+    """Distance of means on subsamples from the full value: if they depend on n, sizes cannot be compared fairly."""
     least = values[values["rate"] == values["rate"].min()]
     moved = (least["mean"] - least["full"]).groupby(least["measure"], sort=False).median()
     parts = ", ".join(f"{name} {round(value, 1) + 0.0:+.1f}" for name, value in moved.items())
@@ -75,14 +75,14 @@ def _drift(benchmark: str, values: Any) -> str:
 
 
 def gain(rival: Any, base: Any) -> tuple[float, float, float]:
-    """How much more often the rival keeps the ranking, in points, with a 95 % Monte Carlo interval of the paired draws."""
+    """Difference in how often the rival and the base keep the ranking, in points, with a 95 % Monte Carlo interval."""
     moved = 100 * (np.concatenate(rival).astype(float) - np.concatenate(base))
     reach = 1.96 * float(moved.std(ddof=1)) / np.sqrt(len(moved))
     return float(moved.mean()), float(moved.mean() - reach), float(moved.mean() + reach)
 
 
 def chance(models: int) -> float:
-    """How often a random ranking is the right one, in %."""
+    """Return how often a random ranking is the right one, in %."""
     return 100 / factorial(models)
 
 
