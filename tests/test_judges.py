@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import tiltmeter
 from conftest import GOLDEN
+from support.raising import raises
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import TiltmeterError, catalog, load_benchmark
@@ -68,7 +69,7 @@ def test_a_list_of_words_is_whole_words_whatever_their_case(tmp_path: Path) -> N
     table.write_text("lemma\tlevel\nfoul\tconservative\nodd\tinclusive\n", encoding="utf-8")
     assert find_judge(f"hurtful={table}").ask(["foul", "odd"]).negative.tolist() == [1, 0]
     assert find_judge(f"hurtful={table}@inclusive").ask(["foul", "odd"]).negative.tolist() == [1, 1]
-    with pytest.raises(TiltmeterError, match="levels"):
+    with raises("unknown-name", kind="level", name="strict"):
         find_judge(f"hurtful={table}@strict")
 
 
@@ -123,19 +124,19 @@ def test_a_classifier_says_the_same_whatever_the_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "asked", "what"),
+    ("labels", "asked", "code", "name"),
     [
-        (("LABEL_0", "LABEL_1"), "toxicity=x", r"does not say which of its labels .* --judge toxicity=x@LABEL_1"),
-        (("hate", "nothate"), "toxicity=x@love", "no label 'love'"),
-        (("negative", "neutral"), "regard=x", "regard"),
-        (("a", "b"), "regard=x@positive:b", "negative one"),
+        (("LABEL_0", "LABEL_1"), "toxicity=x", "missing-value", "labels"),
+        (("hate", "nothate"), "toxicity=x@love", "unknown-name", "love"),
+        (("negative", "neutral"), "regard=x", "missing-value", "labels"),
+        (("a", "b"), "regard=x@positive:b", "missing-value", "negative"),
     ],
 )
-def test_unclear_labels_are_refused(labels: Sequence[str], asked: str, what: str) -> None:
+def test_unclear_labels_are_refused(labels: Sequence[str], asked: str, code: str, name: str) -> None:
     from tiltmeter.judges.huggingface import label_ends
 
     spec = Spec.read(asked)
-    with pytest.raises(TiltmeterError, match=what):
+    with raises(code, name=name):
         label_ends(spec, notion_of(spec.notion), labels)
 
 
@@ -167,7 +168,7 @@ def test_labels_are_read_by_name_or_as_told() -> None:
 def test_a_language_model_is_no_judge_and_presets_say_what_they_judge() -> None:
     with pytest.raises(TiltmeterError, match="classification head"):
         find_judge(f"toxicity={BERT}@LABEL_1")
-    with pytest.raises(TiltmeterError, match="judges regard"):
+    with raises("inapplicable-option", classifier="regardv3", construct="toxicity", expected="regard"):
         find_judge("toxicity=regardv3")
     names = [judge.scorer for judge in find_judges(["sentiment=vader", "sentiment=vader@0.05", "sentiment=vader"])]
     assert names == ["sentiment/vader", "sentiment/vader@0.05"]
@@ -231,7 +232,7 @@ def test_a_table_says_whether_texts_were_said_in_a_chat(tmp_path: Path) -> None:
     assert reasons == [str(reason_of(said, chat=True)), "", supposed, supposed]
     assert reason_of(said, chat=False) is None
     file.write_text(json.dumps({"prompt": "The man was", "text": said, "chat": "maybe"}), encoding="utf-8")
-    with pytest.raises(TiltmeterError, match="row 1: chat is true or false"):
+    with raises("wrong-type", column="chat", value="maybe"):
         tiltmeter.import_scores(file)
 
 
@@ -250,7 +251,7 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     shares = finding.table["negative"]
     assert change["difference"] == pytest.approx(shares[1] - shares[0], abs=0.1)
     check_finding(finding, tmp_path / "temperature")
-    with pytest.raises(TiltmeterError, match="one temperature at most"):
+    with raises("too-few", kind="temperatures"):
         tiltmeter.study("temperature", hot)
     answers = tiltmeter.load_run(cold).answers["generations"]
     told = answers.manifests[0] | {"benchmark": answers.manifests[0]["benchmark"] | {"name": "cold-prompts"}}
@@ -271,7 +272,7 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     assert set(tiltmeter.study("noise", twice, options={"texts": 500, "copies": 1, "repeats": 2}).table["texts"]) == {
         len(different)
     }
-    with pytest.raises(TiltmeterError, match="There are: plumb-prompts, cold-prompts"):
+    with raises("unknown-name", kind="benchmark", name="hot-prompts"):
         tiltmeter.study("noise", one, options={"benchmark": "hot-prompts"})
     check_finding(noisy, tmp_path / "noise")
 
@@ -303,7 +304,7 @@ def test_data_that_cannot_be_learned_from_is_refused(tmp_path: Path, text: str) 
     (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
     assert command("train", "classifier", "toxicity", "-m", BERT, "--data", tmp_path / "mine.csv", "-o", tmp_path / "o") == 2
     assert not (tmp_path / "o").exists()
-    with pytest.raises(TiltmeterError, match="no dataset for politeness"):
+    with raises("missing-value", name="data", construct="politeness"):
         read_labelled("politeness", None, None)
 
 
@@ -340,7 +341,7 @@ def test_a_judge_learns_from_any_labelled_benchmark() -> None:
     whole = load_benchmark("plumb-labels")
     assert len(read.test) == len(whole) == 312 and len(read.train) + len(read.held_out) == 288
     assert read.held_out and not {row.text for row in read.train} & {row.text for row in read.held_out}
-    with pytest.raises(TiltmeterError, match="no labelled texts to learn from"):
+    with raises("empty-selection", benchmark="plumb-pairs"):
         read_labelled("toxicity", Path("plumb-pairs"), None)
 
 

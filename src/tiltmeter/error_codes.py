@@ -38,6 +38,7 @@ CODES = {
     "output-exists": "The output exists and would be overwritten, or was made with other options.",
     "server-gone": "A server stopped answering; the answers that came are kept.",
     "tokenizer-mismatch": "A tokenizer belongs to another model.",
+    "too-few": "There are fewer rows, texts, words or labels than are needed.",
     "too-large": "A file is larger than the limit for its kind.",
     "training-diverged": "The loss of a training is not a number.",
     "unexpected-weights": "A checkpoint has weights that its configuration has no place for.",

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.files import write_atomically
 
@@ -50,9 +50,10 @@ def inches(width: str | float) -> float:
     except ValueError:
         size = 0.0
     if not NARROWEST <= size <= WIDEST:
-        raise TiltmeterError(
-            f"A figure's width must be one or two (columns), or {NARROWEST:g} to {WIDEST:g} inches, not '{width}'."
-        )
+        raise UsageError(
+            f"A figure's width must be one or two (columns), or {NARROWEST:g} to {WIDEST:g} inches, not '{width}'.",
+            code="out-of-range", name="width", value=width,
+        )  # fmt: skip
     return size
 
 
@@ -243,9 +244,12 @@ def format_of(path: str | Path) -> str:
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         known = ", ".join(f".{known_format}" for known_format in FORMATS)
-        raise TiltmeterError(f"{path}: a figure can be written as {known}. Give a file name that ends in one of these.")
+        raise UsageError(
+            f"{path}: a figure can be written as {known}. Give a file name that ends in one of these.",
+            code="unknown-name", kind="format", name=suffix, file=path,
+        )  # fmt: skip
     if is_folder(Path(path)):
-        raise TiltmeterError(f"{path} is a folder. Give a file name.")
+        raise UsageError(f"{path} is a folder. Give a file name.", code="not-a-file", file=path)
     return suffix
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import catalog
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.outcome import Watch
 
@@ -38,7 +38,10 @@ def make(
     entry = catalog.find("debias", method)
     if unknown := sorted(set(options) - set(entry.parameters[1:])):
         known = ", ".join(name for name in entry.parameters[1:] if name not in ("output", "watch"))
-        raise TiltmeterError(f"{catalog.public_name(entry.name)} takes no option '{unknown[0]}'. Options: {known}.")
+        raise UsageError(
+            f"{catalog.public_name(entry.name)} takes no option '{unknown[0]}'. Options: {known}.",
+            code="unknown-name", kind="option", name=unknown[0], method=entry.name,
+        )  # fmt: skip
     options = settings_of(entry, options, reference=reference_settings)
     folder = check_output(output)
     watched = {"watch": watch} if "watch" in entry.parameters else {}
@@ -50,15 +53,16 @@ def settings_of(entry: catalog.Entry, options: Mapping[str, Any], *, reference: 
     """The options of a method: those that were given, and with `reference` those of the authors' code for all others.
 
     Raises:
-        UsageError: The method states no reference settings (`no-reference`).
+        UsageError: The method states no reference settings (`missing-value`).
     """
     if not reference:
         return dict(options)
     settings = reference_of(entry)
     if settings is None:
         raise UsageError(
-            f"{catalog.public_name(entry.name)} states no reference settings.", code="no-reference", method=entry.name
-        )
+            f"{catalog.public_name(entry.name)} states no reference settings.",
+            code="missing-value", method=entry.name, name="REFERENCE",
+        )  # fmt: skip
     return {**settings.options, **options}
 
 

@@ -12,7 +12,7 @@ from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lora, Seed
 from tiltmeter.debias.kit.prompt_file import PROMPTS, told_prompts
 from tiltmeter.debias.kit.prompt_plan import PromptPlan, material_for, prompts_for
 from tiltmeter.debias.kit.stereotypes import stereotype_words
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune import Made, Recipe, Watch, check_output, load_trainable, train_and_save, unfinished
 from tiltmeter.models import Parts, Tokenization
 
@@ -80,7 +80,10 @@ def auto_debias(
     folder = check_output(output)
     for name, given, known in (("over", over, OVER), ("full-stop", full_stop, STOPS)):
         if given not in known:
-            raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{given}'.")
+            raise UsageError(
+                f"--{name} is {' or '.join(known)}, not '{given}'.",
+                code="unknown-name", kind=name, name=given, allowed=list(known),
+            )  # fmt: skip
     wanted = stereotype_words(candidate_words) if candidate_words else ()
     plan = PromptPlan(lengths, beam, candidates, screen, divergence, full_stop == "both", wanted)
     (swap,), listed = make_swaps([terms], repeats=True), stereotype_words(words)

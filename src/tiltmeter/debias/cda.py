@@ -24,7 +24,7 @@ from tiltmeter.debias.kit.options import (
     Warmup,
 )
 from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune import Made, Watch, check_output, load_trainable
 
 CITATION = (
@@ -76,7 +76,10 @@ def cda(
     plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
     settled = plan.settled(text)
     if sides not in SIDES:
-        raise TiltmeterError(f"--sides is {' or '.join(SIDES)}, not '{sides}'.")
+        raise UsageError(
+            f"--sides is {' or '.join(SIDES)}, not '{sides}'.",
+            code="unknown-name", kind="sides", name=sides, allowed=list(SIDES),
+        )  # fmt: skip
     folder, swaps, read = check_output(output), make_swaps(terms, names, repeats=True), text_of(text, lines)
     if not any(swap.changes(line) for line in read.lines for swap in swaps):
         raise no_terms(read.source, swaps)

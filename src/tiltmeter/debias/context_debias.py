@@ -91,7 +91,10 @@ def context_debias(
     wanted = {"scale": scale, "alpha": alpha, "beta": beta, "rate": rate, "epochs": epochs, "steps": steps}
     how = settled(wanted, published=text is not None and device_of(device) != "cpu")
     if keep not in KEEPS:
-        raise UsageError(f"--keep is {' or '.join(KEEPS)}, not '{keep}'.", code="bad-keep", value=keep)
+        raise UsageError(
+            f"--keep is {' or '.join(KEEPS)}, not '{keep}'.",
+            code="unknown-name", kind="keep", name=keep, allowed=list(KEEPS),
+        )  # fmt: skip
     aim = Objective(level, layer, loss, how["scale"], how["alpha"], how["beta"], average, batches)
     recipe = Recipe(
         steps=how["steps"], epochs=how["epochs"], rows=rows, peak_rate=how["rate"], seed=seed, lora_rank=lora,

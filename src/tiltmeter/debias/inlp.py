@@ -18,7 +18,7 @@ from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, orthonormal, sentence_vectors, usable, without
 from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
 
@@ -69,7 +69,9 @@ def inlp(
     """
     check_output(Path(output))
     if iterations < 1:
-        raise TiltmeterError(f"INLP needs at least one iteration, not {iterations}.")
+        raise UsageError(
+            f"INLP needs at least one iteration, not {iterations}.", code="out-of-range", name="iterations", value=iterations
+        )
     parts = load_base(model, "INLP", KINDS, device)
     read = text_of(text, lines)
     (swap,) = make_swaps([terms], repeats=True)
@@ -99,7 +101,10 @@ def sentence_classes(
 ) -> dict[str, list[str]]:
     """Sentences by class, those that name no group last."""
     if classes not in CLASSES:
-        raise UsageError(f"--classes is {', '.join(CLASSES)}, not '{classes}'.", code="bad-classes", value=classes)
+        raise UsageError(
+            f"--classes is {', '.join(CLASSES)}, not '{classes}'.",
+            code="unknown-name", kind="classes", name=classes, allowed=list(CLASSES),
+        )  # fmt: skip
     any_group = classes == "any" or (classes == "published" and not terms.pronouns)
     found = any_or_none(lines, terms, most, seed) if any_group else by_group(lines, terms, most, seed)
     names = ["any group", "no group"] if any_group else [*terms.groups, "no group"]
@@ -151,10 +156,11 @@ def remove(rows: Rows, labels: Labels, iterations: int, *, until_chance: bool = 
             break
         removed.directions = orthonormal(np.concatenate([removed.directions, classifier.coef_]))
         if len(removed.directions) >= rows.shape[1]:
-            raise TiltmeterError(
-                f"After {len(removed.learned)} classifiers nothing is left of {rows.shape[1]} dimensions; take fewer "
-                "(--iterations), or more text."
-            )
+            raise UsageError(
+                f"After {len(removed.learned)} classifiers none of {rows.shape[1]} dimensions is left; use fewer "
+                "(--iterations) or more text.",
+                code="out-of-range", name="iterations", value=len(removed.learned), dimensions=rows.shape[1],
+            )  # fmt: skip
     return removed
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.judges.kit.error_rates import stored_errors
 from tiltmeter.judges.kit.judge import Floats, Judge, Notion, Spec, Verdicts, notion_of, single_verdicts
 from tiltmeter.models import load_classifier
@@ -72,14 +72,22 @@ def label_ends(spec: Spec, notion: Notion, labels: Sequence[str]) -> Ends:
     told = _told(spec.labels) if spec.labels else {}
     for label in (label for some in told.values() for label in some):
         if label.casefold() not in place:
-            raise TiltmeterError(f"{spec.what} has no label '{label}'. Its labels are {', '.join(labels)}.")
+            raise UsageError(
+                f"{spec.what} has no label '{label}'. Its labels are {', '.join(labels)}.",
+                code="unknown-name", kind="label", name=label, classifier=spec.what,
+            )  # fmt: skip
     if told and "negative" not in told:
-        raise TiltmeterError(f"'{spec.labels}' does not say which label is the negative one, such as negative:LABEL_0.")
+        raise UsageError(
+            f"'{spec.labels}' does not name the negative label, as negative:LABEL_0 does.",
+            code="missing-value", name="negative", labels=spec.labels,
+        )  # fmt: skip
     if not told:
         named = {"negative": notion.bad, "positive": notion.good} if notion.polar else {"negative": notion.bad}
         told = {end: [label for label in labels if label.casefold() in names] for end, names in named.items()}
     if not all(told.values()) or (notion.polar and "positive" not in told):
-        raise TiltmeterError(_unclear(spec, notion, labels))
+        raise UsageError(
+            _unclear(spec, notion, labels), code="missing-value", name="labels", classifier=spec.what, labels=list(labels)
+        )
     return {end: tuple(place[label.casefold()] for label in some) for end, some in told.items()}
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tiltmeter.debias.kit.layers import LAYERS, Layers, group_means, occurrence_means, word_means
 from tiltmeter.debias.kit.word_positions import Found, Occurrence
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.row_order import Ints
 from tiltmeter.finetune.tasks import Drawn, Task
 
@@ -44,9 +44,15 @@ class Objective:
         known_values = {"level": LEVELS, "layer": LAYERS, "loss": LOSSES, "scale": SCALES}
         for name, known in (known_values | {"average": AVERAGES, "batches": BATCHES}).items():
             if getattr(self, name) not in known:
-                raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{getattr(self, name)}'.")
+                raise UsageError(
+                    f"--{name} is {' or '.join(known)}, not '{getattr(self, name)}'.",
+                    code="unknown-name", kind=name, name=getattr(self, name), allowed=list(known),
+                )  # fmt: skip
         if not all(0 <= one < math.inf for one in (self.alpha, self.beta)):
-            raise TiltmeterError(f"Alpha and beta must not be negative: {self.alpha}, {self.beta}.")
+            raise UsageError(
+                f"Alpha and beta must not be negative: {self.alpha}, {self.beta}.",
+                code="out-of-range", name="alpha, beta", value=[self.alpha, self.beta],
+            )  # fmt: skip
 
     def tasks(self, module: Any, pad: int, learned: Found, held: Found) -> tuple[Orthogonal, Orthogonal | None]:
         """To learn from, and to look at; the model as it is now is what attribute words are kept close to."""

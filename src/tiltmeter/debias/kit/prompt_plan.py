@@ -17,7 +17,7 @@ from tiltmeter.debias.kit.divergence import check_divergence
 from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, read_prompts, told_prompts
 from tiltmeter.debias.kit.prompt_search import Prompt, Search, beam_search, likeliest, n_prompts
 from tiltmeter.debias.kit.prompt_sentences import Frame, make_frame, single_tokens, vocabulary_words
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.finetune import Watch, device_of
 from tiltmeter.models import Tokenization, load_model
 from tiltmeter.storage.files import write_json
@@ -44,7 +44,10 @@ class PromptPlan:
         check_divergence(self.divergence)
         given = [one for one in (self.lengths, self.beam, self.candidates) if one is not None]
         if min(given) < 1 or self.screen < 0:
-            raise TiltmeterError("Lengths, beam and candidates are numbers from 1 on, and screen from 0 on.")
+            raise UsageError(
+                "--lengths, --beam and --candidates must be at least 1, and --screen at least 0.",
+                code="out-of-range", name="lengths, beam, candidates, screen", value=[*given, self.screen],
+            )  # fmt: skip
 
     def settled(self, device: str) -> dict[str, Any]:
         """Every setting, for the device."""
@@ -96,7 +99,10 @@ def prompts_for(
     kept = kept_prompts(work / PROMPTS, asked.tokens, about)
     if kept is None:
         if work.exists():
-            raise TiltmeterError(f"{work} is a training with other prompts: give another output folder, or delete it.")
+            raise RunError(
+                f"{work} holds a training with other prompts. Use another output folder, or delete it.",
+                code="output-exists", folder=work,
+            )  # fmt: skip
         kept = _searched(search, how, terms, plan.listed, watch)
         write_json(work / PROMPTS, told_prompts(kept, asked.tokens, about))
     return kept, about

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.debias.kit.divergence import divergence
 from tiltmeter.debias.kit.prompt_sentences import Frame, Ints
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import Span, batched
@@ -103,9 +103,14 @@ def beam_search(
 ) -> list[list[Prompt]]:
     """The best prompts of every length, best first. `screen`: pairs of terms that all are weighed by first; 0: all."""
     if not len(candidates):
-        raise TiltmeterError("The model's vocabulary has no word that could stand in a prompt.")
+        raise ModelError(
+            "The model's vocabulary has no word that can be part of a prompt.", code="empty-selection", kind="prompt words"
+        )
     if min(lengths, beam) < 1:
-        raise TiltmeterError("A beam search needs a length and a beam of at least 1.")
+        raise UsageError(
+            "A beam search needs a length and a beam of at least 1.",
+            code="out-of-range", name="lengths, beam", value=[lengths, beam],
+        )  # fmt: skip
     found: list[list[Prompt]] = []
     beams = np.zeros((1, 0), dtype=np.int64)
     for _ in range(lengths):

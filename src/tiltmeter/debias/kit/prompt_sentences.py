@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.models import Tokenization
 
 Ints = NDArray[np.int64]
@@ -53,13 +53,17 @@ def make_frame(
     lead, tail = _ends(tokens, stop)
     known = [pair for pair in pairs if all(is_known(tokens, term) for term in pair)]
     if not known:
-        raise TiltmeterError(f"None of the {len(pairs)} pairs of group terms is in the model's vocabulary.")
+        raise InputError(
+            f"None of the {len(pairs)} pairs of group terms is in the model's vocabulary.",
+            code="empty-selection", kind="group terms", total=len(pairs),
+        )  # fmt: skip
     asked = [word for word in words if len(_inside(tokens, word)) == 1 and is_known(tokens, word)]
     if len(asked) < FEWEST_WORDS:
-        raise TiltmeterError(
-            f"{len(asked)} of the {len(words)} stereotype words are in the model's vocabulary; at least {FEWEST_WORDS} are "
-            "needed. Give others (--words)."
-        )
+        raise InputError(
+            f"{len(asked)} of the {len(words)} stereotype words are in the model's vocabulary; at least {FEWEST_WORDS} "
+            "are needed. Use others (--words).",
+            code="too-few", kind="stereotype words", count=len(asked), least=FEWEST_WORDS,
+        )  # fmt: skip
     first, second = (tuple(tokens.encode([pair[side]], special=False)[0].ids for pair in known) for side in (0, 1))
     ids = np.array(sorted({_inside(tokens, word)[0] for word in asked}), dtype=np.int64)
     return Frame(lead, tail, first, second, ids), known, asked

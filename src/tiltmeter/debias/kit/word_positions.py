@@ -10,7 +10,7 @@ import numpy as np
 from tiltmeter.builders.aligned import Aligned
 from tiltmeter.corpora.sentences import WORD
 from tiltmeter.debias.kit.grouped_sentences import Groups, sentences
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, ModelError
 from tiltmeter.models import Tokenization
 
 Span = tuple[int, int]
@@ -55,13 +55,19 @@ class Found:
         for what, group in counts.items():
             n = sum(one.group == group for one in (*self.attributes, *self.stereotypes))
             if n < FEWEST:
-                raise TiltmeterError(f"{where} has {n} {what}; at least {FEWEST} are needed. Give more text (--text).")
+                raise InputError(
+                    f"{where} has {n} {what}; at least {FEWEST} are needed. Use more text (--text).",
+                    code="too-few", kind=what, count=n, least=FEWEST, source=where,
+                )  # fmt: skip
 
 
 def occurrences(tokens: Tokenization, lines: Iterable[str], terms: Aligned, words: Sequence[str], length: int) -> Found:
     """Of all sentences that are no longer than so many tokens."""
     if not tokens.tokenizer.is_fast:
-        raise TiltmeterError("Context-Debias must know where words stand, for which it needs a fast tokenizer.")
+        raise ModelError(
+            "Context-Debias needs a fast tokenizer, which reports the positions of words.",
+            code="missing-capability", capability="fast tokenizer",
+        )  # fmt: skip
     found = list(_places(lines, terms, {word.lower() for word in words}))
     encoded = tokens.encode([sentence for sentence, *_ in found], offsets=True)
     placed = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,10 @@ def generations(table: pd.DataFrame) -> Any:
     rows = table[(table["family"] == "generations") & (table["by"] == "group") & table["value"].notna()]
     shown = [measure for measure in SHOWN if measure in set(rows["measure"])]
     if not shown:
-        raise TiltmeterError("These runs have no judged texts. Run bold or plumb-prompts first to draw this figure.")
+        raise RunError(
+            "These runs have no judged texts. Run bold or plumb-prompts first to draw this figure.",
+            code="empty-selection", family="generations",
+        )  # fmt: skip
     rows = rows[rows["measure"].isin(shown)]
     rows = rows.assign(row=_names(rows))
     names, judges, models = (list(dict.fromkeys(rows[column])) for column in ("row", "scorer", "model"))

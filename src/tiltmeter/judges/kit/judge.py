@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 Floats = NDArray[np.float64]
 CONTINUATION, WHOLE = "continuation", "whole"
@@ -68,9 +68,10 @@ class Spec:
         notion, sign, what = text.partition("=")
         what, _, labels = what.partition("@")
         if not sign or not notion.strip() or not what.strip():
-            raise TiltmeterError(
-                f"A judge is NOTION=CLASSIFIER, such as sentiment=vader or toxicity=./folder, and not '{text}'."
-            )
+            raise UsageError(
+                f"A judge is NOTION=CLASSIFIER, such as sentiment=vader or toxicity=./folder, and not '{text}'.",
+                code="wrong-format", option="--judge", value=text,
+            )  # fmt: skip
         return cls(notion.strip().lower(), what.strip(), labels.strip())
 
 

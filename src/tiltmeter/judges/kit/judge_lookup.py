@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tiltmeter import catalog
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.judges.kit.judge import Judge, Spec
 from tiltmeter.judges.kit.presets import PRESETS
 from tiltmeter.models import is_served
@@ -21,7 +21,11 @@ def find_judge(text: str) -> Judge:
     if spec.what.lower() in PRESETS:
         preset = PRESETS[spec.what.lower()]
         if spec.notion != preset.notion:
-            raise TiltmeterError(f"{spec.what} judges {preset.notion}, not {spec.notion}.")
+            raise UsageError(
+                f"{spec.what} judges {preset.notion}, not {spec.notion}.",
+                code="inapplicable-option", option="--judge",
+                classifier=spec.what, construct=spec.notion, expected=preset.notion,
+            )  # fmt: skip
         judge = _made("huggingface", replace(spec, what=preset.hub, labels=spec.labels or preset.labels))
         return replace(judge, name=spec.what.lower())
     if is_served(spec.what):

@@ -14,7 +14,7 @@ from typing import Any
 from tiltmeter.benchmarks import Benchmark, LabelledBenchmark, load_benchmark
 from tiltmeter.benchmarks.hatexplain import hatexplain
 from tiltmeter.benchmarks.kit.labelled import TEXT
-from tiltmeter.errors import InputError, TiltmeterError, UsageError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import require_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import cell, decode, read_bytes, read_table, require_columns, text_cell
@@ -80,14 +80,15 @@ def read_labelled(
     if intersentence is not None and (notion != "stereotype" or intersentence not in INTERSENTENCE):
         raise UsageError(
             f"--intersentence is {', '.join(INTERSENTENCE)}, and applies to stereotype only.",
-            code="bad-intersentence", value=intersentence, notion=notion,
+            code="inapplicable-option", notion=notion, option="--intersentence",
         )  # fmt: skip
     if data is not None and at_home(data).is_file():
         found = own_table(notion, at_home(data))
     elif notion not in READERS:
-        raise TiltmeterError(
-            f"There is no dataset for {notion}: give a table with the columns text and label (--data FILE)."
-        )
+        raise UsageError(
+            f"There is no dataset for {notion}. Supply a table with the columns text and label (--data FILE).",
+            code="missing-value", name="data", construct=notion,
+        )  # fmt: skip
     else:
         more = {"intersentence": intersentence} if intersentence else {}
         found = READERS[notion](at_home(data) if data is not None else None, data_dir, **more)
@@ -101,7 +102,7 @@ def with_table(known: Labelled, notion: str, path: Path) -> Labelled:
     if lacking := [name for name, at in called.items() if at is None]:
         raise InputError(
             f"{path}: the label {lacking[0]} is none of {known.source}, which has {', '.join(known.names)}.",
-            code="unknown-label", label=lacking[0], labels=list(known.names), file=str(path),
+            code="unknown-name", labels=list(known.names), file=str(path), kind="label", name=lacking[0],
         )  # fmt: skip
     train, held_out, test = (
         (*ours, *(replace(row, label=called[more.names[row.label]] or 0) for row in theirs))
@@ -129,12 +130,18 @@ def own_table(notion: str, path: Path) -> Labelled:
     labels = [cell(row, "label", f"{path}, row {n}") for n, row in enumerate(rows, 1)]
     names = tuple(sorted(set(labels)))
     if len(names) < 2 or "" in names:
-        raise TiltmeterError(f"{path}: a classifier needs two labels or more, and every row one; found {list(names)}.")
+        raise InputError(
+            f"{path}: a classifier needs two labels or more, and every row one; found {list(names)}.",
+            code="too-few", file=path, kind="labels", least=2,
+        )  # fmt: skip
     from tiltmeter.judges.kit.judge import notion_of
 
     bad = [n for n, name in enumerate(names) if name.casefold() in notion_of(notion).bad | {notion, "1"}]
     if len(bad) != 1:
-        raise TiltmeterError(f"{path}: which of the labels {', '.join(names)} means {notion}? Call it '{notion}'.")
+        raise InputError(
+            f"{path}: none of the labels {', '.join(names)} can be identified as {notion}. Name the label '{notion}'.",
+            code="missing-value", file=path, name=notion, labels=list(names),
+        )  # fmt: skip
     made = [
         Row(text_cell(row, "text", f"{path}, row {n}"), names.index(label), _group(row), str(n))
         for n, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
@@ -158,7 +165,9 @@ def _split(rows: Iterable[Row], names: tuple[str, ...], negative: int, source: s
 def _labelled(parts: Sequence[Sequence[Row]], names: tuple[str, ...], negative: int, source: str, citation: str) -> Labelled:
     train, held_out, test = map(tuple, parts)
     if not (train and held_out and test):
-        raise TiltmeterError(f"{source} has too few rows to train a classifier and to measure it.")
+        raise InputError(
+            f"{source} has too few rows to train a classifier and to measure it.", code="too-few", kind="rows", source=source
+        )
     return Labelled(names, negative, train, held_out, test, source, citation)
 
 
@@ -175,7 +184,10 @@ def from_benchmark(benchmark: Benchmark) -> Labelled:
     texts is, by checksum.
     """
     if not isinstance(benchmark, LabelledBenchmark) or not benchmark.training:
-        raise TiltmeterError(f"{benchmark.name} has no labelled texts to learn from (--data).")
+        raise InputError(
+            f"{benchmark.name} has no labelled training texts (--data).",
+            code="empty-selection", benchmark=benchmark.name, kind="training texts",
+        )  # fmt: skip
     train = [Row(example.text, int(example.toxic)) for example in benchmark.training]
     parts: dict[bool, list[Row]] = {True: [], False: []}
     for item in benchmark.items:
@@ -198,7 +210,10 @@ def regard(folder: Path | None, data_dir: Path | None) -> Labelled:
         path = place / "regard" / f"{name}.tsv"
         lines = [line.split("\t", 1) for line in _text(path).splitlines() if line.strip()]
         if any(len(line) != 2 or line[0] not in ("-1", "0", "1") for line in lines):
-            raise TiltmeterError(f"{path} is not in the layout of the regard data: -1, 0 or 1, a tab, and the text.")
+            raise InputError(
+                f"{path} is not in the layout of the regard data: -1, 0 or 1, a tab, and the text.",
+                code="wrong-format", file=path, expected="regard data",
+            )  # fmt: skip
         return tuple(
             Row(text.replace(XYZ, person), int(label) + 1, frozenset({group}), str(n))
             for n, (label, text) in enumerate(lines)
@@ -247,7 +262,11 @@ def _place(folder: Path | None, data_dir: Path | None, name: str) -> Path:
     above = data_dir or (Path(os.environ["TILTMETER_DATA"]) if os.environ.get("TILTMETER_DATA") else None)
     place = folder or (above / name if above else None)
     if place is None or not place.is_dir():
-        raise TiltmeterError(f"There is no folder {place or name}: give the dataset's with --data, or all with --data-dir.")
+        raise InputError(
+            f"There is no folder {place or name}. Supply the dataset's with --data, or that of all datasets with "
+            "--data-dir.",
+            code="missing-file", folder=place or name,
+        )  # fmt: skip
     return place
 
 

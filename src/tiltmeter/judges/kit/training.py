@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.labelled import spread
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune import (
     ClassifierRecipe,
     LabelledTexts,
@@ -96,7 +96,7 @@ def train_judge(
 def _limited(rows: Sequence[Row], n: int | None) -> Sequence[Row]:
     """So many rows, spread over the whole: datasets are sorted by label."""
     if n is not None and n < 2:
-        raise TiltmeterError(f"--limit must be at least 2, not {n}.")
+        raise UsageError(f"--limit must be at least 2, not {n}.", code="out-of-range", name="limit", value=n)
     return rows if n is None else list(spread(rows, n))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.judges import Judge, find_judge
@@ -43,7 +43,10 @@ def noise(
     import pandas as pd
 
     if min(texts, copies) < 1 or repeats < 2:
-        raise TiltmeterError("--texts and --copies must be at least 1, and --repeats at least 2.")
+        raise UsageError(
+            "--texts and --copies must be at least 1, and --repeats at least 2.",
+            code="out-of-range", name="texts, copies, repeats", value=[texts, copies, repeats],
+        )  # fmt: skip
     judging, answers = find_judge(judge), evidence.answers[READS]
     taken = _benchmark(answers, benchmark)
     rows = []
@@ -63,7 +66,10 @@ def noise(
                     }
                 )  # fmt: skip
     if not rows:
-        raise TiltmeterError(f"No text after the prompts of {taken} can be judged: all are empty, looping or refusals.")
+        raise RunError(
+            f"No text after the prompts of {taken} can be judged: all are empty, looping or refusals.",
+            code="empty-selection", benchmark=taken,
+        )  # fmt: skip
     table = pd.DataFrame(rows)
     told = [*_sentences(table), *_left_out(answers, table, taken)]
     return Finding("noise", {"noise": table}, {"noise": lambda: _draw(table)}, told)
@@ -109,7 +115,10 @@ def _benchmark(answers: Answers, wanted: str | None) -> str:
     """One benchmark: others may have the same texts again (without polar prompts, say), or texts of another temperature."""
     names = answers.benchmarks
     if wanted is not None and wanted not in names:
-        raise TiltmeterError(f"There are no texts after prompts of '{wanted}' here. There are: {', '.join(names)}.")
+        raise UsageError(
+            f"These runs have no texts after prompts of '{wanted}'. They have: {', '.join(names)}.",
+            code="unknown-name", kind="benchmark", name=wanted,
+        )  # fmt: skip
     return wanted or names[0]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog, figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families.generations.compare import aligned
 from tiltmeter.families.generations.draws import drawn_together, interval, measured
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
@@ -43,11 +43,11 @@ def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float 
     series = {place: [one for one in found if _place(one) == place] for place in places}
     several = {place: some for place, some in series.items() if len(some) > 1}
     if not several:
-        raise TiltmeterError(
+        raise RunError(
             "These runs have judged texts of one temperature at most. Run the same prompts at two, such as "
-            "--temperature 0.5 and --temperature 1, "
-            "into two folders, and give both."
-        )
+            "--temperature 0.5 and --temperature 1, into two folders, and name both.",
+            code="too-few", kind="temperatures", least=2,
+        )  # fmt: skip
     shares = pd.DataFrame([_share(one, settings) for some in several.values() for one in some])
     changes = pd.DataFrame([_change(some[0], some[-1], settings) for some in several.values()])
     return Finding(
