@@ -188,7 +188,7 @@ def test_groups_of_sentences() -> None:
         -1,
         None,
     ]
-    word, group, (first, last) = groups.found("“Ladies” came.")[0]
+    word, group, (first, last) = groups.matches("“Ladies” came.")[0]
     assert (word, group, "“Ladies” came."[first:last]) == ("ladies", 0, "Ladies")
 
 

@@ -323,7 +323,7 @@ def test_judged_texts_of_all_models_draw_the_same_prompts() -> None:
     ("wrong", "code", "name"),
     [
         ({"temperature": 0.0}, "out-of-range", "temperature"), ({"temperature": -1.0}, "out-of-range", "temperature"),
-        ({"top_p": 0.0}, "out-of-range", "top_p"), ({"top_tokens": -1}, "out-of-range", "top_tokens"),
+        ({"top_p": 0.0}, "out-of-range", "top_p"), ({"top_tokens": -1}, "out-of-range", "top_k"),
         ({"new_tokens": 0}, "out-of-range", "new_tokens"), ({"samples": 0}, "out-of-range", "samples"),
         ({"greedy": True, "samples": 2}, "conflicting-options", None), ({"rounds": 0}, "out-of-range", "rounds"),
         ({"repetition_penalty": 0.5}, "out-of-range", "repetition_penalty"), ({"chat": True}, "missing-capability", None),

@@ -9,7 +9,7 @@ from tiltmeter.builders.counterfactual import make_swaps
 from tiltmeter.debias.kit.auto_debias_objective import OVER, Aligning
 from tiltmeter.debias.kit.grouped_sentences import terms_facts
 from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lora, Seed
-from tiltmeter.debias.kit.prompt_file import PROMPTS, told_prompts
+from tiltmeter.debias.kit.prompt_file import PROMPTS, prompts_content
 from tiltmeter.debias.kit.prompt_plan import PromptPlan, material_for, prompts_for
 from tiltmeter.debias.kit.stereotypes import stereotype_words
 from tiltmeter.errors import UsageError
@@ -93,7 +93,7 @@ def auto_debias(
     tokens = Tokenization(parts.tokenizer)
     material = material_for(tokens, swap.lists[0], listed, stop=full_stop != "never")
     found, about = prompts_for(
-        model, plan, swap.lists[0], listed, given=prompts, work=unfinished(folder), device=device, watch=watch
+        model, plan, swap.lists[0], listed, prompts_file=prompts, work=unfinished(folder), device=device, watch=watch
     )
     task = Aligning(
         parts.module, material.frame, [one.ids for one in found], parts.tokenizer.pad_token_id or 0,
@@ -101,7 +101,7 @@ def auto_debias(
     )  # fmt: skip
     options = {"terms": terms_facts(swap), "over": over, "full_stop": full_stop, "dropout": dropout} | about
     data = {"prompts": len(found), "mean_divergence": sum(one.divergence for one in found) / len(found)}
-    beside = {PROMPTS: told_prompts(found, tokens, about)}
+    beside = {PROMPTS: prompts_content(found, tokens, about)}
     made = Made("auto_debias", CITATION, options, data, {"looks": LOOKS}, files=beside)
     return train_and_save(parts, task, recipe, folder, made, held_out=task, watch=watch, checkpoint_seconds=checkpoint_every)
 

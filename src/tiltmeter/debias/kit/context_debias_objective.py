@@ -100,9 +100,9 @@ class Orthogonal(Task):
     anew every epoch, but then a training that was interrupted would go on as another one.
     """
 
-    def __init__(self, aim: Objective, layers: Layers, before: Layers, along: torch.Tensor, found: Found) -> None:
+    def __init__(self, aim: Objective, layers: Layers, before: Layers, along: torch.Tensor, occurrences: Found) -> None:
         self.aim, self.layers, self.before, self.along = aim, layers, before, along
-        self.rows = [*found.stereotypes, *found.attributes]
+        self.rows = [*occurrences.stereotypes, *occurrences.attributes]
         self.lengths = np.array([len(one.ids) for one in self.rows], dtype=np.int64)
         self._whole: Totals | None = None
 
@@ -141,7 +141,7 @@ class Orthogonal(Task):
         import torch
 
         whole = self._whole or self._totals(rows)
-        some = sorted((self.rows[row] for row in rows), key=lambda one: one.group >= 0)
+        some = sorted((self.rows[row] for row in rows), key=lambda row: row.group >= 0)
         n = sum(one.group < 0 for one in some)
         states, valid = self.layers.states(some)  # of both at once: a small model's pass takes as long for half of the rows
         total = torch.zeros((), device=self.layers.device)

@@ -38,7 +38,7 @@ class Groups:
         several = sorted((term for term in self._owner if not WORD.fullmatch(term)), key=len, reverse=True)
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, several))})(?!\w)") if several else None
 
-    def found(self, sentence: str) -> list[tuple[str, int, tuple[int, int]]]:
+    def matches(self, sentence: str) -> list[tuple[str, int, tuple[int, int]]]:
         """Every term with its group and its place."""
         low = sentence.lower() if len(sentence.lower()) == len(sentence) else sentence  # ß and its kin would move places
         places = [one for one in WORD.finditer(low) if one.group() in self._owner]
@@ -47,7 +47,7 @@ class Groups:
 
     def of(self, sentence: str) -> int | None:
         """The one group that it names, −1 for none, None for several."""
-        named = {group for _, group, _ in self.found(sentence)}
+        named = {group for _, group, _ in self.matches(sentence)}
         return next(iter(named)) if len(named) == 1 else None if named else -1
 
 
@@ -62,20 +62,20 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
 def by_group(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list[list[str]]:
     """For every group the sentences that name it and no other, then those that name none; at most so many of each."""
     groups = Groups(terms)
-    found: list[list[str]] = [[] for _ in range(len(terms.groups) + 1)]
+    collected: list[list[str]] = [[] for _ in range(len(terms.groups) + 1)]
     for sentence in dict.fromkeys(sentences(lines)):
         if (group := groups.of(sentence)) is not None:
-            found[group].append(sentence)
-    return [sample(some, most, seed) for some in found]
+            collected[group].append(sentence)
+    return [sample(some, most, seed) for some in collected]
 
 
 def any_or_none(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list[list[str]]:
     """The sentences that name any group or several, then those that name none; at most so many of each."""
     groups = Groups(terms)
-    found: list[list[str]] = [[], []]
+    collected: list[list[str]] = [[], []]
     for sentence in dict.fromkeys(sentences(lines)):
-        found[not groups.found(sentence)].append(sentence)
-    return [sample(some, most, seed) for some in found]
+        collected[not groups.matches(sentence)].append(sentence)
+    return [sample(some, most, seed) for some in collected]
 
 
 def clipped(some: Iterable[str], terms: Aligned, seed: int) -> list[str]:
@@ -83,7 +83,7 @@ def clipped(some: Iterable[str], terms: Aligned, seed: int) -> list[str]:
     groups, random = Groups(terms), np.random.default_rng([seed, FEWEST_WORDS])
     found = []
     for sentence in some:
-        ends = [last for *_, (_, last) in groups.found(sentence)]
+        ends = [last for *_, (_, last) in groups.matches(sentence)]
         words = sentence.lower().split()
         least = len(sentence[: max(ends)].split()) if ends else FEWEST_WORDS
         if len(words) >= FEWEST_WORDS:

@@ -16,8 +16,8 @@ from tiltmeter.storage.places import at_home
 PROMPTS = "prompts.json"
 
 
-def told_prompts(found: Sequence[Prompt], tokens: Tokenization, about: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a file: prompts with their divergence in this model, and how they were found."""
+def prompts_content(prompts: Sequence[Prompt], tokens: Tokenization, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a file: prompts with their divergence in this model, and the search that chose them."""
     rows = [
         {
             "length": len(one.ids),
@@ -25,7 +25,7 @@ def told_prompts(found: Sequence[Prompt], tokens: Tokenization, about: Mapping[s
             "tokens": tokens.token_strings(one.ids),
             "divergence": one.divergence,
         }
-        for one in found
+        for one in prompts
     ]
     return {**about, "prompts": rows}
 

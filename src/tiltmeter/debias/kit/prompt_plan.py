@@ -14,7 +14,7 @@ import numpy as np
 
 from tiltmeter.builders.aligned import Aligned
 from tiltmeter.debias.kit.divergence import check_divergence
-from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, read_prompts, told_prompts
+from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, prompts_content, read_prompts
 from tiltmeter.debias.kit.prompt_search import Prompt, Search, beam_search, likeliest, n_prompts
 from tiltmeter.debias.kit.prompt_sentences import Frame, make_frame, single_tokens, vocabulary_words
 from tiltmeter.errors import RunError, UsageError
@@ -80,7 +80,7 @@ def prompts_for(
     terms: Aligned,
     words: Sequence[str],
     *,
-    given: Path | None,
+    prompts_file: Path | None,
     work: Path,
     device: str,
     watch: Watch | None,
@@ -90,9 +90,9 @@ def prompts_for(
     found = material_for(asked.tokens, terms, words, stop=plan.stop)
     search = Search(asked, found.frame, plan.divergence)
     about: dict[str, Any] = {"weights_sha256": asked.identity.weights, "term_pairs": found.pairs, "words": found.words}
-    if given is not None:
-        ids = read_prompts(given, asked.tokens)
-        about |= {"divergence": plan.divergence, "stop": plan.stop, "given": given.name}
+    if prompts_file is not None:
+        ids = read_prompts(prompts_file, asked.tokens)
+        about |= {"divergence": plan.divergence, "stop": plan.stop, "given": prompts_file.name}
         return weighed(search, ids), about
     how = plan.settled(device)
     about |= how
@@ -104,17 +104,17 @@ def prompts_for(
                 code="output-exists", folder=work,
             )  # fmt: skip
         kept = _searched(search, how, terms, plan.listed, watch)
-        write_json(work / PROMPTS, told_prompts(kept, asked.tokens, about))
+        write_json(work / PROMPTS, prompts_content(kept, asked.tokens, about))
     return kept, about
 
 
 def weighed(search: Search, prompts: Sequence[tuple[int, ...]]) -> list[Prompt]:
     """Prompts with their divergences, all of one length in one go."""
-    known: dict[tuple[int, ...], float] = {}
+    divergences: dict[tuple[int, ...], float] = {}
     for length in sorted({len(one) for one in prompts}):
         some = [one for one in prompts if len(one) == length]
-        known |= dict(zip(some, map(float, search.divergences(np.array(some))), strict=True))
-    return [Prompt(one, known[one]) for one in prompts]
+        divergences |= dict(zip(some, map(float, search.divergences(np.array(some))), strict=True))
+    return [Prompt(one, divergences[one]) for one in prompts]
 
 
 def _searched(

@@ -111,14 +111,14 @@ def beam_search(
             "A beam search needs a length and a beam of at least 1.",
             code="out-of-range", name="lengths, beam", value=[lengths, beam],
         )  # fmt: skip
-    found: list[list[Prompt]] = []
+    ranked: list[list[Prompt]] = []
     beams = np.zeros((1, 0), dtype=np.int64)
     for _ in range(lengths):
         longer = np.concatenate([np.repeat(beams, len(candidates), 0), np.tile(candidates, len(beams))[:, None]], 1)
         best, values = best_prompts(search, longer, beam, screen, advance)
         beams = best
-        found.append([Prompt(tuple(map(int, row)), float(value)) for row, value in zip(best, values, strict=True)])
-    return found
+        ranked.append([Prompt(tuple(map(int, row)), float(value)) for row, value in zip(best, values, strict=True)])
+    return ranked
 
 
 def best_prompts(search: Search, prompts: Ints, beam: int, screen: int, advance: Advance) -> tuple[Ints, Floats]:

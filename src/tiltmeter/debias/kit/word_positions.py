@@ -84,7 +84,7 @@ def _places(lines: Iterable[str], terms: Aligned, wanted: set[str]) -> Iterator[
     for sentence in dict.fromkeys(sentences(lines)):
         group = groups.of(sentence)
         if group is not None and group >= 0:
-            yield from ((sentence, word, group, span) for word, _, span in groups.found(sentence))
+            yield from ((sentence, word, group, span) for word, _, span in groups.matches(sentence))
         elif group is not None:
             found = ((one.group().lower(), one.span()) for one in WORD.finditer(sentence))
             yield from ((sentence, word, -1, span) for word, span in found if word in wanted)

@@ -85,13 +85,15 @@ class _Asking:
         with self.context.watched(f"{self.model.name} × {self.benchmark.name}", total) as advance:
             number = 0
             while some := list(islice(items, PIECE)):
-                parts = [self._asked(protocol, number, some) for protocol in self.protocols]
+                parts = [self._ask_items(protocol, number, some) for protocol in self.protocols]
                 number += 1
                 advance(len(some) * len(parts))
                 yield {"choices": answer_frame(CHOICE_COLUMNS, [row for rows, _ in parts for row in rows]),
                        "options": answer_frame(OPTION_COLUMNS, [row for _, rows in parts for row in rows])}  # fmt: skip
 
-    def _asked(self, protocol: str, number: int, items: Sequence[Item]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def _ask_items(
+        self, protocol: str, number: int, items: Sequence[Item]
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         if protocol == "generated":
             replies = self._replies(number, items)
             return [self._row(protocol, item, **reply) for item, reply in zip(items, replies, strict=True)], []

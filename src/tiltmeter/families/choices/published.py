@@ -89,18 +89,18 @@ def _by_item(
     """Find the item of each row; refuse ids that the benchmark does not have, and ids that are there twice."""
     items = {item.id: item for item in bench.asked_items}
     categories = list(dict.fromkeys(item.bias_type for item in bench.asked_items))
-    found: dict[str, str] = {}
+    predictions: dict[str, str] = {}
     strange, twice = [], []
     for row in rows:
-        given, category = str(row[names["example_id"]]).strip(), str(row.get(names["category"]) or "").strip()
-        options = [given, f"{category}-{given}"] + ([f"{categories[0]}-{given}"] if len(categories) == 1 else [])
+        example, category = str(row[names["example_id"]]).strip(), str(row.get(names["category"]) or "").strip()
+        options = [example, f"{category}-{example}"] + ([f"{categories[0]}-{example}"] if len(categories) == 1 else [])
         name = next((option for option in options if option in items), None)
         if name is None:
-            strange.append(given)
-        elif name in found:
+            strange.append(example)
+        elif name in predictions:
             twice.append(name)
         else:
-            found[name] = str(row[names["prediction"]] if row[names["prediction"]] is not None else "")
+            predictions[name] = str(row[names["prediction"]] if row[names["prediction"]] is not None else "")
     wrong = (("unknown-name", "unknown to the benchmark", strange), ("duplicate-name", "there more than once", twice))
     for code, what, some in wrong:
         if some:
@@ -108,15 +108,15 @@ def _by_item(
                 f"{file}: {len(some)} ids are {what}, such as {', '.join(some[:SHOWN])}.",
                 code=code, file=file, names=some, count=len(some),
             )  # fmt: skip
-    return found
+    return predictions
 
 
-def _row(item: Item, given: str | None, model: str, benchmark: str, scorer: str) -> dict[str, Any]:
-    answer = NOT_PREDICTED if given is None else parse_prediction(given, answers_of(item))
+def _row(item: Item, prediction: str | None, model: str, benchmark: str, scorer: str) -> dict[str, Any]:
+    answer = NOT_PREDICTED if prediction is None else parse_prediction(prediction, answers_of(item))
     chosen, reason = (answer, None) if isinstance(answer, int) else (None, answer)
     return {
         "model": model, "benchmark": benchmark, "scorer": scorer, "item": item.id, "prompt": None, "chosen": chosen,
-        "text": given, "reason": reason, "n_orders": 1, "changed": None, "score": None,
+        "text": prediction, "reason": reason, "n_orders": 1, "changed": None, "score": None,
         **{name: item.extra.get(name) for name in FACTS},
         "bias_type": item.bias_type, "direction": item.direction, "target": item.target,
     }  # fmt: skip

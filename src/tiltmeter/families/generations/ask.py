@@ -65,7 +65,7 @@ def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Optio
         )
         heat = 0.0 if options.greedy else options.temperature
         texts = texts_table(speaker.write(benchmark.asked_items), model.name, benchmark, heat)
-        told = {
+        provenance = {
             "model": model_facts(model),
             "samples": options.samples,
             "sampling": vars(options.sampling),
@@ -74,7 +74,7 @@ def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Optio
             "observations": {"key": store.key},
             **speaker.work.counts(),
         }
-        return judged_answers(texts, benchmark, options, told, cache=context.cache, advance=advance)
+        return judged_answers(texts, benchmark, options, provenance, cache=context.cache, advance=advance)
 
 
 def _ask_served(model: ServedModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
@@ -108,13 +108,13 @@ def judged_answers(
     texts: pd.DataFrame,
     benchmark: Benchmark,
     options: Options,
-    told: dict[str, Any],
+    provenance: dict[str, Any],
     *,
     cache: bool | str | Path = False,
     advance: Callable[[float], None] = lambda _: None,
     earlier: Answers | None = None,
 ) -> Answers:
-    """Texts with what the judges say of them; `told` is what the manifest says of where the texts came from.
+    """Texts with what the judges say of them; `provenance` is what the manifest says of where the texts came from.
 
     What the same judges said `earlier` of the same texts is taken from there.
     """
@@ -130,7 +130,7 @@ def judged_answers(
         "benchmark": benchmark_facts(benchmark),
         "judges": {judge.scorer: judge.facts() for judge in judges},
         "unjudged": dict(Counter(asked["reason"].dropna())),
-        **told,
+        **provenance,
     }
     return Answers(benchmark.family, {"generations": texts, "judgements": judged}, items_table(benchmark), (manifest,))
 
@@ -138,9 +138,11 @@ def judged_answers(
 def postprocess(answers: Answers, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
     """Texts that were written before, judged as the options say now."""
     (manifest,) = answers.manifests
-    told = {name: value for name, value in manifest.items() if name not in ("family", "benchmark", "judges", "unjudged")}
+    provenance = {
+        name: value for name, value in manifest.items() if name not in ("family", "benchmark", "judges", "unjudged")
+    }
     texts = answers.table.assign(benchmark=benchmark.name)
-    return judged_answers(texts, benchmark, options, told, cache=context.cache, earlier=answers)
+    return judged_answers(texts, benchmark, options, provenance, cache=context.cache, earlier=answers)
 
 
 def cache_key_extra(options: Options) -> dict[str, Any]:

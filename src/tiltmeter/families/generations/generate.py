@@ -84,7 +84,7 @@ class Speaker:
         for item, prompt in zip(items, prompts, strict=True):
             fits = limit is None or len(prompt) + self.writer.room <= limit
             (wanted if fits else long).extend(Wanted(item.id, sample, prompt) for sample in range(self.samples))
-        wanted.sort(key=lambda one: len(one.prompt))
+        wanted.sort(key=lambda text: len(text.prompt))
         reason = f"prompt too long: with {self.writer.sampling.new_tokens} new tokens it exceeds {limit}"
         self.advance(len(long))
         return wanted, [texts_of_rows([(one.item, one.sample, None, float("nan"), 0, reason) for one in long])]

@@ -87,10 +87,10 @@ class Judged:
 
     def groups(self) -> dict[str, dict[str, Ints]]:
         """Domain → group → rows."""
-        found: dict[str, dict[str, Ints]] = {}
+        rows_of: dict[str, dict[str, Ints]] = {}
         for (domain, group), rows in self.prompts.groupby(["bias_type", "group"], sort=False).indices.items():
-            found.setdefault(str(domain), {})[str(group)] = np.asarray(rows, dtype=np.int64)
-        return found
+            rows_of.setdefault(str(domain), {})[str(group)] = np.asarray(rows, dtype=np.int64)
+        return rows_of
 
 
 def judged_of(answers: Answers, by: Sequence[str] = (), clusters: bool = True) -> Iterator[Judged]:

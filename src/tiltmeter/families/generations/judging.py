@@ -35,14 +35,14 @@ JUDGE_COLUMNS = ("model", "benchmark", "item", "sample", "scorer", *JUDGED, "rea
 
 
 def judges_of(options: Options) -> tuple[Judge, ...]:
-    """The judges that were asked for, loaded once as long as their files stay the same."""
-    asked = options.asked_judges
-    return _loaded(asked, tuple(_stamp(judge.partition("=")[2].partition("@")[0]) for judge in asked))
+    """The judges that the options name, loaded once as long as their files stay the same."""
+    specs = options.asked_judges
+    return _loaded(specs, tuple(_stamp(judge.partition("=")[2].partition("@")[0]) for judge in specs))
 
 
 @lru_cache(maxsize=4)
-def _loaded(asked: tuple[str, ...], _stamps: tuple[str, ...]) -> tuple[Judge, ...]:
-    return tuple(find_judges(asked))
+def _loaded(specs: tuple[str, ...], _stamps: tuple[str, ...]) -> tuple[Judge, ...]:
+    return tuple(find_judges(specs))
 
 
 def _stamp(place: str) -> str:

@@ -122,8 +122,8 @@ def _answers(
 ) -> Answers:
     table = pa.Table.from_pylist(list(_numbered(said)), schema=TEXTS)
     texts = texts_table(table, model, bench, [row["temperature"] for row in said])
-    told = {"imported": imported, "model": {"shown_as": model, "weights_sha256": ""}}
-    return judged_answers(texts, bench, options, told)
+    provenance = {"imported": imported, "model": {"shown_as": model, "weights_sha256": ""}}
+    return judged_answers(texts, bench, options, provenance)
 
 
 def _numbered(said: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

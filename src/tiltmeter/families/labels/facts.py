@@ -69,11 +69,11 @@ class Facts:
     @property
     def domains(self) -> dict[str, list[str]]:
         """The groups of each domain of the paper that texts name."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for group, member in self.members.items():
             if group in DOMAIN_OF and member.any():
-                found.setdefault(DOMAIN_OF[group], []).append(group)
-        return found
+                groups.setdefault(DOMAIN_OF[group], []).append(group)
+        return groups
 
 
 def facts_of(answers: Answers, extra: Sequence[str] = (), clustered: bool = True) -> Iterator[Facts]:

@@ -95,31 +95,31 @@ def read_labelled(
     return with_table(found, notion, at_home(add)) if add is not None else found
 
 
-def with_table(known: Labelled, notion: str, path: Path) -> Labelled:
+def with_table(dataset: Labelled, notion: str, path: Path) -> Labelled:
     """The rows of a dataset and those of a table with the same labels, split in the same way."""
     more = own_table(notion, path)
-    called = {name: _label_like(known, more, name) for name in more.names}
+    called = {name: _label_like(dataset, more, name) for name in more.names}
     if lacking := [name for name, at in called.items() if at is None]:
         raise InputError(
-            f"{path}: the label {lacking[0]} is none of {known.source}, which has {', '.join(known.names)}.",
-            code="unknown-name", labels=list(known.names), file=str(path), kind="label", name=lacking[0],
+            f"{path}: the label {lacking[0]} is none of {dataset.source}, which has {', '.join(dataset.names)}.",
+            code="unknown-name", labels=list(dataset.names), file=str(path), kind="label", name=lacking[0],
         )  # fmt: skip
     train, held_out, test = (
         (*ours, *(replace(row, label=called[more.names[row.label]] or 0) for row in theirs))
-        for ours, theirs in zip(known.parts, more.parts, strict=True)
+        for ours, theirs in zip(dataset.parts, more.parts, strict=True)
     )
-    source, citation = f"{known.source}, {more.source}", f"{known.citation} And your own file."
-    return replace(known, train=train, held_out=held_out, test=test, source=source, citation=citation)
+    source, citation = f"{dataset.source}, {more.source}", f"{dataset.citation} And your own file."
+    return replace(dataset, train=train, held_out=held_out, test=test, source=source, citation=citation)
 
 
-def _label_like(known: Labelled, more: Labelled, name: str) -> int | None:
+def _label_like(dataset: Labelled, more: Labelled, name: str) -> int | None:
     """Where a label of a table is among those of a dataset: by its name, or, of two labels, by which one is negative."""
-    names = [own.casefold() for own in known.names]
+    names = [own.casefold() for own in dataset.names]
     if name.casefold() in names:
         return names.index(name.casefold())
-    if len(known.names) == len(more.names) == 2:
+    if len(dataset.names) == len(more.names) == 2:
         is_negative = more.names.index(name) == more.negative
-        return known.negative if is_negative else 1 - known.negative
+        return dataset.negative if is_negative else 1 - dataset.negative
     return None
 
 
@@ -227,8 +227,8 @@ def regard(folder: Path | None, data_dir: Path | None) -> Labelled:
 
 def people_of_groups() -> dict[str, str]:
     """Our own terms for the groups of Table 4, as the beginning of a sentence."""
-    told = json.loads((files("tiltmeter.benchmarks") / "data" / "plumb_prompts.json").read_text("utf-8"))
-    return {group: f"The {person}" for groups in told["groups"].values() for group, person in groups.items()}
+    content = json.loads((files("tiltmeter.benchmarks") / "data" / "plumb_prompts.json").read_text("utf-8"))
+    return {group: f"The {person}" for groups in content["groups"].values() for group, person in groups.items()}
 
 
 def stereotype(folder: Path | None, data_dir: Path | None, *, intersentence: str = "context") -> Labelled:

@@ -71,8 +71,8 @@ def noise(
             code="empty-selection", benchmark=taken,
         )  # fmt: skip
     table = pd.DataFrame(rows)
-    told = [*_sentences(table), *_left_out(answers, table, taken)]
-    return Finding("noise", {"noise": table}, {"noise": lambda: _draw(table)}, told)
+    sentences = [*_sentences(table), *_left_out(answers, table, taken)]
+    return Finding("noise", {"noise": table}, {"noise": lambda: _draw(table)}, sentences)
 
 
 def swapped(words: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:

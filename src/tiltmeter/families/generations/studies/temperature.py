@@ -38,7 +38,7 @@ def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float 
     settings = Settings(resamples, confidence, seed)
     settings.check()
     judged = [one for one in _same_prompts(evidence.answers[READS]) if one.sums[:, 0].sum() > 0]
-    found = sorted(judged, key=lambda one: one.temperature)
+    found = sorted(judged, key=lambda series: series.temperature)
     places = dict.fromkeys(map(_place, found))
     series = {place: [one for one in found if _place(one) == place] for place in places}
     several = {place: some for place, some in series.items() if len(some) > 1}
@@ -63,7 +63,9 @@ def _same_prompts(answers: Answers) -> Iterator[Judged]:
 
     Where one of them has texts of the same temperature again (without polar prompts, say), the first counts.
     """
-    data = {told["benchmark"]["name"]: told["benchmark"].get("data_sha256") or told for told in answers.manifests}
+    data = {
+        manifest["benchmark"]["name"]: manifest["benchmark"].get("data_sha256") or manifest for manifest in answers.manifests
+    }
     names = list(data)
     seen = set()
     for one in judged_of(answers):
@@ -74,19 +76,21 @@ def _same_prompts(answers: Answers) -> Iterator[Judged]:
             yield replace(one, benchmark=first)
 
 
-def _place(one: Judged) -> tuple[str, str, str]:
-    return one.model, one.benchmark, one.judge
+def _place(judged: Judged) -> tuple[str, str, str]:
+    return judged.model, judged.benchmark, judged.judge
 
 
-def _share(one: Judged, settings: Settings) -> dict[str, Any]:
+def _share(judged: Judged, settings: Settings) -> dict[str, Any]:
     measure = catalog.find("measures", MEASURE)
-    value = float(measured(measure, one.sums.sum(0)))
-    units = one.units(np.arange(len(one.sums)))
-    low, high, _ = interval(measure, units, value, measured(measure, drawn_together(one, one.sums, settings)), settings)
+    value = float(measured(measure, judged.sums.sum(0)))
+    units = judged.units(np.arange(len(judged.sums)))
+    low, high, _ = interval(
+        measure, units, value, measured(measure, drawn_together(judged, judged.sums, settings)), settings
+    )
     return {
-        "model": one.model, "benchmark": one.benchmark, "judge": one.judge, "temperature": one.temperature,
-        "negative": value, "low": low, "high": high, "texts": int(one.sums[:, 0].sum()),
-        "prompts": units.prompts, "not_judged": len(one.why),
+        "model": judged.model, "benchmark": judged.benchmark, "judge": judged.judge, "temperature": judged.temperature,
+        "negative": value, "low": low, "high": high, "texts": int(judged.sums[:, 0].sum()),
+        "prompts": units.prompts, "not_judged": len(judged.why),
     } | _clusters(units)  # fmt: skip
 
 
