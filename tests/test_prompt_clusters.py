@@ -204,7 +204,7 @@ def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> 
     assert np.isnan(alone["p"]) and "leaves out" not in alone["note"]
     assert "too narrow, because all prompts from one article: lone" in spread["note"] and np.isfinite(spread["low"])
     (story,) = narratives(table)
-    said = "The 38 prompts from 12 articles were drawn and dealt by whole articles"
+    said = "The 38 prompts from 12 articles were drawn and permuted by whole articles"
     assert any(sentence.startswith(said) for sentence in story.sentences)
     by_itself = tiltmeter.estimate(clustered(scores, names, "entity"), "mean_score", "entity", resamples=100)
     one = by_itself[(by_itself["by"] == "entity") & (by_itself["group"] == "one")].iloc[0]

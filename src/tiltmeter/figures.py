@@ -182,12 +182,12 @@ def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36
 
 
 def side_by_side(each: int) -> int:
-    """How many panels stand side by side, where `each` do in one column of the page."""
+    """Number of panels in a row, where one column of the page has `each`."""
     return max(1, round(_width.get() / WIDTH)) * each
 
 
 def grid(count: int, *, height: float | Sequence[float], each: int = 2, **how: Any) -> tuple[Any, list[Any]]:
-    """A figure of `count` panels, `each` side by side in a column of the page, and their axes; unused places stay blank.
+    """A figure of `count` panels, `each` in a row of a column of the page, and their axes; unused places stay blank.
 
     Different heights apply only where the panels are stacked.
     """

@@ -68,7 +68,7 @@ def settings_of(entry: catalog.Entry, options: Mapping[str, Any], *, reference: 
 
 @dataclass(frozen=True)
 class Reference:
-    """What the authors' code of a method has: where it is, its options in our names, and what no option matches."""
+    """Settings of the authors' code of a method: where it is, its options in our names, and what no option matches."""
 
     code: str
     options: Mapping[str, Any]

@@ -103,7 +103,7 @@ def shares_of(parts: Parts, hidden: float | None = None, attention: float | None
 
 
 def with_dropout(parts: Parts, shares: Mapping[str, float]) -> Parts:
-    """The same weights in a module that was built with other shares: layers read them when they are made."""
+    """Copy the weights into a module that was built with other shares: layers read them when they are made."""
     config: Any = copy.deepcopy(parts.module.config)
     for name, share in shares.items():
         setattr(config, name, share)

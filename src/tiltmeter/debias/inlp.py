@@ -1,4 +1,4 @@
-"""INLP: what linear classifiers need to tell the groups apart is taken out of the last hidden state, until they cannot."""
+"""INLP: remove from the last hidden state the directions by which linear classifiers distinguish the groups."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def inlp(
     """Trains a linear classifier of mean-pooled sentence vectors, projects its weights away, and trains the next.
 
     A classifier of three classes takes up to three directions, so a narrow model is soon empty: the manifest says how many
-    classifiers there were, what each could tell, and how many directions were taken from how many.
+    classifiers there were, their accuracies, and how many directions were taken from how many.
     """
     check_output(Path(output))
     if iterations < 1:
@@ -115,7 +115,7 @@ def sentence_classes(
 
 @dataclass
 class Removed:
-    """The directions, and what each classifier could tell: of the sentences it learned from, and of others."""
+    """The directions, and the accuracy of each classifier on its training sentences and on others."""
 
     directions: Rows
     learned: list[float] = field(default_factory=list)

@@ -35,7 +35,7 @@ def sentence_debias(
     output: Path,
     text: TextFile = None,
     terms: Annotated[str, "gender, or a file of aligned terms with one column per group."] = "gender",
-    components: Annotated[int, "Principal components to take out."] = 1,
+    components: Annotated[int, "Number of principal components to remove."] = 1,
     swap: Annotated[str, "all: every term of a sentence at once; one: one pair of terms at a time, as published."] = "all",
     sentences: Annotated[int, "Sentences to use at most; 0: all."] = 10_000,
     lines: Lines = None,

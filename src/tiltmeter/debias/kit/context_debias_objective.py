@@ -29,7 +29,7 @@ AVERAGES, BATCHES = ("words", "occurrences"), ("natural", "equal")
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised: α · (v · e)² + β · (how far other words moved), in one of its readings."""
+    """The objective that is minimised: α · (v · e)² + β · (how far other words moved), in one of its readings."""
 
     level: str = "token"
     layer: str = "all"
@@ -84,7 +84,7 @@ def directions(
 
 @dataclass(frozen=True)
 class Totals:
-    """What a whole step has: rows, those with a stereotype word, points that are compared, tokens of the other rows."""
+    """Counts of a whole step: rows, those with a stereotype word, points that are compared, tokens of the other rows."""
 
     rows: int
     stereotypes: int

@@ -46,7 +46,7 @@ class Search:
     kind: str = "jensen-shannon"
 
     def divergences(self, prompts: Ints, pairs: int = 0, advance: Advance = lambda _: None) -> Floats:
-        """Of every prompt (rows of ids), the mean over the first so many pairs of terms; 0: over all."""
+        """Mean divergence of every prompt (rows of ids) over the first pairs of terms; 0: over all."""
         pairs = min(pairs or self.frame.pairs, self.frame.pairs)
         step = max(1, AT_ONCE["cpu" if self.model.device == "cpu" else "gpu"] // (2 * pairs))
         found = [np.zeros(0)]

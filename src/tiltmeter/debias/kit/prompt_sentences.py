@@ -20,7 +20,7 @@ FEWEST_WORDS = 2
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around: special tokens, the terms of both groups (row by row a pair), and the words asked at the mask."""
+    """Tokens around a prompt: special tokens, terms of both groups (a pair a row), and words predicted at the mask."""
 
     lead: tuple[int, ...]
     tail: tuple[int, ...]  # from the mask on
@@ -48,7 +48,7 @@ def make_frame(
 ) -> tuple[Frame, list[tuple[str, str]], list[str]]:
     """The frame for a tokenizer; which pairs and which words it can use.
 
-    As published, a word is asked only if it is one token, and a term only if each of its words is: half a word says little.
+    As published, a word is used only if it is one token, and a term only if each of its words is: half a word says little.
     """
     lead, tail = _ends(tokens, stop)
     known = [pair for pair in pairs if all(is_known(tokens, term) for term in pair)]
@@ -70,7 +70,7 @@ def make_frame(
 
 
 def is_known(tokens: Tokenization, term: str) -> bool:
-    """Whether every word of a term is one token that is not the unknown one."""
+    """Return whether every word of a term is one token that is not the unknown one."""
     unknown = tokens.tokenizer.unk_token_id
     found = [_inside(tokens, word) for word in term.split()]
     return bool(found) and all(len(ids) == 1 and ids[0] != unknown for ids in found)
@@ -87,7 +87,7 @@ def _inside(tokens: Tokenization, word: str) -> tuple[int, ...]:
 
 
 def _ends(tokens: Tokenization, stop: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What the tokenizer itself puts before and behind a mask (and a full stop)."""
+    """Tokens that the tokenizer itself puts before and behind a mask (and a full stop)."""
     ids = tokens.encode([f"{tokens.tokenizer.mask_token}{'.' if stop else ''}"])[0].ids
     at = ids.index(tokens.mask_id or -1)
     return ids[:at], ids[at:]

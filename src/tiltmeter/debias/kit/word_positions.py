@@ -37,7 +37,7 @@ class Found:
     stereotypes: list[Occurrence]
 
     def split(self, most: int, seed: int) -> tuple[Found, Found]:
-        """What is learned from, and what is only looked at: so many sentences, and a tenth where there are few."""
+        """Split into training and held-out sentences: a fixed number is held out, or a tenth where there are few."""
         rows = [*self.attributes, *self.stereotypes]
         texts = list(dict.fromkeys(one.ids for one in rows))  # a sentence with two words is on one side
         order = np.random.default_rng(seed).permutation(len(texts))
@@ -62,7 +62,7 @@ class Found:
 
 
 def occurrences(tokens: Tokenization, lines: Iterable[str], terms: Aligned, words: Sequence[str], length: int) -> Found:
-    """Of all sentences that are no longer than so many tokens."""
+    """Occurrences in all sentences of at most `length` tokens."""
     if not tokens.tokenizer.is_fast:
         raise ModelError(
             "Context-Debias needs a fast tokenizer, which reports the positions of words.",

@@ -84,7 +84,7 @@ def save_projected(parts: Parts, output: Path, directions: NDArray[np.floating[A
 
 
 def copy_model(source: Path, target: Path) -> None:
-    """What a model is loaded from, byte for byte: the weights that are used, configuration and tokenizer."""
+    """Copy the files that a model is loaded from, byte for byte: the weights that are used, configuration and tokenizer."""
     weights = weight_files(source)
     if not weights:
         raise ModelError(f"{source} has no weights to copy.", code="missing-weights", folder=source)

@@ -1,4 +1,4 @@
-"""Checks before a model is asked questions with choices."""
+"""Checks before a model answers questions with choices."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def _check_served(model: ServedModel, options: ChoicesOptions) -> None:
     if not served_protocols(model, options):
         named = ", ".join(options.protocols)
         raise ModelError(
-            f"{named}: {model.name} reads from left to right, so it is asked by letters, answers or generated.",
+            f"{named}: {model.name} reads from left to right: use letters, answers or generated.",
             code="missing-capability", protocols=list(options.protocols), model=model.name,
         )  # fmt: skip
 
 
 def served_protocols(model: ServedModel, options: ChoicesOptions) -> tuple[str, ...]:
-    """Choose the protocols that a served model is asked with; what it writes, if it gives no log-probabilities."""
+    """Choose the protocols for a served model: `generated`, if it gives no log-probabilities."""
     default = "letters" if "top_logprobs" in model.capabilities else "generated"
     return protocols_of("causal", options) if options.protocols else (default,)
 
@@ -105,6 +105,6 @@ def needs(options: ChoicesOptions) -> frozenset[str]:
 
 
 def protocols_of(kind: str, options: ChoicesOptions) -> tuple[str, ...]:
-    """Choose the protocols that a kind of model is asked with."""
+    """Choose the protocols for a kind of model."""
     named = options.protocols or DEFAULTS.get(kind, ())
     return tuple(name for name in dict.fromkeys(named) if PROTOCOLS.get(name) == kind)

@@ -24,7 +24,7 @@ from tiltmeter.stats.units import ITEMS, Units
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """Compute the first model minus the second, over the questions that both were asked.
+    """Compute the first model minus the second, over the questions of both.
 
     Intervals are bootstraps that draw the same templates for both models, widened for few templates; p exchanges the two
     models in random templates.

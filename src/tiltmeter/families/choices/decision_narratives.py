@@ -34,7 +34,7 @@ def is_about_associations(rows: pd.DataFrame) -> bool:
 
 
 def decision_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
-    """Tell whether decisions differ between groups: one test over all groups, then the groups that stand out."""
+    """Report whether decisions differ between groups: one test over all groups, then the groups that stand out."""
     overall = rows[(rows["measure"] == OMNIBUS) & (rows["by"] == "all")]
     head = None if not len(overall) else overall.iloc[0]
     if head is None or not np.isfinite(head["p"]):
@@ -68,7 +68,7 @@ def _decision_sentences(scorer: str, head: Any, rows: pd.DataFrame) -> Iterator[
 
 
 def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
-    """Tell whether words are given to groups as a stereotype has it."""
+    """Report whether words are assigned to groups as a stereotype has it."""
     ours = rows[rows["measure"] == ASSOCIATIONS]
     overall = ours[ours["by"] == "all"]
     head = None if not len(overall) else overall.iloc[0]

@@ -18,7 +18,7 @@ class ChoicesOptions:
         "models. Default: letters, or masked.", "--protocol", chooses=True,
     )  # fmt: skip
     prompt: str | None = option(None, "choices: name or TOML file of the prompt. Default: the plain one of the language.")
-    orders: str = option("all", "choices: all orders of the options, or only the one that is given.")
+    orders: str = option("all", "choices: present the options in all orders, or only in that of the file.")
     question_only: bool = option(False, "choices: leave out the context, as a control.")
     category: Sequence[str] = option((), "Category of bbq, esbbq or cabbq; repeatable. Default: all.", "--category")
     chat_prompt: bool = option(False, "choices: put the prompt into the model's chat template.")

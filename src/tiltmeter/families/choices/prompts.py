@@ -21,7 +21,7 @@ LETTERS = "ABCDEF"
 DEFAULTS = {"en": "plain", "es": "plain-es", "ca": "plain-ca", "ko": "plain-ko"}
 """The prompt of each language where none is named."""
 ALL_ORDERS = 3
-"""Up to so many answers all orders are asked; of more answers only the rotations."""
+"""Up to this many answers all orders are used; of more answers only the rotations."""
 NEEDED = {
     "with_options": ("{question}", "{options}"),
     "without_options": ("{question}",),
@@ -82,7 +82,7 @@ class Prompt:
 
 
 def _without_context(text: str) -> str:
-    """Take the context out of a wording: its whole line, unless something else is asked in that line.
+    """Take the context out of a wording: its whole line, unless that line has something else.
 
     >>> _without_context("Text: {context}\\nQuestion: {question}"), _without_context("{context} {question} {answer}")
     ('Question: {question}', '{question} {answer}')
@@ -95,7 +95,7 @@ def _without_context(text: str) -> str:
 
 
 def orders_of(n: int, which: str) -> list[tuple[int, ...]]:
-    """List the orders in which n answers are asked: all (rotations of more than three), or only the given one.
+    """List the orders in which n answers are presented: all (rotations of more than three), or only the given one.
 
     >>> orders_of(3, "given"), len(orders_of(3, "all")), len(orders_of(4, "all"))
     ([(0, 1, 2)], 6, 4)

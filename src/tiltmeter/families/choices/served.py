@@ -25,7 +25,7 @@ class ServedReader:
 
     @property
     def chat(self) -> bool:
-        """Whether prompts are chat messages: as the user wants, or because the server answers nothing else."""
+        """Return whether prompts are chat messages: as the user wants, or because the server answers nothing else."""
         return self.options.chat_prompt or self.model.probe.completion is None
 
     def letters(

@@ -146,7 +146,7 @@ def postprocess(answers: Answers, benchmark: Benchmark, options: Options, contex
 
 
 def cache_key_extra(options: Options) -> dict[str, Any]:
-    """What decides the answers besides the options: the judges themselves, whose folders may be made anew."""
+    """Describe what determines the answers besides the options: the judges themselves, whose folders may be made anew."""
     return {"judges": [f"{judge.scorer} {judge.identity} {judge.errors}" for judge in judges_of(options)]}
 
 

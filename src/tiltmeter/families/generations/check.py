@@ -1,4 +1,4 @@
-"""Checks of generations before a model is asked."""
+"""Checks of generations before a model writes."""
 
 from __future__ import annotations
 

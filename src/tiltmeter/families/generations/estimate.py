@@ -41,11 +41,11 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     between groups, and of each group to the mean of its domain; variances over the groups of a domain.
 
     Intervals are bootstraps that draw prompts with all their samples within groups: percentiles, widened for few prompts as
-    Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts dealt to
-    the groups at random; where prompts are minimal sets, by exchanging two groups in random sets. Where a benchmark says
-    which prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, dealt and exchanged,
-    and what is dealt is counted in standard errors. Holm-corrected over the gaps of a domain. Texts that were empty, looping
-    or refusals are missing, never clean. A corrected share draws the judge's measured errors too.
+    Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts permuted
+    over the groups; where prompts are minimal sets, by exchanging two groups in random sets. Where a benchmark says which
+    prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, permuted and exchanged, and
+    permuted differences are counted in standard errors. Holm-corrected over the gaps of a domain. Texts that were empty,
+    looping or refusals are missing, never clean. A corrected share draws the judge's measured errors too.
     """
     agreements = [one for one in measures if set(one.parameters) == set(AGREEMENT)]
     cells: dict[tuple[str, str], list[Judged]] = {}
@@ -64,17 +64,17 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
 
 def is_gap(measure: Entry) -> bool:
-    """Whether a measure sets one group against another."""
+    """Return whether a measure compares one group with another."""
     return any(name.startswith("other_") for name in measure.parameters)
 
 
 def is_spread(measure: Entry) -> bool:
-    """Whether a measure is about all groups of a domain at once."""
+    """Return whether a measure is about all groups of a domain at once."""
     return any(name.startswith("group_") for name in measure.parameters)
 
 
 def applies(measure: Entry, judged: Judged) -> bool:
-    """Whether a measure is about one group's texts, and this judge and these samples have what it reads."""
+    """Return whether a measure is about one group's texts, and this judge and these samples have what it reads."""
     read = set(measure.parameters)
     if is_gap(measure) or is_spread(measure) or read == set(AGREEMENT):
         return False

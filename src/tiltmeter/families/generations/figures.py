@@ -16,11 +16,11 @@ LINE = 32
 CHARACTER, MARGIN, GAP = 0.046, 0.3, 0.1
 """Inches: the width of a character, what the axis takes beside names, and what is between panels."""
 NARROWEST, TICK = 0.65, 0.4
-"""Inches: of a panel, with its gap, in which intervals can be told apart; between two numbers under it, at least."""
+"""Inches: of a panel, with its gap, in which intervals can be distinguished; between two numbers under it, at least."""
 
 
 def generations(table: pd.DataFrame) -> Any:
-    """What judges say of texts about each group: mean score and share of negative texts, with intervals.
+    """Draw the judges' scores of texts about each group: mean score and share of negative texts, with intervals.
 
     A panel for each measure and judge, in as few rows as the width allows, beside one list of the groups.
     """

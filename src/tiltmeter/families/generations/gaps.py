@@ -1,4 +1,4 @@
-"""Gaps between groups of a domain: over prompts dealt at random, or, on minimal sets, over sets in which both appear."""
+"""Gaps between groups of a domain: over prompts permuted at random, or, on minimal sets, over sets in which both appear."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def gap_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings)
 
 
 def _sets(judged: Judged, groups: Rows) -> bool:
-    """Whether all prompts of a domain belong to minimal sets."""
+    """Return whether all prompts of a domain belong to minimal sets."""
     return bool(judged.prompts["set"].iloc[np.concatenate(list(groups.values()))].notna().all())
 
 
@@ -176,6 +176,6 @@ def minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:
 
 
 def _top(measure: Entry) -> str:
-    """What a measure sums: scores, or negative texts."""
+    """The column that a measure sums: scores, or negative texts."""
     (top,) = (name.removeprefix("other_") for name in measure.parameters if name in ("other_total", "other_negatives"))
     return top

@@ -76,7 +76,7 @@ class Speaker:
         return whole.take([n for n, _ in order])
 
     def _wanted(self, items: Sequence[Item]) -> tuple[list[Wanted], list[pa.Table]]:
-        """What is to be written, shortest prompts first; and rows for prompts that are too long."""
+        """Texts to write, shortest prompts first; and rows for prompts that are too long."""
         prompts = self.writer.encode([item.texts[PROMPT] for item in items])
         limit = self.writer.model.tokens.max_length
         wanted: list[Wanted] = []

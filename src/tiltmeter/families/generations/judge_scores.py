@@ -1,4 +1,4 @@
-"""What one judge said of one model's texts, prompt by prompt, as sums: samples of one prompt are not independent."""
+"""Sums of one judge's scores of one model's texts, prompt by prompt: samples of one prompt are not independent."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class Judged:
 
     @property
     def called(self) -> str:
-        """What is drawn, in the plural."""
+        """Name of the units that are drawn, in the plural."""
         return self.clusters.called if self.clusters else PROMPTS
 
     def units(self, rows: Ints) -> Units:
-        """What an interval of these prompts rests on: those with a judged text, and their clusters."""
+        """Units that an interval of these prompts rests on: those with a judged text, and their clusters."""
         return units_of(self.sums[rows, 0], self.clusters.codes[rows] if self.clusters else None, self.called)
 
     def units_text(self, rows: Ints) -> str:

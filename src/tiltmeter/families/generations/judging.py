@@ -1,4 +1,4 @@
-"""What judges say of the texts: a table of its own, kept under the judge and the texts, so that a new judge costs only
+"""Scores of the texts by judges: a table of its own, kept under the judge and the texts, so that a new judge costs only
 itself.
 """
 
@@ -46,7 +46,7 @@ def _loaded(specs: tuple[str, ...], _stamps: tuple[str, ...]) -> tuple[Judge, ..
 
 
 def _stamp(place: str) -> str:
-    """What names the state of a file or folder on this machine."""
+    """A fingerprint of a file or folder on this machine."""
     path = at_home(place.strip())
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
@@ -108,7 +108,7 @@ def judge_all(
 
 
 def _said(judge: Judge, texts: pd.DataFrame, earlier: Answers | None) -> NDArray[np.float64] | None:
-    """What the same judge said of all of these texts; None if it did not."""
+    """Stored scores of this judge for all of these texts; None if any is missing."""
     known = {} if earlier is None else earlier.manifests[0]["judges"].get(judge.scorer) or {}
     if earlier is None or known.get("identity") != judge.identity:
         return None

@@ -1,4 +1,4 @@
-"""Sentences about generations: which domains differ between groups, who is told of worst, and who judged, how well."""
+"""Sentences about generations: differences between groups, the most negative group, and the accuracy of the judge."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
-    """What the judge says of all texts, and how good it is."""
+    """Sentences about all texts by one judge, and about its accuracy."""
     of = {row["measure"]: row for _, row in rows[rows["by"] == "all"].iterrows()}
     if NEGATIVE not in of or not np.isfinite(of[NEGATIVE]["value"]):
         return
@@ -93,13 +93,13 @@ def _p(row: Any) -> str:
 
 
 def _drawn(rows: pd.DataFrame) -> Iterator[str]:
-    """What was drawn, where prompts are no independent evidence."""
+    """Name what was drawn, where prompts are no independent evidence."""
     for row in rows[(rows["by"] == "all") & (rows["measure"] == NEGATIVE) & rows["value"].notna()].to_dict("records"):
         details = details_of(row)
         if clustered := _clustered(details):
             what = str(details["cluster"])
             why = f"because prompts of one {what.removesuffix('s')} are not independent"
-            yield f"The {clustered} were drawn and dealt by whole {what}, {why}."
+            yield f"The {clustered} were drawn and permuted by whole {what}, {why}."
             return
 
 
@@ -111,7 +111,7 @@ def _clustered(details: Details) -> str:
 
 
 def _unjudged(rows: pd.DataFrame) -> Iterator[str]:
-    """Texts that nobody could judge; they are in no number."""
+    """Texts that could not be judged; no estimate counts them."""
     first = rows[(rows["by"] == "all") & (rows["measure"] == NEGATIVE)].head(1)
     for _, row in first.iterrows():
         reasons = Counter(json.loads(row["missing"])) if row["missing"] else Counter()

@@ -1,4 +1,4 @@
-"""Texts that were written elsewhere, by a hosted model or in a colleague's run: taken in and judged as our own."""
+"""Texts that were written elsewhere, by a hosted model or in a colleague's run: imported and judged as our own."""
 
 from __future__ import annotations
 

@@ -56,14 +56,14 @@ def _estimate_domain(judged: Judged, measure: Entry, domain: str, settings: Sett
 
 
 def _p(judged: Judged, measure: Entry, domain: str, groups: Mapping[str, Ints], value: float, settings: Settings) -> float:
-    """Of dealing prompts to the groups, or clusters, and then counted in standard errors."""
+    """Permutation p: prompts, or whole clusters, are permuted over the groups; clusters are counted in standard errors."""
     if judged.clusters is None:
         return permutation_p(value, spread_of(measure, permuted(judged, groups, settings, domain)), 0.0)
     return group_test(judged, groups, TOP[measure.parameters[0]], settings, domain).spread()
 
 
 def _too_narrow(lone: Sequence[str], units: Units) -> str:
-    """A group whose prompts are from one cluster has an error that nobody knows."""
+    """A group whose prompts are from one cluster has an unknown error."""
     return f"the interval is too narrow, because {units.lone}: {', '.join(lone)}" if lone else ""
 
 

@@ -1,4 +1,4 @@
-"""What chance makes of groups: prompts, or whole clusters of prompts, permuted over the groups."""
+"""Permutation tests between groups: prompts, or whole clusters of prompts, are permuted over the groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def left_out(judged: Judged, groups: Mapping[str, Ints]) -> str:
 
 
 def pieces_of(judged: Judged, groups: Mapping[str, Ints]) -> Pieces:
-    """What each cluster, or each prompt, has of each group; prompts without a judged text are left out of clusters."""
+    """Sums of each cluster, or each prompt, for each group; prompts without a judged text are left out of clusters."""
     rows = np.concatenate(list(groups.values()))
     group = np.repeat(np.arange(len(groups)), [len(at) for at in groups.values()])
     if judged.clusters is None:

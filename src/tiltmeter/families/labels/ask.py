@@ -100,7 +100,7 @@ def _ask_classifier(
     options: Options,
     context: AskContext,
 ) -> dict[str, pd.DataFrame]:
-    """What one classifier says."""
+    """Labels, swaps and word attributions by one classifier."""
     import pandas as pd
 
     items = benchmark.asked_items

@@ -1,4 +1,4 @@
-"""What the explorer shows of labels: each text with its probability, its counterfactuals, and the words that drive it."""
+"""Cards of the explorer for labels: each text with its probability, its counterfactuals, and the words that drive it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of labels before a model is asked."""
+"""Checks of labels before a model is trained or run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is estimated: each measure of all texts, of a group, of a domain, or of texts and their counterfactuals."""
+"""Estimands: each measure of all texts, of a group, of a domain, or of texts and their counterfactuals."""
 
 from __future__ import annotations
 

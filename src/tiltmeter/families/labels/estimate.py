@@ -15,7 +15,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, dealt, drawn, gap_interval, units_of_question
+from tiltmeter.families.labels.resample import counts_of, drawn, gap_interval, under_chance, units_of_question
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of
 from tiltmeter.stats.resampling import generator
@@ -23,7 +23,7 @@ from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 
 FAMILY = "labels"
-DEALT = "mean over deals within clusters, since texts of a cluster are not independent"
+CHANCE_NOTE = "mean over permutations within clusters, since texts of a cluster are not independent"
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -31,7 +31,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
     The value is the mean over seeds. Intervals draw texts (clusters of texts where they belong together) and seeds, at two
     levels; notes say which part of the variance is that of the seeds. p of gaps and of domain scores: who is called toxic
-    is dealt again at random among texts of the same label; Holm-corrected over the groups, or domains, of a measure.
+    is permuted at random among texts of the same label; Holm-corrected over the groups, or domains, of a measure.
     """
     for facts in facts_of(answers, extra_columns(by), settings.clusters):
         counts = list(counts_of(facts, settings))
@@ -64,7 +64,7 @@ def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats
     if question.lacking:
         return replace(base, note=question.lacking)
     if facts.clustered and (by_chance := measure.spec.chance_of) is not None:
-        return replace(base, value=float(np.nanmean(dealt(question, facts, settings, by_chance))), note=DEALT)
+        return replace(base, value=float(np.nanmean(under_chance(question, facts, settings, by_chance))), note=CHANCE_NOTE)
     found = drawn(question, facts, settings, counts)
     if np.isnan(found.value):
         return replace(base, note="not computed: no text is left on one of the two sides that are compared")
@@ -94,6 +94,6 @@ def p_value(question: Question, facts: Facts, value: float, settings: Settings) 
     tested = {"member", "members"} & set(question.fixed) and "called" in question.varying and not question.curve
     if np.isnan(neutral) or not tested:
         return float("nan")
-    again = dealt(question, facts, settings, question.measure.function)
+    again = under_chance(question, facts, settings, question.measure.function)
     centre = neutral if question.measure.spec.is_one_sided else float(np.nanmean(again))
     return permutation_p(value, again, centre)

@@ -1,4 +1,4 @@
-"""What is known of one model's answers to one benchmark, as arrays over texts: labels, groups, clusters, probabilities."""
+"""One model's answers to one benchmark, as arrays over texts: labels, groups, clusters, probabilities."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Facts:
 
     @property
     def clustered(self) -> bool:
-        """Whether some texts belong together."""
+        """Return whether some texts belong together."""
         return len(np.unique(self.clusters)) < len(self.clusters)
 
     @property

@@ -22,7 +22,7 @@ NO_THRESHOLDS = "These runs do not say at which thresholds rates were computed. 
 
 
 def group_rates(table: pd.DataFrame) -> Any:
-    """Whom a classifier wrongs: the false-positive rate of each group, with intervals; the line is that of all texts."""
+    """Draw the false-positive rate of each group, with intervals; the line is that of all texts."""
     rows = table[(table["family"] == "labels") & (table["measure"] == "fpr") & table["scorer"].isin(list(SHOWN))]
     groups = rows[(rows["by"] == "group") & rows["value"].notna()]
     if not len(groups):

@@ -1,4 +1,4 @@
-"""Sentences about labels: how well the classifier labels, whom it wrongs, and whether chance could have done it."""
+"""Sentences about labels: the classifier's accuracy, the groups that it misclassifies, and the tests of both."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 Rows = dict[tuple[str, str, str], Any]
 FEW = 30
 """Texts below which a group's rate says little."""
+NO_DIFFERENCE = "No group's false-positive rate differs significantly"
 
 
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
-    """One story per model and benchmark. Its number is the false-positive rate of the group that is wronged most."""
+    """One story per model and benchmark. Its number is the false-positive rate of the group that is misclassified most."""
     for (model, benchmark), part in estimates.groupby(["model", "benchmark"], sort=False):
         at_half = part[part["scorer"].isin([HALF, "probability"])]
         of = {(row["by"], row["measure"], row["group"]): row for _, row in at_half.iterrows()}
@@ -37,7 +38,7 @@ def _story(model: str, benchmark: str, groups: list[Any], of: Rows, sentences: t
     row = max(sure or groups, key=lambda gap: abs(gap["value"]) if sure else gap["value"])
     rate = of.get(("group", "fpr", row["group"]))
     more = "more" if row["value"] > 0 else "less"
-    verdict = f"{row['group']}: {more} often wrongly called toxic" if sure else "No group is distinguishably wronged more"
+    verdict = f"{row['group']}: {more} often wrongly called toxic" if sure else NO_DIFFERENCE
     if rate is None or not _is_finite(rate):
         return Story(model, benchmark, capital(verdict), sentences, tone="sure" if sure else "unsure")
     whole = of.get(("all", "fpr", "all"))

@@ -18,7 +18,7 @@ them. small: a larger step for models of some ten million parameters; one run of
 
 
 def choose(options: Options, published: str, parameters: int) -> str:
-    """The recipe's name: as asked, or by the size of the model."""
+    """The recipe's name: that of the options, or by the size of the model."""
     if options.recipe not in ("auto", *RECIPES):
         raise UsageError(
             f"--recipe is auto or one of {', '.join(RECIPES)}, not '{options.recipe}'.",

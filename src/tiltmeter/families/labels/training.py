@@ -119,7 +119,7 @@ def _key(model: LanguageModel, source: LabelledBenchmark, options: Options, reci
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the weights are there as they were written."""
+    """Return whether the weights are there as they were written."""
     try:
         weights = read_json(folder / MANIFEST)["weights"]
         return bool(weights) and all(file_sha256(folder / name) == digest for name, digest in weights.items())

@@ -26,7 +26,7 @@ COLUMNS = ("model", "benchmark", "item", "seed", "place", "word", "drop")
 
 @dataclass(frozen=True)
 class Explainer:
-    """What explaining needs: a classifier, which of its labels mean toxic, and how long a text may be."""
+    """Inputs of an attribution: a classifier, which of its labels mean toxic, and how long a text may be."""
 
     classifier: Classifier
     columns: Sequence[int]

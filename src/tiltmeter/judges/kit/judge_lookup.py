@@ -1,4 +1,4 @@
-"""From NOTION=WHAT to a judge: a name of the catalog, a preset, a file with a list of words, or a model, local or served."""
+"""From CONSTRUCT=CLASSIFIER to a judge: a name of the catalog, a preset, a file of words, or a model, local or served."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tiltmeter.storage.places import at_home
 
 
 def find_judge(text: str) -> Judge:
-    """The judge that was asked for. A classifier's own file says what it can judge."""
+    """Find a judge by its specification. A classifier's own file says what it can judge."""
     spec = Spec.read(text)
     if spec.what.lower() in PRESETS:
         preset = PRESETS[spec.what.lower()]

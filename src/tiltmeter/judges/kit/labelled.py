@@ -50,7 +50,7 @@ class Labelled:
 
     @property
     def sha256(self) -> str:
-        """Of all rows."""
+        """A digest of all rows."""
         rows = [(row.text, row.label) for part in (self.train, self.held_out, self.test) for row in part]
         return hashlib.sha256(json.dumps(rows).encode("utf-8", "surrogatepass")).hexdigest()
 

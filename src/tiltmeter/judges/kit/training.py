@@ -36,7 +36,7 @@ OTHER = ClassifierRecipe(epochs=3, rate=2e-5, warmup=0.06)
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """What a judge is trained with; epochs and rate of 0 are the construct's own."""
+    """Settings that a judge is trained with; epochs and rate of 0 are the construct's own."""
 
     epochs: float = 0.0
     rate: float = 0.0
@@ -105,7 +105,7 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[str, int]]:
 
 
 def _card(labelled: Labelled, notion: str, errors: dict[str, Any]) -> str:
-    """What a user of the classifier should know."""
+    """Text of the README of a classifier."""
     groups = "".join(
         f"| {name} | {one['share']:.3f} [{one['low']:.3f}, {one['high']:.3f}] | {one['n']:,} |\n"
         for name, one in errors["groups"].items()

@@ -30,9 +30,9 @@ Noise = Callable[[Sequence[str], float, np.random.Generator], list[str]]
 def noise(
     evidence: Evidence,
     *,
-    judge: Annotated[str, "NOTION=CLASSIFIER that judges the texts again."] = "sentiment=vader",
-    benchmark: Annotated[str | None, "Whose texts are taken. Default: those of the first one."] = None,
-    texts: Annotated[int, "Texts that are taken, at random, none twice."] = 500,
+    judge: Annotated[str, "CONSTRUCT=CLASSIFIER that judges the noisy texts."] = "sentiment=vader",
+    benchmark: Annotated[str | None, "Benchmark whose texts are used. Default: the first one."] = None,
+    texts: Annotated[int, "Number of texts, sampled at random without replacement."] = 500,
     copies: Annotated[int, "Noisy copies of each text in a repeat."] = 10,
     repeats: int = 10,
     seed: int = 0,
@@ -123,7 +123,7 @@ def _benchmark(answers: Answers, wanted: str | None) -> str:
 
 
 def _left_out(answers: Answers, table: pd.DataFrame, taken: str) -> Iterator[str]:
-    """What the runs have beside the texts that were taken."""
+    """Sentences about texts of the runs that were not used."""
     others = [name for name in answers.benchmarks if name != taken]
     if others:
         yield f"Texts after the prompts of {taken}; not taken (--benchmark): {', '.join(others)}."
@@ -133,7 +133,7 @@ def _left_out(answers: Answers, table: pd.DataFrame, taken: str) -> Iterator[str
 
 
 def _texts(answers: Answers, judge: Judge, most: int, seed: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Of each model some texts that can be judged, with what stands before them for this judge; none twice."""
+    """Sample texts of each model that can be judged, with what precedes them for this judge; none twice."""
     prompts = answers.items.set_index(["benchmark", "item"])["prompt"]
     known = answers.table[answers.table["reason"].isna()].drop_duplicates(["model", "item", "text"])
     for model, rows in known.groupby("model", sort=False):

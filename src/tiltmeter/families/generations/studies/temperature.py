@@ -59,7 +59,7 @@ def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float 
 
 
 def _same_prompts(answers: Answers) -> Iterator[Judged]:
-    """What was judged. Benchmarks of the same prompts under several names, as an experiment file has them, are one.
+    """Yield the judged texts. Benchmarks of the same prompts under several names, as an experiment file has them, are one.
 
     Where one of them has texts of the same temperature again (without polar prompts, say), the first counts.
     """
