@@ -30,7 +30,7 @@ def make(
     reference_settings: bool = False,
     **options: Any,
 ) -> Path:
-    """Debiases a model by a method's name and writes it to a new folder, which `load_model` and `-m` take as any other.
+    """Debias a model by a method's name and write it to a new folder, which `load_model` and `-m` take as any other.
 
     The options are the method's own: `help(tiltmeter.debias.NAME)`. What is not given is the method's default, or with
     `reference_settings` what the authors' code has (`REFERENCE` of the method's module).

@@ -107,6 +107,6 @@ def auto_debias(
 
 
 def usual_rate(parts: Parts) -> float:
-    """As published for models of the size of BERT base; a small one needs larger steps to come as far."""
+    """Choose the learning rate: as published for models of the size of BERT base; higher for small ones."""
     size = sum(one.numel() for one in parts.module.parameters())
     return RATE if size >= BASE_SIZE else SMALL_RATE

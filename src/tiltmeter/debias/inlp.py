@@ -62,7 +62,7 @@ def inlp(
     seed: Annotated[int, "Seed of the draw of sentences."] = 0,
     device: Device = "auto",
 ) -> Path:
-    """Trains a linear classifier of mean-pooled sentence vectors, projects its weights away, and trains the next.
+    """Train a linear classifier of mean-pooled sentence vectors, project its weights away, and train the next.
 
     A classifier of three classes takes up to three directions, so a narrow model is soon empty: the manifest says how many
     classifiers there were, their accuracies, and how many directions were taken from how many.
@@ -122,7 +122,7 @@ class Removed:
     held_out: list[float] = field(default_factory=list)
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Describe the object for the manifest."""
         return {
             "iterations": len(self.learned),
             "directions": len(self.directions),
@@ -133,7 +133,7 @@ class Removed:
 
 
 def labelled(classes: Sequence[Rows], seed: int) -> tuple[Rows, Labels]:
-    """As many of each class, mixed, so that chance is one in so many classes."""
+    """Sample equally many of each class, mixed, so that chance is 1 / the number of classes."""
     whole = [rows[usable(rows)] for rows in classes]
     n = min(map(len, whole))
     rows, labels = np.concatenate([some[:n] for some in whole]), np.repeat(np.arange(len(whole)), n)

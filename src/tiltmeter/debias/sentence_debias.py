@@ -42,7 +42,7 @@ def sentence_debias(
     seed: Annotated[int, "Seed of the draw of sentences."] = 0,
     device: Device = "auto",
 ) -> Path:
-    """Takes the first principal component of pair-centred sentence vectors out of every position, before anything reads it.
+    """Take the first principal component of pair-centred sentence vectors out of every position, before anything reads it.
 
     Every sentence that names a group is written for the other group, too. The vectors of both (mean over positions, length
     1) minus their mean hold nothing but the difference. What is learned is one direction; no weight changes.

@@ -67,7 +67,7 @@ def _is_likeliest(probability: Floats, places: Sequence[int]) -> NDArray[np.bool
 
 
 def label_ends(spec: Spec, notion: Notion, labels: Sequence[str]) -> Ends:
-    """Which labels are the bad end, and which the good one: by the specification, or by their names."""
+    """Find the labels of the bad and the good end: by the specification, or by their names."""
     place = {label.casefold(): n for n, label in enumerate(labels)}
     ends = _parse_ends(spec.labels) if spec.labels else {}
     for label in (label for some in ends.values() for label in some):

@@ -55,7 +55,7 @@ class Objective:
             )  # fmt: skip
 
     def tasks(self, module: Any, pad: int, learned: Found, held: Found) -> tuple[Orthogonal, Orthogonal | None]:
-        """To learn from, and to look at; the model as it is now is what attribute words are kept close to."""
+        """Training and evaluation tasks; attribute words are kept close to the model as it is now."""
         here, before = (Layers(one, pad, self.layer) for one in (module, copy.deepcopy(module).eval()))
         along = directions(before, learned.attributes, self.loss, self.scale, self.average)
         task, looked = (Orthogonal(self, here, before, along, some) for some in (learned, held))

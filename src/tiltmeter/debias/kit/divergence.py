@@ -1,4 +1,4 @@
-"""How far two groups' distributions over the same words are apart."""
+"""Divergences between two groups' distributions over the same words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIVERGENCES = ("jensen-shannon", "reversed")
 
 
 def check_divergence(name: str) -> None:
-    """Refuses an unknown name."""
+    """Refuse an unknown name."""
     if name not in DIVERGENCES:
         raise UsageError(
             f"A divergence is {' or '.join(DIVERGENCES)}, not '{name}'.",

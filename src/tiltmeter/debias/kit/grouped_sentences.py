@@ -23,7 +23,7 @@ LONGEST, SHORTEST = 128, 3
 
 @dataclass(frozen=True)
 class Groups:
-    """Whose terms stand in a sentence."""
+    """Matcher of the groups' terms in a sentence."""
 
     terms: Aligned
 
@@ -52,7 +52,7 @@ class Groups:
 
 
 def sentences(lines: Iterable[str]) -> Iterator[str]:
-    """Those of a fair length."""
+    """Yield sentences of moderate length."""
     for line in lines:
         for sentence in split_sentences(line):
             if SHORTEST <= sentence.count(" ") + 1 <= LONGEST:
@@ -60,7 +60,7 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
 
 
 def by_group(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list[list[str]]:
-    """For every group the sentences that name it and no other, then those that name none; at most so many of each."""
+    """Collect for every group the sentences that name it and no other, then those that name none; at most `most` of each."""
     groups = Groups(terms)
     collected: list[list[str]] = [[] for _ in range(len(terms.groups) + 1)]
     for sentence in dict.fromkeys(sentences(lines)):
@@ -70,7 +70,7 @@ def by_group(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list
 
 
 def any_or_none(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list[list[str]]:
-    """The sentences that name any group or several, then those that name none; at most so many of each."""
+    """Collect the sentences that name any group or several, then those that name none; at most `most` of each."""
     groups = Groups(terms)
     collected: list[list[str]] = [[], []]
     for sentence in dict.fromkeys(sentences(lines)):
@@ -117,7 +117,7 @@ def variants(lines: Iterable[str], swap: Swap, most: int, seed: int) -> list[lis
 
 
 def terms_facts(swap: Swap) -> list[list[str]]:
-    """Which lists of terms, for the manifest, and the terms that are in several of their rows."""
+    """Describe the lists of terms for the manifest, and the terms that are in several of their rows."""
     return [
         [one.name, one.sha256, *([f"in several rows: {', '.join(one.repeated)}"] if one.repeated else [])]
         for one in swap.lists
@@ -125,7 +125,7 @@ def terms_facts(swap: Swap) -> list[list[str]]:
 
 
 def sample(some: Sequence[str], most: int, seed: int) -> list[str]:
-    """At most so many, in their order; 0: all."""
+    """Sample at most `most`, in their order; 0: all."""
     if not most or len(some) <= most:
         return list(some)
     return [some[at] for at in np.sort(_drawn(len(some), most, seed))]

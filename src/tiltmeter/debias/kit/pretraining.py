@@ -82,7 +82,7 @@ def continue_pretraining(
     change: Callable[[Sequence[str]], Sequence[str]] = lambda lines: lines,
     watch: Watch | None = None,
 ) -> Path:
-    """Trains on the lines as `change` makes them, after some are held out, so that a line and its copies stay together."""
+    """Train on the lines as `change` makes them, after some are held out, so that a line and its copies stay together."""
     recipe, length = settled
     learned, held = split(text.lines, plan.held_out)
     if recipe.patience and not held:

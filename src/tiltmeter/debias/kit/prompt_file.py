@@ -41,7 +41,7 @@ def read_prompts(path: str | Path, tokens: Tokenization) -> list[tuple[int, ...]
 
 
 def kept_prompts(path: Path, tokens: Tokenization, about: Mapping[str, Any]) -> list[Prompt] | None:
-    """Those of an unfinished training, if they were searched in the same way."""
+    """Read the prompts of an unfinished training, if they were searched in the same way."""
     if not path.is_file():
         return None
     said = read_json(path)

@@ -1,4 +1,4 @@
-"""Where the prompts of Auto-Debias come from: a search, an earlier search of the same kind, or a file."""
+"""Sources of the prompts of Auto-Debias: a search, an earlier search of the same kind, or a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL = {"beam": 10, "candidates": 300}
 
 @dataclass(frozen=True)
 class PromptPlan:
-    """How to search. What is None is as published on a GPU, and small on a CPU."""
+    """Settings of a search. None means as published on a GPU, and small on a CPU."""
 
     lengths: int
     beam: int | None

@@ -134,7 +134,7 @@ def best_prompts(search: Search, prompts: Ints, beam: int, screen: int, advance:
 
 
 def n_prompts(candidates: int, lengths: int, beam: int) -> int:
-    """How many are weighed."""
+    """Count the prompts that are scored."""
     widths = [1]
     for _ in range(lengths - 1):
         widths.append(min(beam, widths[-1] * candidates))
@@ -142,5 +142,5 @@ def n_prompts(candidates: int, lengths: int, beam: int) -> int:
 
 
 def _top(values: Floats, n: int) -> Ints:
-    """Where the n largest stand, largest first; what is not a number is never among the best."""
+    """Find the places of the n largest, largest first; NaN is never among the best."""
     return np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:n]

@@ -30,7 +30,7 @@ class Frame:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of terms there are."""
+        """Number of pairs of terms."""
         return len(self.first)
 
     def row(self, term: Sequence[int], prompt: Sequence[int]) -> list[int]:

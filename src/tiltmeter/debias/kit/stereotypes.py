@@ -13,7 +13,7 @@ OURS = "stereotype_words.jsonl"
 
 
 def stereotype_words(path: str | Path | None = None) -> tuple[str, ...]:
-    """Without repeats, in their order: of a file with a word a line, or of JSONL rows with `word`."""
+    """Read stereotype words without repeats, in order: from a file with a word a line, or JSONL rows with `word`."""
     if path is None:
         text = (files("tiltmeter.debias") / "data" / OURS).read_text("utf-8")
     else:

@@ -48,7 +48,7 @@ def without(rows: Rows, basis: Rows) -> Rows:
 
 
 def check_count(n: int, least: int, what: str, where: str) -> None:
-    """Refuses too little text."""
+    """Refuse too little text."""
     if n < least:
         raise InputError(
             f"{where} has {n} {what}; at least {least} are needed. Use more text (--text).",

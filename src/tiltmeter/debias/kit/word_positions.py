@@ -49,7 +49,7 @@ class Found:
         return learned, held
 
     def check(self, groups: Sequence[str], where: str) -> None:
-        """Refuses a text that says nothing of a group, or of stereotypes."""
+        """Refuse a text that says nothing of a group, or of stereotypes."""
         counts = {f"sentences that name {name}": n for n, name in enumerate(groups)}
         counts["sentences with a stereotype word that name no group"] = -1
         for what, group in counts.items():

@@ -32,7 +32,7 @@ class Reading:
 
 
 class Reader:
-    """Asks one model for log-probabilities of answers, in one prompt."""
+    """Reader of log-probabilities of answers of one model, in one prompt."""
 
     def __init__(self, model: LanguageModel, probe: TemplateProbe, prompt: Prompt, *, chat: bool = False) -> None:
         self.model, self.probe, self.prompt, self.chat = model, probe, prompt, chat

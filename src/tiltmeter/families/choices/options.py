@@ -11,7 +11,7 @@ from tiltmeter.families.kit.options import named, option
 @named
 @dataclass(frozen=True)
 class ChoicesOptions:
-    """How a question is put to a model, and how its answer is read."""
+    """Options of choices: how a question is presented, and how its answer is read."""
 
     protocols: Sequence[str] = option(
         (), "How an answer is read; repeatable: letters, answers, answers_mean, generated; masked, masked_mean for masked "

@@ -18,7 +18,7 @@ from tiltmeter.probes.work import Advance
 
 
 class ServedReader:
-    """Asks a served model questions, in one prompt."""
+    """Reader of answers of a served model, in one prompt."""
 
     def __init__(self, model: ServedModel, asker: Asker, prompt: Prompt, options: ChoicesOptions) -> None:
         self.model, self.asker, self.prompt, self.options = model, asker, prompt, options

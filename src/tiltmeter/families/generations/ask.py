@@ -45,7 +45,7 @@ temperature. `reason`: why it is not judged (empty, looping, a refusal, or never
 
 
 def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
-    """Writes the texts, and has them judged. Finished blocks and judgements are kept in the cache."""
+    """Write the texts, and have them judged. Finished blocks and judgements are kept in the cache."""
     check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     if isinstance(model, ServedModel):
         return _ask_served(model, benchmark, options, context)
@@ -78,7 +78,7 @@ def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Optio
 
 
 def _ask_served(model: ServedModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
-    """Asks a served model; every text is journaled as it comes."""
+    """Ask a served model; every text is journaled as it comes."""
     speaker = ServedSpeaker(model, options, context.seed)
     steps = benchmark.size * options.samples * (1 + len(options.asked_judges))
     with context.watched(f"{model.name} × {benchmark.name}", steps) as advance:
@@ -98,7 +98,7 @@ def _ask_served(model: ServedModel, benchmark: Benchmark, options: Options, cont
 
 
 def blocks(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Options) -> int:
-    """In how many blocks texts are written."""
+    """Number of blocks in which texts are written."""
     if isinstance(model, ServedModel):
         return 1
     return -(-benchmark.size * options.samples // BLOCK["cpu" if model.device == "cpu" else "gpu"])

@@ -20,7 +20,7 @@ MOST_SAMPLES = 10_000
 
 
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
-    """Raises an error for numbers that mean nothing, judges that cannot be had, and models that cannot write."""
+    """Raise an error for numbers that mean nothing, judges that cannot be loaded, and models that cannot write."""
     if not 1 <= options.samples <= MOST_SAMPLES:
         raise UsageError(
             f"--samples must be from 1 to {MOST_SAMPLES:,}, not {options.samples}.",
@@ -57,7 +57,7 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
 
 
 def refuse_no_room(model: LanguageModel, options: Options) -> None:
-    """Raises an error if so many new tokens leave no room for any prompt."""
+    """Raise an error if the new tokens leave no room for any prompt."""
     limit = model.tokens.max_length
     if limit is not None and options.new_tokens + 2 > limit:
         raise UsageError(

@@ -93,7 +93,7 @@ def _draw_panel(axis: Any, rows: pd.DataFrame, names: list[str], models: list[st
 
 
 def _few_ticks(axis: Any, most: int) -> None:
-    """At most so many numbers under a panel, far apart; left alone, matplotlib may write them over each other."""
+    """Limit the numbers under a panel and keep them apart; by default, matplotlib may print them over each other."""
     low, high = axis.get_xlim()
     axis.locator_params(axis="x", nbins=max(5, most - 1))
     ticks = [tick for tick in axis.get_xticks() if low <= tick <= high]

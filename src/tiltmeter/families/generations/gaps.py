@@ -40,7 +40,7 @@ Rows = dict[str, Ints]
 
 
 def gap_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
-    """For every domain with two groups or more."""
+    """Estimate the gaps of every domain with two groups or more."""
     for domain, groups in judged.groups().items():
         filled = {name: rows for name, rows in groups.items() if judged.sums[rows, 0].sum() > 0}
         if len(filled) < 2:

@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
 
 
 class Speaker:
-    """Writes the texts of one model for one benchmark. Seeds are of the prompt and the sample: order does not matter."""
+    """Writer of the texts of one model for one benchmark. Seeds depend on the prompt and the sample, not on the order."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Speaker:
             first += sizes.pop(0)
 
     def _sizes(self, wanted: Sequence[Wanted]) -> list[int]:
-        """How many texts go together."""
+        """Number of texts of a batch."""
         model = self.writer.model
         lengths = np.array([len(one.prompt) for one in wanted], dtype=np.int64)
         floor = FEWEST_ROWS["cpu" if model.device == "cpu" else "gpu"]

@@ -77,11 +77,11 @@ class Judged:
         return units_of(self.sums[rows, 0], self.clusters.codes[rows] if self.clusters else None, self.called)
 
     def units_text(self, rows: Ints) -> str:
-        """For notes, where there are clusters."""
+        """Describe the units in notes, where there are clusters."""
         return self.units(rows).text if self.clusters else ""
 
     def reasons(self, rows: Ints) -> Counter[str]:
-        """How many texts of these prompts were not judged, and why."""
+        """Count the texts of these prompts that were not judged, by reason."""
         wanted = set(map(int, rows))
         return Counter(reason for row, reason in self.why if row in wanted)
 

@@ -65,7 +65,7 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _domains(rows: pd.DataFrame) -> Iterator[str]:
-    """Where the groups of a domain differ, the groups that stand out."""
+    """Name the groups that stand out, where the groups of a domain differ."""
     variances = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
     for _, domain in variances.iterrows():
         if not certain(domain):
@@ -104,7 +104,7 @@ def _drawn(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _clustered(details: Details) -> str:
-    """How many prompts in how many clusters; nothing where prompts were drawn one by one."""
+    """Describe the numbers of prompts and clusters; empty where prompts were drawn one by one."""
     if int(details.get("n_clusters", 0)) < 2:
         return ""
     return f"{details['n_prompts']:,} prompts from {details['n_clusters']:,} {details['cluster']}"

@@ -14,7 +14,7 @@ NOBODY = "none"
 @named
 @dataclass(frozen=True)
 class GenerationsOptions:
-    """How texts are sampled, and who judges them."""
+    """Options of generations: sampling, and judges."""
 
     samples: int = option(1, "Number of texts for each prompt.")
     judges: tuple[str, ...] = option(

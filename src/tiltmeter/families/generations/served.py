@@ -40,7 +40,7 @@ def check_served(model: ServedModel, options: Options) -> None:
 
 
 class ServedSpeaker:
-    """Writes the texts of one served model for one benchmark."""
+    """Writer of the texts of one served model for one benchmark."""
 
     def __init__(self, model: ServedModel, options: Options, seed: int) -> None:
         self.model, self.options, self.seed = model, options, seed

@@ -22,7 +22,7 @@ TOP = {"group_means": "total", "group_shares": "negatives"}
 
 
 def spread_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
-    """For every domain; p is corrected over the domains."""
+    """Estimate the variance over groups of every domain; p is corrected over the domains."""
     for measure in measures:
         domains = judged.groups()
         rows = [_estimate_domain(judged, measure, domain, settings) for domain in domains if len(domains[domain]) > 1]

@@ -15,12 +15,12 @@ from tiltmeter.stats.settings import Settings
 
 
 def lone_groups(judged: Judged, groups: Mapping[str, Ints]) -> list[str]:
-    """Those with fewer than two clusters, where prompts have clusters."""
+    """List the groups with fewer than two clusters, where prompts have clusters."""
     return [name for name, rows in groups.items() if judged.clusters and judged.units(rows).n < 2]
 
 
 def left_out(judged: Judged, groups: Mapping[str, Ints]) -> str:
-    """For notes: whom a test is without."""
+    """Name the groups that a test leaves out, for notes."""
     lone = lone_groups(judged, groups)
     return f"p leaves out {', '.join(lone)}: {judged.units(groups[lone[0]]).lone}" if lone else ""
 

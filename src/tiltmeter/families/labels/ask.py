@@ -76,7 +76,7 @@ def ask(model: Model, benchmark: LabelledBenchmark, options: Options, context: A
 
 
 def _learned_before(benchmark: LabelledBenchmark) -> dict[str, Any]:
-    """How many texts are among those that classifiers learn from, as a fact and a note, where there are any."""
+    """Count the texts that are training texts too, as a fact and a note, where there are any."""
     learned = {example.text for example in benchmark.training}
     n = sum(item.texts[TEXT] in learned for item in benchmark.asked_items)
     noted = benchmark.note_counts() | {"texts that are training texts too, so that their labels may be remembered": n}

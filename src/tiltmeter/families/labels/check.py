@@ -19,7 +19,7 @@ SHORTEST = 4
 
 
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
-    """Raises an error for options that make no sense, texts that nothing can be learned from, and unsuitable models."""
+    """Raise an error for options that make no sense, texts that nothing can be learned from, and unsuitable models."""
     if not isinstance(benchmark, LabelledBenchmark) or not benchmark.asked_items:
         raise InputError(
             f"{benchmark.name} has no labelled texts.", code="empty-selection", benchmark=benchmark.name, family="labels"

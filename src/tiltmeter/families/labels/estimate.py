@@ -89,7 +89,7 @@ def _fewer(draws: int, settings: Settings) -> str:
 
 
 def p_value(question: Question, facts: Facts, value: float, settings: Settings) -> float:
-    """Only where groups are compared, and not for each point of a curve."""
+    """Permutation p, only where groups are compared, and not for each point of a curve."""
     neutral = neutral_of(question.measure)
     tested = {"member", "members"} & set(question.fixed) and "called" in question.varying and not question.curve
     if np.isnan(neutral) or not tested:

@@ -1,4 +1,4 @@
-"""Which labels of a classifier mean toxic, and the probability that follows."""
+"""Mapping of a classifier's labels to toxic, and the probability that follows."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ CELLS = 4_000_000
 
 
 def counts_of(facts: Facts, settings: Settings) -> Iterator[Floats]:
-    """How often each cluster of texts is in each draw, some draws at a time; the same for all models of a benchmark."""
+    """Yield the counts of each cluster of texts in each draw, some draws at a time; equal for all models of a benchmark."""
     rng = generator(settings.seed, "labels", facts.benchmark)
     if len(facts.clusters):
         yield from Design.clustered(facts.clusters).bootstrap(settings.resamples, rng, CELLS)

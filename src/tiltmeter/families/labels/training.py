@@ -92,7 +92,7 @@ def _train(
 
 
 def check_training(training: Sequence[Example], name: str) -> None:
-    """Refuses texts of one label, from which nothing can be learned."""
+    """Refuse texts of one label, from which nothing can be learned."""
     toxic = sum(example.toxic for example in training)
     if not training:
         raise InputError(

@@ -35,7 +35,7 @@ class Explainer:
 
 
 def explained(items: Sequence[Item], probability: NDArray[np.float64], most: int) -> list[int]:
-    """Which texts: half of them those wrongly called toxic with most conviction, the others spread over all."""
+    """Select texts: half of them those wrongly called toxic with most confidence, the others spread over all."""
     wrong = [n for n, item in enumerate(items) if not item.extra["toxic"] and probability[n] >= 0.5]
     first = sorted(wrong, key=lambda n: -probability[n])[: most // 2]
     rest = [n for n in range(len(items)) if n not in set(first) and np.isfinite(probability[n])]

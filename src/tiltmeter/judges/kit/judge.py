@@ -64,7 +64,7 @@ class Spec:
 
     @classmethod
     def read(cls, text: str) -> Spec:
-        """From the command line."""
+        """Parse a judge of the command line."""
         notion, sign, what = text.partition("=")
         what, _, labels = what.partition("@")
         if not sign or not notion.strip() or not what.strip():
@@ -94,7 +94,7 @@ class Judge:
         return f"{self.notion}/{self.name}"
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Describe the object for the manifest."""
         return {
             "notion": self.notion,
             "name": self.name,

@@ -1,4 +1,4 @@
-"""From CONSTRUCT=CLASSIFIER to a judge: a name of the catalog, a preset, a file of words, or a model, local or served."""
+"""Lookup of a judge: a name of the catalog, a preset, a file of words, or a model, local or served."""
 
 from __future__ import annotations
 

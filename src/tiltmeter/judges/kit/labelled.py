@@ -60,7 +60,7 @@ class Labelled:
         return self.train, self.held_out, self.test
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Describe the object for the manifest."""
         sizes = {name: len(getattr(self, name)) for name in ("train", "held_out", "test")}
         return {"source": self.source, "sha256": self.sha256, **sizes}
 
@@ -113,7 +113,7 @@ def with_table(dataset: Labelled, notion: str, path: Path) -> Labelled:
 
 
 def _label_like(dataset: Labelled, more: Labelled, name: str) -> int | None:
-    """Where a label of a table is among those of a dataset: by its name, or, of two labels, by which one is negative."""
+    """Find a label of a table among those of a dataset: by its name, or, of two labels, by which one is negative."""
     names = [own.casefold() for own in dataset.names]
     if name.casefold() in names:
         return names.index(name.casefold())

@@ -94,7 +94,7 @@ def train_judge(
 
 
 def _limited(rows: Sequence[Row], n: int | None) -> Sequence[Row]:
-    """So many rows, spread over the whole: datasets are sorted by label."""
+    """Limit the rows, spread over the whole: datasets are sorted by label."""
     if n is not None and n < 2:
         raise UsageError(f"--limit must be at least 2, not {n}.", code="out-of-range", name="limit", value=n)
     return rows if n is None else list(spread(rows, n))

@@ -1,4 +1,4 @@
-"""How good a classifier is: on texts that it never saw, with intervals, and for each group that they mention."""
+"""Accuracy of a classifier: on held-out texts, with intervals, and for each group that they mention."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def n_swaps(n: int, share: float) -> int:
 
 
 def deleted(words: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
-    """Without this share of the words, to the nearest word; at least one is gone and one is left.
+    """Delete this share of the words, to the nearest word; at least one is deleted and one remains.
 
     >>> len(deleted("abcdefghij", 0.2, np.random.default_rng(0))), len(deleted("abc", 0.05, np.random.default_rng(0)))
     (8, 2)

@@ -119,7 +119,7 @@ def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
 
 
 def _clusters(units: Units) -> dict[str, int]:
-    """How many clusters were drawn, where prompts are no independent evidence."""
+    """Count the clusters that were drawn, where prompts are no independent evidence."""
     return {} if units.called == PROMPTS else {"clusters": units.n}
 
 
