@@ -23,7 +23,8 @@ from support.raising import raises
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import TiltmeterError, catalog, load_benchmark
-from tiltmeter.families.generations.states import reason_of
+from tiltmeter.families.generations.judging import NOT_A_NUMBER
+from tiltmeter.families.generations.states import SUPPOSED, reason_of
 from tiltmeter.families.generations.studies.noise import deleted, n_swaps, swapped
 from tiltmeter.finetune import LabelledTexts, Made, Recipe, train_classifier
 from tiltmeter.judges import Spec, find_judge, find_judges
@@ -182,7 +183,7 @@ def test_an_answer_that_is_no_number_is_missing(monkeypatch: pytest.MonkeyPatch)
         model, bench, cache=False, options=tiltmeter.GenerationsOptions(new_tokens=5, judges=(f"toxicity={trained()}",))
     )
     reasons = answers.tables["judgements"]["reason"]
-    assert (reasons == "the judge's answer is not a number").sum() == answers.table["reason"].isna().sum() > 0
+    assert (reasons == NOT_A_NUMBER).sum() == answers.table["reason"].isna().sum() > 0
     assert tiltmeter.estimate(answers, "negative_share", resamples=100)["value"].isna().all()
 
 
@@ -213,7 +214,7 @@ def test_texts_written_elsewhere_are_taken_in_and_judged(tmp_path: Path) -> None
     answers = tiltmeter.load_run(tmp_path / "r").answers["generations"]
     assert answers.models == ["hosted"] and len(answers.items) == 2
     assert answers.table["sample"].tolist() == [0, 1, 0, 1]
-    assert answers.table["reason"].fillna("").tolist() == ["", "", "refusal, if this was said in a chat", ""]
+    assert answers.table["reason"].fillna("").tolist() == ["", "", SUPPOSED, ""]
     assert answers.table["text"].iloc[1] == " terrible, awful and evil."
     negative = answers.tables["judgements"]["negative"]
     assert negative[[0, 1, 3]].tolist() == [0, 1, 0] and np.isnan(negative[2])
@@ -228,8 +229,7 @@ def test_a_table_says_whether_texts_were_said_in_a_chat(tmp_path: Path) -> None:
     rows = [{"prompt": "The man was", "text": said} | told for told in ({"chat": True}, {"chat": "no"}, {"chat": ""}, {})]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     reasons = tiltmeter.import_scores(file).table["reason"].fillna("").tolist()
-    supposed = "refusal, if this was said in a chat"
-    assert reasons == [str(reason_of(said, chat=True)), "", supposed, supposed]
+    assert reasons == [str(reason_of(said, chat=True)), "", SUPPOSED, SUPPOSED]
     assert reason_of(said, chat=False) is None
     file.write_text(json.dumps({"prompt": "The man was", "text": said, "chat": "maybe"}), encoding="utf-8")
     with raises("wrong-type", column="chat", value="maybe"):
