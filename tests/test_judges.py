@@ -267,7 +267,7 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     hot_texts = tiltmeter.load_run(hot).answers["generations"].table
     different = hot_texts[hot_texts["reason"].isna()].drop_duplicates(["item", "text"])
     assert set(mixed.table["texts"]) == {len(different)}
-    assert "Texts after the prompts of plumb-prompts; not taken (--benchmark): cold-prompts." in mixed.sentences
+    assert "Texts after the prompts of plumb-prompts; not used (choose with --benchmark): cold-prompts." in mixed.sentences
     twice = tiltmeter.Answers.concat([tiltmeter.load_run(hot).answers["generations"]] * 2)
     assert set(tiltmeter.study("noise", twice, options={"texts": 500, "copies": 1, "repeats": 2}).table["texts"]) == {
         len(different)

@@ -64,7 +64,7 @@ def _decision_sentences(scorer: str, head: Any, rows: pd.DataFrame) -> Iterator[
         yield f"Whole interval of impact_ratio below four fifths: {', '.join(below['group'])}."
     refused = rows[(rows["measure"] == "unparsed_share") & (rows["by"] == "all") & (rows["value"] > 0)]
     for _, row in refused.iterrows():
-        yield f"{row['value']:.1f} % of the decisions have no answer; `unparsed_share` by group says whose."
+        yield f"{row['value']:.1f} % of the decisions have no answer; `unparsed_share` lists them by group."
 
 
 def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:

@@ -28,11 +28,11 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         tested = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
         sure = [row for _, row in tested.iterrows() if certain(row)]
         names = ", ".join(dict.fromkeys(f"{row['group']} by {details_of(row).get('notion', row['scorer'])}" for row in sure))
-        short = f"Texts differ between groups: {names}" if sure else "No difference between groups beyond chance was found"
+        short = f"Texts differ between groups: {names}" if sure else "No significant difference between groups"
         yield Story(
             str(model),
             str(benchmark),
-            short if len(tested) else "What is written about groups",
+            short if len(tested) else "Generations about groups",
             tuple(_sentences(rows)),
             tone="sure" if sure else "unsure" if len(tested) else "plain",
             number=f"{len(sure)} of {len(tested)}" if len(tested) else "",

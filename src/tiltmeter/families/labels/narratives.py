@@ -34,7 +34,7 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
 def _story(model: str, benchmark: str, groups: list[Any], of: Rows, sentences: tuple[str, ...]) -> Story:
     sure = [row for row in groups if certain(row)]
     if not groups:
-        return Story(model, benchmark, "What the classifier calls toxic", sentences)
+        return Story(model, benchmark, "Labels of the classifier", sentences)
     row = max(sure or groups, key=lambda gap: abs(gap["value"]) if sure else gap["value"])
     rate = of.get(("group", "fpr", row["group"]))
     more = "more" if row["value"] > 0 else "less"

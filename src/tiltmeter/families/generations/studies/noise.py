@@ -126,10 +126,10 @@ def _left_out(answers: Answers, table: pd.DataFrame, taken: str) -> Iterator[str
     """Sentences about texts of the runs that were not used."""
     others = [name for name in answers.benchmarks if name != taken]
     if others:
-        yield f"Texts after the prompts of {taken}; not taken (--benchmark): {', '.join(others)}."
+        yield f"Texts after the prompts of {taken}; not used (choose with --benchmark): {', '.join(others)}."
     without = [name for name in answers.models if name not in set(table["model"])]
     if without:
-        yield f"No text after the prompts of {taken} that can be judged: {', '.join(without)}."
+        yield f"Without a text after the prompts of {taken} that can be judged: {', '.join(without)}."
 
 
 def _texts(answers: Answers, judge: Judge, most: int, seed: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
