@@ -127,9 +127,9 @@ def test_a_classifier_says_the_same_whatever_the_batch() -> None:
 @pytest.mark.parametrize(
     ("labels", "asked", "code", "name"),
     [
-        (("LABEL_0", "LABEL_1"), "toxicity=x", "missing-value", "labels"),
+        (("LABEL_0", "LABEL_1"), "toxicity=x", "missing-value", "label"),
         (("hate", "nothate"), "toxicity=x@love", "unknown-name", "love"),
-        (("negative", "neutral"), "regard=x", "missing-value", "labels"),
+        (("negative", "neutral"), "regard=x", "missing-value", "label"),
         (("a", "b"), "regard=x@positive:b", "missing-value", "negative"),
     ],
 )

@@ -86,7 +86,7 @@ def label_ends(spec: Spec, notion: Notion, labels: Sequence[str]) -> Ends:
         ends = {end: [label for label in labels if label.casefold() in names] for end, names in named.items()}
     if not all(ends.values()) or (notion.polar and "positive" not in ends):
         raise UsageError(
-            _unclear(spec, notion, labels), code="missing-value", name="labels", classifier=spec.what, labels=list(labels)
+            _unclear(spec, notion, labels), code="missing-value", name="label", classifier=spec.what, labels=list(labels)
         )
     return {end: tuple(place[label.casefold()] for label in some) for end, some in ends.items()}
 

@@ -199,7 +199,7 @@ def test_protocols_of_a_mixed_run(tmp_path: Path) -> None:
     done = tiltmeter.run(models, ["plumb-choices"], output=tmp_path / "run", options=both, cache=False, by=["all"], **more)
     asked = done.answers["choices"].table.drop_duplicates(["model", "scorer"])
     assert dict(zip(asked["model"], asked["scorer"], strict=True)) == {"tiny-gpt2": "letters", "tiny-bert-cased": "masked"}
-    with raises("wrong-model-kind", model="tiny-bert-cased"):
+    with raises("wrong-model-kind", kind="masked", protocol="letters"):
         tiltmeter.run(models, ["plumb-choices"], output=tmp_path / "other", options=one, **more)
     with raises("wrong-model-kind", protocol="masked"):
         tiltmeter.ask(golden_model("tiny-gpt2"), BENCHMARK, options=both, cache=False)

@@ -132,7 +132,7 @@ def own_table(notion: str, path: Path) -> Labelled:
     if len(names) < 2 or "" in names:
         raise InputError(
             f"{path}: a classifier needs two labels or more, and every row one; found {list(names)}.",
-            code="too-few", file=path, kind="labels", least=2,
+            code="too-few", file=path, kind="label", least=2,
         )  # fmt: skip
     from tiltmeter.judges.kit.judge import notion_of
 
