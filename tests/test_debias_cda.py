@@ -225,9 +225,9 @@ def test_cda_learns_from_lines_and_their_counterfactuals_and_holds_both_out(
     seen: list[list[str]] = []
     real = pretraining.make_task
 
-    def make_task(parts: Any, lines: Any, length: int) -> Any:
+    def make_task(parts: Any, lines: Any, length: int, *, packed: bool = False) -> Any:
         seen.append(list(lines))
-        return real(parts, lines, length)
+        return real(parts, lines, length, packed=packed)
 
     monkeypatch.setattr(pretraining, "make_task", make_task)
     make("cda", MODELS / "tiny-bert-cased", output=tmp_path / "out", steps=2, rows=8, device="cpu")
