@@ -45,7 +45,7 @@ def test_a_causal_model_where_a_masked_one_is_needed(
     method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused(capsys, method, "-m", GPT2, "-o", tmp_path / "out", "--device", "cpu")
-    assert "is for masked language models" in said and "is a causal one" in said
+    assert "masked" in said and "causal" in said
     assert not (tmp_path / "out").exists()
 
 
@@ -69,4 +69,4 @@ def test_a_prompts_file_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFi
     prompts = tmp_path / "prompts.json"
     prompts.write_text('{"prompts": 3}', encoding="utf-8")
     said = refused(capsys, "auto-debias", "-m", BERT, "-o", tmp_path / "out", "--prompts", prompts, "--device", "cpu")
-    assert "expected a list of prompts" in said and not (tmp_path / "out").exists()
+    assert "list of prompts" in said and not (tmp_path / "out").exists()

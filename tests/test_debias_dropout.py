@@ -12,7 +12,7 @@ import torch
 
 import tiltmeter
 from conftest import GOLDEN
-from tiltmeter import TiltmeterError
+from support.raising import raises
 from tiltmeter.debias import make
 from tiltmeter.debias.dropout import shares_of, with_dropout
 from tiltmeter.finetune import Recipe, load_trainable
@@ -54,10 +54,10 @@ def test_shares_of_ones_own_and_those_that_are_refused() -> None:
     parts = parts_of("tiny-bert-cased")
     assert shares_of(parts, 0.3, 0.0) == {"hidden_dropout_prob": 0.3, "attention_probs_dropout_prob": 0.0}
     for hidden in (1.0, -0.1):
-        with pytest.raises(TiltmeterError, match="Dropout is a share from 0 to below 1"):
+        with raises("out-of-range", name="dropout", value=hidden):
             shares_of(parts, hidden)
     without = SimpleNamespace(config=SimpleNamespace(model_type="other", dropout=None))
-    with pytest.raises(TiltmeterError, match="has no dropout that could be raised"):
+    with raises("missing-capability", capability="dropout"):
         shares_of(replace(parts, module=without))
 
 

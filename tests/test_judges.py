@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 
 import tiltmeter
 from conftest import GOLDEN
+from support.raising import raises
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import TiltmeterError, catalog, load_benchmark
-from tiltmeter.families.generations.states import reason_of
+from tiltmeter.families.generations.judging import NOT_A_NUMBER
+from tiltmeter.families.generations.states import SUPPOSED, reason_of
 from tiltmeter.families.generations.studies.noise import deleted, n_swaps, swapped
 from tiltmeter.finetune import LabelledTexts, Made, Recipe, train_classifier
 from tiltmeter.judges import Spec, find_judge, find_judges
@@ -68,7 +70,7 @@ def test_a_list_of_words_is_whole_words_whatever_their_case(tmp_path: Path) -> N
     table.write_text("lemma\tlevel\nfoul\tconservative\nodd\tinclusive\n", encoding="utf-8")
     assert find_judge(f"hurtful={table}").ask(["foul", "odd"]).negative.tolist() == [1, 0]
     assert find_judge(f"hurtful={table}@inclusive").ask(["foul", "odd"]).negative.tolist() == [1, 1]
-    with pytest.raises(TiltmeterError, match="levels"):
+    with raises("unknown-name", kind="level", name="strict"):
         find_judge(f"hurtful={table}@strict")
 
 
@@ -123,19 +125,19 @@ def test_a_classifier_says_the_same_whatever_the_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "asked", "what"),
+    ("labels", "asked", "code", "name"),
     [
-        (("LABEL_0", "LABEL_1"), "toxicity=x", r"does not say which of its labels .* --judge toxicity=x@LABEL_1"),
-        (("hate", "nothate"), "toxicity=x@love", "no label 'love'"),
-        (("negative", "neutral"), "regard=x", "regard"),
-        (("a", "b"), "regard=x@positive:b", "negative one"),
+        (("LABEL_0", "LABEL_1"), "toxicity=x", "missing-value", "label"),
+        (("hate", "nothate"), "toxicity=x@love", "unknown-name", "love"),
+        (("negative", "neutral"), "regard=x", "missing-value", "label"),
+        (("a", "b"), "regard=x@positive:b", "missing-value", "negative"),
     ],
 )
-def test_unclear_labels_are_refused(labels: Sequence[str], asked: str, what: str) -> None:
+def test_unclear_labels_are_refused(labels: Sequence[str], asked: str, code: str, name: str) -> None:
     from tiltmeter.judges.huggingface import label_ends
 
     spec = Spec.read(asked)
-    with pytest.raises(TiltmeterError, match=what):
+    with raises(code, name=name):
         label_ends(spec, notion_of(spec.notion), labels)
 
 
@@ -167,7 +169,7 @@ def test_labels_are_read_by_name_or_as_told() -> None:
 def test_a_language_model_is_no_judge_and_presets_say_what_they_judge() -> None:
     with pytest.raises(TiltmeterError, match="classification head"):
         find_judge(f"toxicity={BERT}@LABEL_1")
-    with pytest.raises(TiltmeterError, match="judges regard"):
+    with raises("inapplicable-option", classifier="regardv3", construct="toxicity", expected="regard"):
         find_judge("toxicity=regardv3")
     names = [judge.scorer for judge in find_judges(["sentiment=vader", "sentiment=vader@0.05", "sentiment=vader"])]
     assert names == ["sentiment/vader", "sentiment/vader@0.05"]
@@ -181,7 +183,7 @@ def test_an_answer_that_is_no_number_is_missing(monkeypatch: pytest.MonkeyPatch)
         model, bench, cache=False, options=tiltmeter.GenerationsOptions(new_tokens=5, judges=(f"toxicity={trained()}",))
     )
     reasons = answers.tables["judgements"]["reason"]
-    assert (reasons == "the judge's answer is not a number").sum() == answers.table["reason"].isna().sum() > 0
+    assert (reasons == NOT_A_NUMBER).sum() == answers.table["reason"].isna().sum() > 0
     assert tiltmeter.estimate(answers, "negative_share", resamples=100)["value"].isna().all()
 
 
@@ -212,7 +214,7 @@ def test_texts_written_elsewhere_are_taken_in_and_judged(tmp_path: Path) -> None
     answers = tiltmeter.load_run(tmp_path / "r").answers["generations"]
     assert answers.models == ["hosted"] and len(answers.items) == 2
     assert answers.table["sample"].tolist() == [0, 1, 0, 1]
-    assert answers.table["reason"].fillna("").tolist() == ["", "", "refusal, if this was said in a chat", ""]
+    assert answers.table["reason"].fillna("").tolist() == ["", "", SUPPOSED, ""]
     assert answers.table["text"].iloc[1] == " terrible, awful and evil."
     negative = answers.tables["judgements"]["negative"]
     assert negative[[0, 1, 3]].tolist() == [0, 1, 0] and np.isnan(negative[2])
@@ -227,11 +229,10 @@ def test_a_table_says_whether_texts_were_said_in_a_chat(tmp_path: Path) -> None:
     rows = [{"prompt": "The man was", "text": said} | told for told in ({"chat": True}, {"chat": "no"}, {"chat": ""}, {})]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     reasons = tiltmeter.import_scores(file).table["reason"].fillna("").tolist()
-    supposed = "refusal, if this was said in a chat"
-    assert reasons == [str(reason_of(said, chat=True)), "", supposed, supposed]
+    assert reasons == [str(reason_of(said, chat=True)), "", SUPPOSED, SUPPOSED]
     assert reason_of(said, chat=False) is None
     file.write_text(json.dumps({"prompt": "The man was", "text": said, "chat": "maybe"}), encoding="utf-8")
-    with pytest.raises(TiltmeterError, match="row 1: chat is true or false"):
+    with raises("wrong-type", column="chat", value="maybe"):
         tiltmeter.import_scores(file)
 
 
@@ -250,7 +251,7 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     shares = finding.table["negative"]
     assert change["difference"] == pytest.approx(shares[1] - shares[0], abs=0.1)
     check_finding(finding, tmp_path / "temperature")
-    with pytest.raises(TiltmeterError, match="one temperature at most"):
+    with raises("too-few", kind="temperatures"):
         tiltmeter.study("temperature", hot)
     answers = tiltmeter.load_run(cold).answers["generations"]
     told = answers.manifests[0] | {"benchmark": answers.manifests[0]["benchmark"] | {"name": "cold-prompts"}}
@@ -266,12 +267,12 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     hot_texts = tiltmeter.load_run(hot).answers["generations"].table
     different = hot_texts[hot_texts["reason"].isna()].drop_duplicates(["item", "text"])
     assert set(mixed.table["texts"]) == {len(different)}
-    assert "Texts after the prompts of plumb-prompts; not taken (--benchmark): cold-prompts." in mixed.sentences
+    assert "Texts after the prompts of plumb-prompts; not used (choose with --benchmark): cold-prompts." in mixed.sentences
     twice = tiltmeter.Answers.concat([tiltmeter.load_run(hot).answers["generations"]] * 2)
     assert set(tiltmeter.study("noise", twice, options={"texts": 500, "copies": 1, "repeats": 2}).table["texts"]) == {
         len(different)
     }
-    with pytest.raises(TiltmeterError, match="There are: plumb-prompts, cold-prompts"):
+    with raises("unknown-name", kind="benchmark", name="hot-prompts"):
         tiltmeter.study("noise", one, options={"benchmark": "hot-prompts"})
     check_finding(noisy, tmp_path / "noise")
 
@@ -292,9 +293,11 @@ def test_noise_changes_exactly_the_asked_share(n: int, share: float, seed: int) 
     moved = swapped(words, share, np.random.default_rng(seed))
     assert sorted(moved) == sorted(words)
     assert sum(a != b for a, b in zip(moved, words, strict=True)) == 2 * n_swaps(n, share)
-    assert abs(2 * n_swaps(n, share) - share * n) <= 1 or n < 2 or 2 * n_swaps(n, share) >= n - 1
+    assert (
+        abs(2 * n_swaps(n, share) - share * n) <= 1 or n_swaps(n, share) == min(1, n // 2) or 2 * n_swaps(n, share) >= n - 1
+    )
     left = deleted(words, share, np.random.default_rng(seed))
-    assert len(left) == n - round(share * n)
+    assert n - len(left) == min(max(0, n - 1), max(1, round(share * n)))
     assert [word for word in words if word in set(left)] == left
 
 
@@ -303,7 +306,7 @@ def test_data_that_cannot_be_learned_from_is_refused(tmp_path: Path, text: str) 
     (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
     assert command("train", "classifier", "toxicity", "-m", BERT, "--data", tmp_path / "mine.csv", "-o", tmp_path / "o") == 2
     assert not (tmp_path / "o").exists()
-    with pytest.raises(TiltmeterError, match="no dataset for politeness"):
+    with raises("missing-value", name="data", construct="politeness"):
         read_labelled("politeness", None, None)
 
 
@@ -340,7 +343,7 @@ def test_a_judge_learns_from_any_labelled_benchmark() -> None:
     whole = load_benchmark("plumb-labels")
     assert len(read.test) == len(whole) == 312 and len(read.train) + len(read.held_out) == 288
     assert read.held_out and not {row.text for row in read.train} & {row.text for row in read.held_out}
-    with pytest.raises(TiltmeterError, match="no labelled texts to learn from"):
+    with raises("empty-selection", benchmark="plumb-pairs"):
         read_labelled("toxicity", Path("plumb-pairs"), None)
 
 

@@ -18,6 +18,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from support.raising import raises
 from tiltmeter import Answers, Settings, TiltmeterError, catalog, load_benchmark
 from tiltmeter.benchmarks import LabelledBenchmark
 from tiltmeter.benchmarks.hatexplain import hatexplain
@@ -297,7 +298,7 @@ def test_the_whole_way(name: str) -> None:
     assert {"all", "group", "domain", "threshold", "swap", "swapped group"} <= set(table["by"])
     assert table[table["value"].isna()]["note"].str.len().min() > 0, "what is missing has a reason"
     quality = one(table, by="all", measure="f1_macro", scorer="at 0.5")
-    assert "of the variance is that of the seeds" in quality["note"]
+    assert "that of the seeds" in quality["note"]
     family = tiltmeter.families.find_family("labels")
     (story,) = family.narratives(table)
     assert "macro-F1" in story.text
@@ -384,11 +385,11 @@ def test_a_classifier_is_asked_as_it_is(tmp_path: Path) -> None:
 
 def test_labels_that_say_nothing_need_a_mapping(tmp_path: Path) -> None:
     folder = saved(tmp_path, ("LABEL_0", "LABEL_1", "LABEL_2"))
-    with pytest.raises(TiltmeterError, match=r"3 labels \(LABEL_0, LABEL_1, LABEL_2\).*--toxic-labels LABEL_2"):
+    with raises("missing-value", option="--toxic-labels", labels=["LABEL_0", "LABEL_1", "LABEL_2"]):
         tiltmeter.ask(folder, small())
-    with pytest.raises(TiltmeterError, match="has no label 'BAD'"):
+    with raises("unknown-name", kind="label", name="BAD"):
         tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("BAD",)))
-    with pytest.raises(TiltmeterError, match="at least one must mean toxic"):
+    with raises("missing-value", option="--toxic-labels"):
         tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("LABEL_0", "LABEL_1", "LABEL_2")))
     both = tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("LABEL_1", "label_2"), explained=0))
     first = tiltmeter.ask(folder, small(), options=tiltmeter.LabelsOptions(toxic_labels=("LABEL_0",), explained=0))
@@ -407,13 +408,16 @@ def test_independent_labels_have_probabilities_of_their_own(tmp_path: Path) -> N
 
 def test_what_cannot_be_learned_from_is_refused_before_anything_is_trained() -> None:
     model = golden_model("tiny-bert-cased")
-    with pytest.raises(TiltmeterError, match="has no texts to learn from"):
+    with raises("empty-selection", benchmark="mine", kind="training texts"):
         tiltmeter.ask(model, bench([("A", True, [])]))
-    with pytest.raises(TiltmeterError, match=r"All 2 training texts of mine are toxic"):
+    with raises("too-few", benchmark="mine", kind="labels"):
         tiltmeter.ask(model, bench([("A", True, [])], training=(Example("a", True), Example("b", True))))
-    for wrong, message in (({"seeds": 0}, "--seeds"), ({"recipe": "mine"}, "--recipe is auto"), ({"rate": -1.0}, "--rate")):
-        with pytest.raises(TiltmeterError, match=message):
-            tiltmeter.ask(model, small(), options=tiltmeter.LabelsOptions(**wrong))
+    with raises("unknown-name", kind="recipe", name="mine"):
+        tiltmeter.ask(model, small(), options=tiltmeter.LabelsOptions(recipe="mine"))
+    cases: dict[str, Any] = {"seeds": 0, "rate": -1.0, "epochs": 0.0, "max_length": 1, "swaps": -1, "explained": -1}
+    for name, value in cases.items():
+        with raises("out-of-range", name=name, value=value):
+            tiltmeter.ask(model, small(), options=tiltmeter.LabelsOptions(**{name: value}))
 
 
 # --- what is concluded ---
@@ -484,7 +488,7 @@ def test_a_group_without_harmless_texts_has_no_rate_and_a_reason() -> None:
     row = one(table, by="group", measure="fpr", group="man", scorer="at 0.5")
     assert np.isnan(row["value"])
     assert row["n"] == 0
-    assert "no text of these is not toxic" in row["note"]
+    assert "not toxic" in row["note"]
     assert "1 group(s) of gender" in one(table, by="domain", measure="fpr_variance", group="gender", scorer="at 0.5")["note"]
 
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.files import write_atomically
 
@@ -50,9 +50,10 @@ def inches(width: str | float) -> float:
     except ValueError:
         size = 0.0
     if not NARROWEST <= size <= WIDEST:
-        raise TiltmeterError(
-            f"A figure's width must be one or two (columns), or {NARROWEST:g} to {WIDEST:g} inches, not '{width}'."
-        )
+        raise UsageError(
+            f"A figure's width must be one or two (columns), or {NARROWEST:g} to {WIDEST:g} inches, not '{width}'.",
+            code="out-of-range", name="width", value=width,
+        )  # fmt: skip
     return size
 
 
@@ -98,19 +99,19 @@ def dot(number: int) -> dict[str, Any]:
 
 
 def neutral_line(axis: Any, value: float, *, across: bool = False, label: str | None = None) -> None:
-    """Draws the neutral point: a thin grey line, vertical or (`across`) horizontal."""
+    """Draw the neutral point: a thin grey line, vertical or (`across`) horizontal."""
     (axis.axhline if across else axis.axvline)(
         value, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), zorder=0, label=label
     )
 
 
 def label_x(axis: Any, text: str, most: float = 34) -> None:
-    """Writes a label under the axis, wrapped to fit."""
+    """Write a label under the axis, wrapped to fit."""
     axis.set_xlabel(wrapped(text, _fitting(axis, most)))
 
 
 def head(axis: Any, text: str, most: float = 36) -> None:
-    """Writes a panel's title above it, wrapped to fit."""
+    """Write a panel's title above it, wrapped to fit."""
     axis.set_title(wrapped(text, _fitting(axis, most)), loc="left", fontsize=6.5)
 
 
@@ -141,24 +142,24 @@ def beside(number: int, of: int, gap: float = 0.17) -> float:
 def interval_dots(
     axis: Any, rows: Any, names: Sequence[str], columns: tuple[str, str], series: tuple[int, int], label: str
 ) -> None:
-    """Draws one series (number, of how many) of values with intervals; `columns` name the row and the value."""
+    """Draw one series (number, of how many) of values with intervals; `columns` name the row and the value."""
     name, value = columns
     at = [names.index(row_name) + beside(*series) for row_name in rows[name]]
     axis.errorbar(rows[value], at, xerr=reach(rows, value), label=label, **dot(series[0]))
 
 
 def reach(rows: Any, value: str = "value") -> list[Any]:
-    """How far the intervals reach to either side. An interval corrected for bias may not contain the value: clipped at 0."""
+    """Lengths of the intervals to either side. An interval corrected for bias may not contain the value: clipped at 0."""
     return [(rows[value] - rows["low"]).clip(lower=0), (rows["high"] - rows[value]).clip(lower=0)]
 
 
 def band(axis: Any, x: Any, low: Any, high: Any, number: int) -> None:
-    """Draws a band around the n-th curve."""
+    """Draw a band around the n-th curve."""
     axis.fill_between(x, low, high, color=COLOURS[number % len(COLOURS)], alpha=0.15, linewidth=0)
 
 
 def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36, label: str | None = None) -> None:
-    """Draws a horizontal violin with every point in it, the quartiles as a bar and the median as a mark."""
+    """Draw a horizontal violin with every point in it, the quartiles as a bar and the median as a mark."""
     import numpy as np
     from scipy.stats import gaussian_kde
 
@@ -181,12 +182,12 @@ def violin(axis: Any, values: Any, at: float, number: int, *, half: float = 0.36
 
 
 def side_by_side(each: int) -> int:
-    """How many panels stand side by side, where `each` do in one column of the page."""
+    """Number of panels in a row, where one column of the page has `each`."""
     return max(1, round(_width.get() / WIDTH)) * each
 
 
 def grid(count: int, *, height: float | Sequence[float], each: int = 2, **how: Any) -> tuple[Any, list[Any]]:
-    """A figure of `count` panels, `each` side by side in a column of the page, and their axes; unused places stay blank.
+    """A figure of `count` panels, `each` in a row of a column of the page, and their axes; unused places stay blank.
 
     Different heights apply only where the panels are stacked.
     """
@@ -214,13 +215,13 @@ def leftmost(axes: Sequence[Any]) -> list[Any]:
 
 
 def name_rows(axis: Any, names: Sequence[str], most: int = 0) -> None:
-    """Writes names down the left side, the first on top; with `most`, in full, in lines of so many characters."""
+    """Write names down the left side, the first on top; with `most`, in full, in lines of so many characters."""
     axis.set_yticks(range(len(names)), [wrapped(name, most) if most else short(name) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
 def legend_below(figure: Any, axis: Any, columns: int = 3) -> None:
-    """Draws one legend under the whole figure, for one panel or for several with different series."""
+    """Draw one legend under the whole figure, for one panel or for several with different series."""
     panels = [part.get_legend_handles_labels() for part in (axis if isinstance(axis, list) else [axis])]
     handle_of = {label: handle for panel in panels for handle, label in zip(*panel, strict=True)}
     handles, labels = list(handle_of.values()), list(handle_of)
@@ -234,7 +235,7 @@ def legend_below(figure: Any, axis: Any, columns: int = 3) -> None:
 
 
 def save(figure: Any, stem: Path) -> list[Path]:
-    """Writes the figure as PNG, SVG and PDF."""
+    """Write the figure as PNG, SVG and PDF."""
     return [write_figure(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in FORMATS]
 
 
@@ -243,14 +244,17 @@ def format_of(path: str | Path) -> str:
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         known = ", ".join(f".{known_format}" for known_format in FORMATS)
-        raise TiltmeterError(f"{path}: a figure can be written as {known}. Give a file name that ends in one of these.")
+        raise UsageError(
+            f"{path}: a figure can be written as {known}. Give a file name that ends in one of these.",
+            code="unknown-name", kind="format", name=suffix, file=path,
+        )  # fmt: skip
     if is_folder(Path(path)):
-        raise TiltmeterError(f"{path} is a folder. Give a file name.")
+        raise UsageError(f"{path} is a folder. Give a file name.", code="not-a-file", file=path)
     return suffix
 
 
 def write_figure(figure: Any, path: str | Path) -> Path:
-    """Writes one file in the format of its suffix, without dates, so that equal figures give equal files."""
+    """Write one file in the format of its suffix, without dates, so that equal figures give equal files."""
     kind = format_of(path)
     undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
     with house_style():

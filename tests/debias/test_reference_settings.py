@@ -142,7 +142,7 @@ def test_classes_of_inlp() -> None:
     assert any("woman" in text for text in sentence_classes(lines, terms, 10, 0, clip=True)[terms.groups[0]])
     with pytest.raises(UsageError) as caught:
         sentence_classes(lines, terms, 10, 0, classes="all")
-    assert caught.value.code == "bad-classes"
+    assert caught.value.code == "unknown-name"
 
 
 def test_candidates_of_prompts_may_be_listed(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_intersentence_items_stand_behind_their_context(data: Path) -> None:
     assert all(text.startswith("inter ") for text in texts(data, intersentence="alone"))
     with pytest.raises(UsageError) as caught:
         read_labelled("regard", None, data, intersentence="none")
-    assert caught.value.code == "bad-intersentence"
+    assert caught.value.code == "inapplicable-option"
 
 
 def test_a_table_is_added(data: Path, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_table_is_added(data: Path, tmp_path: Path) -> None:
     table.write_text("text,label\n" + "".join(f"own {n},{('a', 'b', 'stereotype')[n % 3]}\n" for n in range(100)))
     with pytest.raises(InputError) as caught:
         read_labelled("stereotype", None, data, add=table)
-    assert caught.value.code == "unknown-label"
+    assert caught.value.code == "unknown-name"
 
 
 def test_the_papers_recipe_has_no_warm_up() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import catalog
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.outcome import Watch
 
@@ -30,7 +30,7 @@ def make(
     reference_settings: bool = False,
     **options: Any,
 ) -> Path:
-    """Debiases a model by a method's name and writes it to a new folder, which `load_model` and `-m` take as any other.
+    """Debias a model by a method's name and write it to a new folder, which `load_model` and `-m` take as any other.
 
     The options are the method's own: `help(tiltmeter.debias.NAME)`. What is not given is the method's default, or with
     `reference_settings` what the authors' code has (`REFERENCE` of the method's module).
@@ -38,7 +38,10 @@ def make(
     entry = catalog.find("debias", method)
     if unknown := sorted(set(options) - set(entry.parameters[1:])):
         known = ", ".join(name for name in entry.parameters[1:] if name not in ("output", "watch"))
-        raise TiltmeterError(f"{catalog.public_name(entry.name)} takes no option '{unknown[0]}'. Options: {known}.")
+        raise UsageError(
+            f"{catalog.public_name(entry.name)} takes no option '{unknown[0]}'. Options: {known}.",
+            code="unknown-name", kind="option", name=unknown[0], method=entry.name,
+        )  # fmt: skip
     options = settings_of(entry, options, reference=reference_settings)
     folder = check_output(output)
     watched = {"watch": watch} if "watch" in entry.parameters else {}
@@ -50,21 +53,22 @@ def settings_of(entry: catalog.Entry, options: Mapping[str, Any], *, reference: 
     """The options of a method: those that were given, and with `reference` those of the authors' code for all others.
 
     Raises:
-        UsageError: The method states no reference settings (`no-reference`).
+        UsageError: The method states no reference settings (`missing-value`).
     """
     if not reference:
         return dict(options)
     settings = reference_of(entry)
     if settings is None:
         raise UsageError(
-            f"{catalog.public_name(entry.name)} states no reference settings.", code="no-reference", method=entry.name
-        )
+            f"{catalog.public_name(entry.name)} states no reference settings.",
+            code="missing-value", method=entry.name, name="REFERENCE",
+        )  # fmt: skip
     return {**settings.options, **options}
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What the authors' code of a method has: where it is, its options in our names, and what no option matches."""
+    """Settings of the authors' code of a method: where it is, its options in our names, and what no option matches."""
 
     code: str
     options: Mapping[str, Any]

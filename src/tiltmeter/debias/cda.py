@@ -24,7 +24,7 @@ from tiltmeter.debias.kit.options import (
     Warmup,
 )
 from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune import Made, Watch, check_output, load_trainable
 
 CITATION = (
@@ -52,8 +52,8 @@ def cda(
     text: TextFile = None,
     terms: Annotated[list[str] | None, "gender (ours, the default), or a file of aligned terms; repeatable."] = None,
     names: Annotated[str | None, "Swap first names too: ours, or a file of pairs."] = None,
-    sides: Annotated[str, "two: learn from lines and their counterfactuals; one: from these alone."] = "two",
-    neutral: Annotated[bool, "Learn from lines without any such term, too."] = False,
+    sides: Annotated[str, "two: train on lines and their counterfactuals; one: on counterfactuals alone."] = "two",
+    neutral: Annotated[bool, "Train on lines without any such term, too."] = False,
     lines: Lines = None,
     steps: Steps = None,
     rows: Rows = None,
@@ -76,7 +76,10 @@ def cda(
     plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
     settled = plan.settled(text)
     if sides not in SIDES:
-        raise TiltmeterError(f"--sides is {' or '.join(SIDES)}, not '{sides}'.")
+        raise UsageError(
+            f"--sides is {' or '.join(SIDES)}, not '{sides}'.",
+            code="unknown-name", kind="sides", name=sides, allowed=list(SIDES),
+        )  # fmt: skip
     folder, swaps, read = check_output(output), make_swaps(terms, names, repeats=True), text_of(text, lines)
     if not any(swap.changes(line) for line in read.lines for swap in swaps):
         raise no_terms(read.source, swaps)

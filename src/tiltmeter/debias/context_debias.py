@@ -66,14 +66,14 @@ def context_debias(
         "raw: inner products and mean squares, as published; unit: directions of length 1 and squared distances, so that "
         "alpha and beta mean the same for every model. Default: raw on a GPU with --text, else unit.",
     ] = None,
-    alpha: Annotated[float | None, "Weight of being orthogonal. Default: 0.2 as published (unit: 0.8)."] = None,
-    beta: Annotated[float | None, "Weight of staying put. Default: 0.8 as published (unit: 0.2)."] = None,
+    alpha: Annotated[float | None, "Weight of the orthogonality loss. Default: 0.2 as published (unit: 0.8)."] = None,
+    beta: Annotated[float | None, "Weight of the regularisation loss. Default: 0.8 as published (unit: 0.2)."] = None,
     rate: Annotated[float | None, "The highest learning rate. Default: 5e-5 as published, 2e-4 for few steps."] = None,
-    epochs: Annotated[float | None, "Times that the text is seen. Default: 3 as published; else 200 steps."] = None,
+    epochs: Annotated[float | None, "Number of epochs. Default: 3 as published; else 200 steps."] = None,
     steps: Annotated[int | None, "Steps, instead of epochs."] = None,
-    rows: Annotated[int, "Sentences that one step sees."] = 32,
-    length: Annotated[int, "Most tokens in a sentence; longer ones are left out."] = 128,
-    held_out: Annotated[int, "Sentences that are only looked at; a tenth of a small text."] = 1000,
+    rows: Annotated[int, "Batch size of a step, in sentences."] = 32,
+    length: Annotated[int, "Largest number of tokens in a sentence; longer ones are left out."] = 128,
+    held_out: Annotated[int, "Number of held-out sentences; a tenth of a small text."] = 1000,
     patience: Patience = 0,
     lines: Lines = None,
     lora: Lora = 0,
@@ -91,7 +91,10 @@ def context_debias(
     wanted = {"scale": scale, "alpha": alpha, "beta": beta, "rate": rate, "epochs": epochs, "steps": steps}
     how = settled(wanted, published=text is not None and device_of(device) != "cpu")
     if keep not in KEEPS:
-        raise UsageError(f"--keep is {' or '.join(KEEPS)}, not '{keep}'.", code="bad-keep", value=keep)
+        raise UsageError(
+            f"--keep is {' or '.join(KEEPS)}, not '{keep}'.",
+            code="unknown-name", kind="keep", name=keep, allowed=list(KEEPS),
+        )  # fmt: skip
     aim = Objective(level, layer, loss, how["scale"], how["alpha"], how["beta"], average, batches)
     recipe = Recipe(
         steps=how["steps"], epochs=how["epochs"], rows=rows, peak_rate=how["rate"], seed=seed, lora_rank=lora,

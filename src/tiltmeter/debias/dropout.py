@@ -25,7 +25,7 @@ from tiltmeter.debias.kit.options import (
     Warmup,
 )
 from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.finetune import Made, Watch, check_output, load_trainable
 from tiltmeter.models import Parts
 
@@ -89,16 +89,21 @@ def shares_of(parts: Parts, hidden: float | None = None, attention: float | None
     published = PUBLISHED.get(config.model_type, PUBLISHED[parts.kind])
     wanted = [given if given is not None else usual for given, usual in zip((hidden, attention), published, strict=True)]
     if wrong := [share for share in wanted if not 0 <= share < 1]:
-        raise TiltmeterError(f"Dropout is a share from 0 to below 1, not {wrong[0]:g}.")
+        raise UsageError(
+            f"Dropout is a share from 0 to below 1, not {wrong[0]:g}.", code="out-of-range", name="dropout", value=wrong[0]
+        )
     names = ((HIDDEN, wanted[0]), (ATTENTION, wanted[1]))
     shares = {name: share for some, share in names for name in some if isinstance(getattr(config, name, None), float | int)}
     if not shares:
-        raise TiltmeterError(f"{parts.facts['name']} ({config.model_type}) has no dropout that could be raised.")
+        raise ModelError(
+            f"{parts.facts['name']} ({config.model_type}) has no dropout that could be raised.",
+            code="missing-capability", model=parts.facts["name"], capability="dropout",
+        )  # fmt: skip
     return shares
 
 
 def with_dropout(parts: Parts, shares: Mapping[str, float]) -> Parts:
-    """The same weights in a module that was built with other shares: layers read them when they are made."""
+    """Copy the weights into a module that was built with other shares: layers read them when they are made."""
     config: Any = copy.deepcopy(parts.module.config)
     for name, share in shares.items():
         setattr(config, name, share)

@@ -1,4 +1,4 @@
-"""INLP: what linear classifiers need to tell the groups apart is taken out of the last hidden state, until they cannot."""
+"""INLP: remove from the last hidden state the directions by which linear classifiers distinguish the groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, orthonormal, sentence_vectors, usable, without
 from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
 
@@ -62,14 +62,16 @@ def inlp(
     seed: Annotated[int, "Seed of the draw of sentences."] = 0,
     device: Device = "auto",
 ) -> Path:
-    """Trains a linear classifier of mean-pooled sentence vectors, projects its weights away, and trains the next.
+    """Train a linear classifier of mean-pooled sentence vectors, project its weights away, and train the next.
 
     A classifier of three classes takes up to three directions, so a narrow model is soon empty: the manifest says how many
-    classifiers there were, what each could tell, and how many directions were taken from how many.
+    classifiers there were, their accuracies, and how many directions were taken from how many.
     """
     check_output(Path(output))
     if iterations < 1:
-        raise TiltmeterError(f"INLP needs at least one iteration, not {iterations}.")
+        raise UsageError(
+            f"INLP needs at least one iteration, not {iterations}.", code="out-of-range", name="iterations", value=iterations
+        )
     parts = load_base(model, "INLP", KINDS, device)
     read = text_of(text, lines)
     (swap,) = make_swaps([terms], repeats=True)
@@ -99,7 +101,10 @@ def sentence_classes(
 ) -> dict[str, list[str]]:
     """Sentences by class, those that name no group last."""
     if classes not in CLASSES:
-        raise UsageError(f"--classes is {', '.join(CLASSES)}, not '{classes}'.", code="bad-classes", value=classes)
+        raise UsageError(
+            f"--classes is {', '.join(CLASSES)}, not '{classes}'.",
+            code="unknown-name", kind="classes", name=classes, allowed=list(CLASSES),
+        )  # fmt: skip
     any_group = classes == "any" or (classes == "published" and not terms.pronouns)
     found = any_or_none(lines, terms, most, seed) if any_group else by_group(lines, terms, most, seed)
     names = ["any group", "no group"] if any_group else [*terms.groups, "no group"]
@@ -110,14 +115,14 @@ def sentence_classes(
 
 @dataclass
 class Removed:
-    """The directions, and what each classifier could tell: of the sentences it learned from, and of others."""
+    """The directions, and the accuracy of each classifier on its training sentences and on others."""
 
     directions: Rows
     learned: list[float] = field(default_factory=list)
     held_out: list[float] = field(default_factory=list)
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Describe the object for the manifest."""
         return {
             "iterations": len(self.learned),
             "directions": len(self.directions),
@@ -128,7 +133,7 @@ class Removed:
 
 
 def labelled(classes: Sequence[Rows], seed: int) -> tuple[Rows, Labels]:
-    """As many of each class, mixed, so that chance is one in so many classes."""
+    """Sample equally many of each class, mixed, so that chance is 1 / the number of classes."""
     whole = [rows[usable(rows)] for rows in classes]
     n = min(map(len, whole))
     rows, labels = np.concatenate([some[:n] for some in whole]), np.repeat(np.arange(len(whole)), n)
@@ -151,10 +156,11 @@ def remove(rows: Rows, labels: Labels, iterations: int, *, until_chance: bool = 
             break
         removed.directions = orthonormal(np.concatenate([removed.directions, classifier.coef_]))
         if len(removed.directions) >= rows.shape[1]:
-            raise TiltmeterError(
-                f"After {len(removed.learned)} classifiers nothing is left of {rows.shape[1]} dimensions; take fewer "
-                "(--iterations), or more text."
-            )
+            raise UsageError(
+                f"After {len(removed.learned)} classifiers none of {rows.shape[1]} dimensions is left; use fewer "
+                "(--iterations) or more text.",
+                code="out-of-range", name="iterations", value=len(removed.learned), dimensions=rows.shape[1],
+            )  # fmt: skip
     return removed
 
 

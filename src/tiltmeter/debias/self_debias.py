@@ -27,10 +27,10 @@ def self_debias(
     model: str | Path,
     *,
     output: Path,
-    bias: Annotated[list[str] | None, "What people are discriminated against for; repeatable. Default: gender."] = None,
+    bias: Annotated[list[str] | None, "Attribute of discrimination; repeatable. Default: gender."] = None,
     template: Annotated[str | None, "The sentence put in front, with {} for the bias."] = None,
-    decay: Annotated[float, "λ: how fast words lose with what the description adds to their probability."] = 50.0,
-    epsilon: Annotated[float, "ε: the least share of its probability that a word keeps."] = 0.01,
+    decay: Annotated[float, "λ: strength of the penalty for words that the description makes likelier."] = 50.0,
+    epsilon: Annotated[float, "ε: smallest share of its probability that a word keeps."] = 0.01,
     device: Device = "auto",
 ) -> Path:
     """p(w) · max(exp(−λ · max(0, p_biased(w) − p(w))), ε), renormalised, with p_biased from the text behind a description.

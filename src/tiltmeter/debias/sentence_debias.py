@@ -13,7 +13,7 @@ from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, sentence_vectors, unit, usable
 from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
 
@@ -35,14 +35,14 @@ def sentence_debias(
     output: Path,
     text: TextFile = None,
     terms: Annotated[str, "gender, or a file of aligned terms with one column per group."] = "gender",
-    components: Annotated[int, "Principal components to take out."] = 1,
+    components: Annotated[int, "Number of principal components to remove."] = 1,
     swap: Annotated[str, "all: every term of a sentence at once; one: one pair of terms at a time, as published."] = "all",
     sentences: Annotated[int, "Sentences to use at most; 0: all."] = 10_000,
     lines: Lines = None,
     seed: Annotated[int, "Seed of the draw of sentences."] = 0,
     device: Device = "auto",
 ) -> Path:
-    """Takes the first principal component of pair-centred sentence vectors out of every position, before anything reads it.
+    """Take the first principal component of pair-centred sentence vectors out of every position, before anything reads it.
 
     Every sentence that names a group is written for the other group, too. The vectors of both (mean over positions, length
     1) minus their mean hold nothing but the difference. What is learned is one direction; no weight changes.
@@ -51,7 +51,10 @@ def sentence_debias(
     parts = load_base(model, "SentenceDebias", KINDS, device)
     read = text_of(text, lines)
     if swap not in SWAPS:
-        raise UsageError(f"--swap is {' or '.join(SWAPS)}, not '{swap}'.", code="bad-swap", value=swap)
+        raise UsageError(
+            f"--swap is {' or '.join(SWAPS)}, not '{swap}'.",
+            code="unknown-name", kind="swap", name=swap, allowed=list(SWAPS),
+        )  # fmt: skip
     (swaps,) = make_swaps([terms], repeats=True)
     pairs = (variants if swap == "all" else single_swaps)(read.lines, swaps, sentences, seed)
     check_count(len(pairs), components + 1, f"sentences with a term of {' or '.join(swaps.lists[0].groups)}", read.source)
@@ -68,17 +71,21 @@ def pair_centred(vectors: Rows) -> Rows:
     """Pairs × variants × width to rows: of length 1, minus the mean of their pair. Pairs with a gap are left out."""
     whole = unit(vectors[usable(vectors).all(1)])
     if not len(whole):
-        raise TiltmeterError("All sentences are longer than the model can take.")
+        raise InputError("All sentences are longer than the model's limit.", code="empty-selection", kind="sentences")
     return np.asarray((whole - whole.mean(1, keepdims=True)).reshape(-1, vectors.shape[2]))
 
 
 def principal(centred: Rows, n: int) -> tuple[Rows, Rows]:
     """The first directions, and the share of the variance that lies along each."""
     if not 1 <= n < centred.shape[1]:
-        raise TiltmeterError(
-            f"Between 1 and {centred.shape[1] - 1} components can be taken out of {centred.shape[1]}, not {n}."
-        )
+        raise UsageError(
+            f"--components must be from 1 to {centred.shape[1] - 1}, not {n}.",
+            code="out-of-range", name="components", value=n, most=centred.shape[1] - 1,
+        )  # fmt: skip
     _, lengths, directions = np.linalg.svd(centred, full_matrices=False)
     if len(lengths) < n or lengths[n - 1] <= 1e-9 * lengths[0] or not lengths[0]:
-        raise TiltmeterError("The sentences of the groups do not differ in so many directions; give more text (--text).")
+        raise InputError(
+            f"The sentences of the groups differ in fewer than {n} directions. Use more text (--text).",
+            code="too-few", kind="directions", least=n,
+        )  # fmt: skip
     return directions[:n], (lengths**2 / (lengths**2).sum())[:n]

@@ -30,11 +30,11 @@ def gender_vectors(spec: Spec) -> Judge:
     )
     if not place or not is_file(at_home(place)):
         message = "gender-vectors needs a file of word vectors: --judge gender=gender-vectors@VECTORS.txt (or …:wavg)."
-        raise UsageError(message, code="needs-vectors", vectors=place)
+        raise UsageError(message, code="missing-file", file=place)
     vectors = StaticVectors(place)
     ends = vectors.lookup([SHE, HE])
     if len(ends) < 2:
-        raise UsageError(f"{place} has no vector of '{SHE}' or '{HE}'.", code="no-direction", vectors=place)
+        raise UsageError(f"{place} has no vector of '{SHE}' or '{HE}'.", code="missing-value", vectors=place, name="she, he")
     direction = _unit(ends[SHE].astype(np.float64) - ends[HE])
 
     def ask(texts: Sequence[str]) -> Verdicts:

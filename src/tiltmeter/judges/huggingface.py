@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.judges.kit.error_rates import stored_errors
 from tiltmeter.judges.kit.judge import Floats, Judge, Notion, Spec, Verdicts, notion_of, single_verdicts
 from tiltmeter.models import load_classifier
@@ -29,17 +29,17 @@ def huggingface(spec: Spec) -> Judge:
     def ask(texts: Sequence[str]) -> Verdicts:
         return _verdicts(classifier.label(texts).probability, ends)
 
-    told = ",".join(f"{end}:{'+'.join(classifier.labels[at] for at in places)}" for end, places in ends.items())
+    mapping = ",".join(f"{end}:{'+'.join(classifier.labels[at] for at in places)}" for end, places in ends.items())
     cuts = {} if "positive" in ends else {"negative": CUT}
     return Judge(
         spec.notion,
         classifier.name,
-        f"{classifier.identity.digest} {told}{' likeliest label' if notion.polar else ''}",
+        f"{classifier.identity.digest} {mapping}{' likeliest label' if notion.polar else ''}",
         ask,
         notion.reads,
         cuts,
         stored_errors(folder_of(spec.what, None)[0]),
-        f"{spec.what} ({told})",
+        f"{spec.what} ({mapping})",
     )
 
 
@@ -67,23 +67,31 @@ def _is_likeliest(probability: Floats, places: Sequence[int]) -> NDArray[np.bool
 
 
 def label_ends(spec: Spec, notion: Notion, labels: Sequence[str]) -> Ends:
-    """Which labels are the bad end, and which the good one: as told, or by their names."""
+    """Find the labels of the bad and the good end: by the specification, or by their names."""
     place = {label.casefold(): n for n, label in enumerate(labels)}
-    told = _told(spec.labels) if spec.labels else {}
-    for label in (label for some in told.values() for label in some):
+    ends = _parse_ends(spec.labels) if spec.labels else {}
+    for label in (label for some in ends.values() for label in some):
         if label.casefold() not in place:
-            raise TiltmeterError(f"{spec.what} has no label '{label}'. Its labels are {', '.join(labels)}.")
-    if told and "negative" not in told:
-        raise TiltmeterError(f"'{spec.labels}' does not say which label is the negative one, such as negative:LABEL_0.")
-    if not told:
+            raise UsageError(
+                f"{spec.what} has no label '{label}'. Its labels are {', '.join(labels)}.",
+                code="unknown-name", kind="label", name=label, classifier=spec.what,
+            )  # fmt: skip
+    if ends and "negative" not in ends:
+        raise UsageError(
+            f"'{spec.labels}' does not name the negative label, as negative:LABEL_0 does.",
+            code="missing-value", name="negative", labels=spec.labels,
+        )  # fmt: skip
+    if not ends:
         named = {"negative": notion.bad, "positive": notion.good} if notion.polar else {"negative": notion.bad}
-        told = {end: [label for label in labels if label.casefold() in names] for end, names in named.items()}
-    if not all(told.values()) or (notion.polar and "positive" not in told):
-        raise TiltmeterError(_unclear(spec, notion, labels))
-    return {end: tuple(place[label.casefold()] for label in some) for end, some in told.items()}
+        ends = {end: [label for label in labels if label.casefold() in names] for end, names in named.items()}
+    if not all(ends.values()) or (notion.polar and "positive" not in ends):
+        raise UsageError(
+            _unclear(spec, notion, labels), code="missing-value", name="label", classifier=spec.what, labels=list(labels)
+        )
+    return {end: tuple(place[label.casefold()] for label in some) for end, some in ends.items()}
 
 
-def _told(text: str) -> dict[str, list[str]]:
+def _parse_ends(text: str) -> dict[str, list[str]]:
     """`hate` or `hatespeech+offensive` is the bad end alone; `negative:A,positive:B` names both."""
     parts = [part.rpartition(":") for part in text.split(",")]
     return {end.strip() or "negative": [label.strip() for label in labels.split("+")] for end, _, labels in parts}

@@ -22,7 +22,7 @@ def hurt_words(spec: Spec) -> Judge:
     """`hurtful=hurt-words`."""
     if spec.labels:
         message = f"hurt-words has one list, so '@{spec.labels}' means nothing."
-        raise UsageError(message, code="no-levels", labels=spec.labels)
+        raise UsageError(message, code="inapplicable-option", labels=spec.labels, option="@" + spec.labels)
     plurals = map(_plural, WORDS)
     return judge_of_words(spec.notion, "hurt-words", (*WORDS, *plurals, "thieves"), "tiltmeter's own list")
 

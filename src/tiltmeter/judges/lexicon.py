@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.judges.kit.judge import CONTINUATION, Judge, Spec, Verdicts, single_verdicts
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.places import at_home
@@ -30,7 +30,7 @@ def lexicon(spec: Spec) -> Judge:
     path = at_home(spec.what)
     words = {word for word in _words(path, spec.labels) if word.strip()}
     if not words:
-        raise TiltmeterError(f"{path} has no words.")
+        raise InputError(f"{path} has no words.", code="empty-file", file=path)
     return judge_of_words(spec.notion, path.stem, words, f"{path}, sha256 {content_sha256(path)[:16]}")
 
 
@@ -51,15 +51,24 @@ def _words(path: Path, level: str) -> Iterator[str]:
     text = decode(read_bytes(path), path)
     if path.suffix.lower() == ".txt":
         if level:
-            raise TiltmeterError(f"{path} is a plain list of words, so '@{level}' means nothing.")
+            raise UsageError(
+                f"'@{level}' does not apply to {path}, a plain list of words. Leave it out.",
+                code="inapplicable-option", option=f"@{level}", file=path,
+            )  # fmt: skip
         yield from text.splitlines()
         return
     rows = parse_table(text, path)
     column = next((name for name in WORD_COLUMNS if name in rows[0]), None)
     if column is None:
-        raise TiltmeterError(f"{path} has none of the columns {', '.join(WORD_COLUMNS)}. A plain list is a .txt file.")
+        raise InputError(
+            f"{path} has none of the columns {', '.join(WORD_COLUMNS)}. A plain list is a .txt file.",
+            code="missing-column", column=list(WORD_COLUMNS), file=path,
+        )  # fmt: skip
     levels = "level" in rows[0]
     if level and (level not in LEVELS or not levels):
-        raise TiltmeterError(f"'@{level}': {path} has {'the levels ' + ', '.join(LEVELS) if levels else 'no levels'}.")
+        raise UsageError(
+            f"'@{level}': {path} has {'the levels ' + ', '.join(LEVELS) if levels else 'no levels'}.",
+            code="unknown-name", kind="level", name=level, file=path,
+        )  # fmt: skip
     wanted = level or "conservative"
     yield from (str(row[column]) for row in rows if not levels or wanted == "inclusive" or row["level"] == wanted)

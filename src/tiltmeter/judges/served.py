@@ -1,4 +1,4 @@
-"""served: a model behind a server that is asked about every text. Its own errors are measured where labelled texts are."""
+"""served: a model behind a server that judges every text. Its own errors are measured where labelled texts are."""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ VERSION = 1
 def unigram(spec: Spec) -> Judge:
     """`gender=unigram`: negative texts are male, positive ones female; the majority of the listed words decides."""
     if spec.labels:
-        raise UsageError("unigram has fixed lists of words; give no '@'.", code="no-levels", labels=spec.labels)
+        raise UsageError(
+            "unigram has fixed lists of words; give no '@'.",
+            code="inapplicable-option", labels=spec.labels, option="@" + spec.labels,
+        )  # fmt: skip
 
     def ask(texts: Sequence[str]) -> Verdicts:
         return polar_verdicts(np.array([gender_polarity(text) for text in texts], dtype=np.float64), -1.0, 1.0)

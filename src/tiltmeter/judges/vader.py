@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.judges.kit.judge import CONTINUATION, Judge, Spec, Verdicts, polar_verdicts
 
 CITATION = (
@@ -21,7 +21,10 @@ CUT = 0.5
 def vader(spec: Spec) -> Judge:
     """`sentiment=vader`, or `sentiment=vader@0.05` for the cut of its authors."""
     if spec.notion != "sentiment":
-        raise TiltmeterError(f"vader judges sentiment, not {spec.notion}: --judge sentiment=vader.")
+        raise UsageError(
+            f"vader judges sentiment, not {spec.notion}: --judge sentiment=vader.",
+            code="inapplicable-option", option="--judge", classifier="vader", construct=spec.notion, expected="sentiment",
+        )  # fmt: skip
     cut = _cut(spec.labels)
     analyzer, version = _analyzer()
 
@@ -40,7 +43,10 @@ def _cut(text: str) -> float:
     except ValueError:
         cut = 0.0
     if not 0 < cut <= 1:
-        raise TiltmeterError(f"vader's cut is above 0 and at most 1, such as sentiment=vader@0.05, not '{text}'.")
+        raise UsageError(
+            f"vader's cut is above 0 and at most 1, such as sentiment=vader@0.05, not '{text}'.",
+            code="out-of-range", name="cut", value=text,
+        )  # fmt: skip
     return cut
 
 
@@ -51,7 +57,8 @@ def _analyzer() -> tuple[Any, str]:
     try:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
     except ImportError:
-        raise TiltmeterError(
-            "The judge vader needs the package vaderSentiment: pip install vaderSentiment. Without judges: --judge none."
-        ) from None
+        raise UsageError(
+            "The judge vader needs the package vaderSentiment: pip install vaderSentiment. Without judges: --judge none.",
+            code="missing-package", package="vaderSentiment",
+        ) from None  # fmt: skip
     return SentimentIntensityAnalyzer(), version("vaderSentiment")

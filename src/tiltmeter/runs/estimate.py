@@ -99,7 +99,7 @@ def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | No
     names = [measures] if isinstance(measures, str) else list(measures) if measures else None
     columns = [by] if isinstance(by, str) else list(by)
     families = {name: find_family(name) for name in answers}
-    bases = {name: spread_bases(family, names) for name, family in families.items()}
+    bases = {name: _grouped(spread_bases(family, names), answers[name]) for name, family in families.items()}
     own = {name: measures_of(family, names) for name, family in families.items()}
     entries = {name: found for name in answers if (found := [*own[name], *(e for e in bases[name] if e not in own[name])])}
     read = {name: part for name, part in answers.items() if name in entries}
@@ -107,6 +107,12 @@ def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | No
     more = {name: [column for entry in bases[name] for column in entry.spec.variance_over] for name in read}
     of_family = {name: columns_of(name, read, list(dict.fromkeys([*columns, *more[name]]))) for name in read}
     return Wanted(names, entries, of_family)
+
+
+def _grouped(bases: Sequence[Entry], answers: Answers) -> list[Entry]:
+    """Of measures whose variance over groups was named, those whose groups the items of these answers have."""
+    items = _items(answers)
+    return [entry for entry in bases if all(has_column(one, column) for column in entry.spec.variance_over for one in items)]
 
 
 def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]:

@@ -14,8 +14,8 @@ import transformers
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from support.raising import raises
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
-from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.key import option_contents
 from tiltmeter.families import find_family
 from tiltmeter.families.choices import prompts
@@ -170,21 +170,24 @@ def test_wording_of_unknown_belongs_to_the_prompt(tmp_path: Path) -> None:
     assert set(answers.table["scorer"]) == {"letters@mine"}
 
 
-@pytest.mark.parametrize("content", ["language = 3", 'language = "en"', "not toml ="])
-def test_bad_prompts_are_refused(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [("colour = 3", "missing-value"), ('language = "en"', "missing-value"), ("not toml =", "wrong-format")],
+)
+def test_bad_prompts_are_refused(tmp_path: Path, content: str, code: str) -> None:
     (tmp_path / "bad.toml").write_text(content, encoding="utf-8")
-    with pytest.raises(TiltmeterError, match=r"bad\.toml"):
+    with raises(code, file=tmp_path / "bad.toml"):
         find_prompt(str(tmp_path / "bad.toml"), "en")
-    with pytest.raises(TiltmeterError, match="--prompt"):
+    with raises("unknown-name", kind="prompt", name="missing"):
         find_prompt("missing", "en")
 
 
 def test_protocols_for_the_wrong_kind_are_refused() -> None:
-    with pytest.raises(TiltmeterError, match="masked"):
+    with raises("wrong-model-kind", kind="causal", protocol="masked"):
         tiltmeter.ask(
             golden_model("tiny-gpt2"), BENCHMARK, options=tiltmeter.ChoicesOptions(protocols=("masked",)), cache=False
         )
-    with pytest.raises(TiltmeterError, match="tarot"):
+    with raises("unknown-name", kind="protocol", name="tarot"):
         tiltmeter.ask(
             golden_model("tiny-gpt2"), BENCHMARK, options=tiltmeter.ChoicesOptions(protocols=("tarot",)), cache=False
         )
@@ -196,14 +199,14 @@ def test_protocols_of_a_mixed_run(tmp_path: Path) -> None:
     done = tiltmeter.run(models, ["plumb-choices"], output=tmp_path / "run", options=both, cache=False, by=["all"], **more)
     asked = done.answers["choices"].table.drop_duplicates(["model", "scorer"])
     assert dict(zip(asked["model"], asked["scorer"], strict=True)) == {"tiny-gpt2": "letters", "tiny-bert-cased": "masked"}
-    with pytest.raises(TiltmeterError, match="tiny-bert-cased"):
+    with raises("wrong-model-kind", kind="masked", protocol="letters"):
         tiltmeter.run(models, ["plumb-choices"], output=tmp_path / "other", options=one, **more)
-    with pytest.raises(TiltmeterError, match="masked needs"):
+    with raises("wrong-model-kind", protocol="masked"):
         tiltmeter.ask(golden_model("tiny-gpt2"), BENCHMARK, options=both, cache=False)
 
 
 def test_a_chat_prompt_needs_a_chat_template() -> None:
-    with pytest.raises(TiltmeterError, match="--chat-prompt"):
+    with raises("missing-capability", capability="chat template"):
         tiltmeter.ask(golden_model("tiny-gpt2"), BENCHMARK, options=tiltmeter.ChoicesOptions(chat_prompt=True), cache=False)
 
 

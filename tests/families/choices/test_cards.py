@@ -8,7 +8,7 @@ from bbq_material import answered
 
 import tiltmeter
 from conftest import golden_model
-from tiltmeter.errors import TiltmeterError
+from support.raising import raises
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.pack import Pack, unpack
 
@@ -49,5 +49,5 @@ def test_figure() -> None:
     table = tiltmeter.estimate(answered(BENCHMARK, lambda item: item.extra["stereotyped"]), by="bias_type", resamples=100)
     figure = find_family("choices").FIGURES["choices"](table)
     assert len([axis for axis in figure.axes if axis.get_visible()]) == 4
-    with pytest.raises(TiltmeterError, match="plumb-choices"):
+    with raises("empty-selection", family="choices"):
         find_family("choices").FIGURES["choices"](table[table["family"] == "pairs"])

@@ -12,6 +12,7 @@ from bbq_material import question, write_category
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from support.raising import raises
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.choices.logprob_protocols import TOO_LONG
 
@@ -80,5 +81,5 @@ def test_letters_of_several_tokens_are_refused(tmp_path: Path) -> None:
         eos_token=tokenizer.eos_token,
     )  # fmt: skip
     model = tiltmeter.wrap_model(base._module, tokenizer, name="spelled", kind="causal")
-    with pytest.raises(TiltmeterError, match="--protocol answers"):
+    with raises("missing-capability", capability="letters"):
         tiltmeter.ask(model, own(tmp_path, ROW), cache=False)

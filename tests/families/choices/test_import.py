@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tiltmeter
-from tiltmeter.errors import TiltmeterError
+from support.raising import raises
 from tiltmeter.families.choices.published import published
 
 MEASURES = ("s_amb", "s_dis", "accuracy_amb", "accuracy_dis", "bias_cost")
@@ -73,14 +73,14 @@ def test_text_letter_and_number(tmp_path: Path) -> None:
     assert table.loc[names[2], "reason"] == "empty answer" and table.loc[names[3], "reason"] == "no prediction"
 
 
-@pytest.mark.parametrize("ids", [["age-1-1", "age-1-1"], ["nothing"]])
-def test_repeated_and_unknown_ids_are_refused(tmp_path: Path, ids: list[str]) -> None:
+@pytest.mark.parametrize(("ids", "code"), [(["age-1-1", "age-1-1"], "duplicate-name"), (["nothing"], "unknown-name")])
+def test_repeated_and_unknown_ids_are_refused(tmp_path: Path, ids: list[str], code: str) -> None:
     path = predictions(tmp_path, [{"example_id": name, "prediction": "A"} for name in ids])
-    with pytest.raises(TiltmeterError, match=ids[0]):
+    with raises(code, names=[ids[0]]):
         published(path, benchmark="plumb-choices")
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = predictions(tmp_path, [{"example_id": "age-1-1", "answer": "A"}])
-    with pytest.raises(TiltmeterError, match="prediction"):
+    with raises("missing-column", column="prediction"):
         published(path, benchmark="plumb-choices")

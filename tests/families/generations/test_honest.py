@@ -54,7 +54,7 @@ def test_our_own_words() -> None:
     assert verdicts.negative.tolist() == [1.0, 0.0, 1.0, 0.0, 1.0]
     with pytest.raises(UsageError) as refused:
         find_judge("hurtful=hurt-words@inclusive")
-    assert refused.value.code == "no-levels"
+    assert refused.value.code == "inapplicable-option"
 
 
 def test_gender_by_counting_words() -> None:
@@ -71,7 +71,7 @@ def test_gender_by_vectors(tmp_path: Path) -> None:
     assert by_max.score.tolist()[:3] == pytest.approx([0.6, -1.0, 0.0]) and np.isnan(by_max.score[3])
     by_mean = find_judge(f"gender=gender-vectors@{path}:wavg").ask(texts)
     assert by_mean.score[1] == pytest.approx((0.36 - 1.0) / 1.6) == pytest.approx(text_polarity(np.array([-1, 0.6]), "wavg"))
-    for wrong, code in ((str(tmp_path / "nothing.txt"), "needs-vectors"), ("", "needs-vectors")):
+    for wrong, code in ((str(tmp_path / "nothing.txt"), "missing-file"), ("", "missing-file")):
         with pytest.raises(UsageError) as refused:
             find_judge(f"gender=gender-vectors@{wrong}")
         assert refused.value.code == code

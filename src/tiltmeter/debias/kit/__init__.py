@@ -1,1 +1,1 @@
-"""What the methods share."""
+"""Parts that the methods share."""

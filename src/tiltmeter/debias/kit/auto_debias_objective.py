@@ -45,7 +45,7 @@ class Aligning(Task):
         """The mean divergence, over the whole vocabulary or over the stereotype words alone.
 
         Dropout gives each side a network of its own. What it adds to the divergence is many times what the terms make of
-        it, and is learned away at the cost of everything else; so there is none unless it is asked for.
+        it, and is learned away at the cost of everything else; so there is none unless it is requested.
         """
         self.parts.module.train(self.dropout and self.parts.module.training)
         first, second = self._logits(rows).chunk(2)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tiltmeter.debias.kit.layers import LAYERS, Layers, group_means, occurrence_means, word_means
 from tiltmeter.debias.kit.word_positions import Found, Occurrence
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.row_order import Ints
 from tiltmeter.finetune.tasks import Drawn, Task
 
@@ -29,7 +29,7 @@ AVERAGES, BATCHES = ("words", "occurrences"), ("natural", "equal")
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised: α · (v · e)² + β · (how far other words moved), in one of its readings."""
+    """The objective that is minimised: α · (v · e)² + β · (how far other words moved), in one of its readings."""
 
     level: str = "token"
     layer: str = "all"
@@ -44,12 +44,18 @@ class Objective:
         known_values = {"level": LEVELS, "layer": LAYERS, "loss": LOSSES, "scale": SCALES}
         for name, known in (known_values | {"average": AVERAGES, "batches": BATCHES}).items():
             if getattr(self, name) not in known:
-                raise TiltmeterError(f"--{name} is {' or '.join(known)}, not '{getattr(self, name)}'.")
+                raise UsageError(
+                    f"--{name} is {' or '.join(known)}, not '{getattr(self, name)}'.",
+                    code="unknown-name", kind=name, name=getattr(self, name), allowed=list(known),
+                )  # fmt: skip
         if not all(0 <= one < math.inf for one in (self.alpha, self.beta)):
-            raise TiltmeterError(f"Alpha and beta must not be negative: {self.alpha}, {self.beta}.")
+            raise UsageError(
+                f"Alpha and beta must not be negative: {self.alpha}, {self.beta}.",
+                code="out-of-range", name="alpha, beta", value=[self.alpha, self.beta],
+            )  # fmt: skip
 
     def tasks(self, module: Any, pad: int, learned: Found, held: Found) -> tuple[Orthogonal, Orthogonal | None]:
-        """To learn from, and to look at; the model as it is now is what attribute words are kept close to."""
+        """Training and evaluation tasks; attribute words are kept close to the model as it is now."""
         here, before = (Layers(one, pad, self.layer) for one in (module, copy.deepcopy(module).eval()))
         along = directions(before, learned.attributes, self.loss, self.scale, self.average)
         task, looked = (Orthogonal(self, here, before, along, some) for some in (learned, held))
@@ -78,7 +84,7 @@ def directions(
 
 @dataclass(frozen=True)
 class Totals:
-    """What a whole step has: rows, those with a stereotype word, points that are compared, tokens of the other rows."""
+    """Counts of a whole step: rows, those with a stereotype word, points that are compared, tokens of the other rows."""
 
     rows: int
     stereotypes: int
@@ -94,9 +100,9 @@ class Orthogonal(Task):
     anew every epoch, but then a training that was interrupted would go on as another one.
     """
 
-    def __init__(self, aim: Objective, layers: Layers, before: Layers, along: torch.Tensor, found: Found) -> None:
+    def __init__(self, aim: Objective, layers: Layers, before: Layers, along: torch.Tensor, occurrences: Found) -> None:
         self.aim, self.layers, self.before, self.along = aim, layers, before, along
-        self.rows = [*found.stereotypes, *found.attributes]
+        self.rows = [*occurrences.stereotypes, *occurrences.attributes]
         self.lengths = np.array([len(one.ids) for one in self.rows], dtype=np.int64)
         self._whole: Totals | None = None
 
@@ -135,7 +141,7 @@ class Orthogonal(Task):
         import torch
 
         whole = self._whole or self._totals(rows)
-        some = sorted((self.rows[row] for row in rows), key=lambda one: one.group >= 0)
+        some = sorted((self.rows[row] for row in rows), key=lambda row: row.group >= 0)
         n = sum(one.group < 0 for one in some)
         states, valid = self.layers.states(some)  # of both at once: a small model's pass takes as long for half of the rows
         total = torch.zeros((), device=self.layers.device)

@@ -1,11 +1,11 @@
-"""How far two groups' distributions over the same words are apart."""
+"""Divergences between two groups' distributions over the same words."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
     import torch
@@ -14,9 +14,12 @@ DIVERGENCES = ("jensen-shannon", "reversed")
 
 
 def check_divergence(name: str) -> None:
-    """Refuses an unknown name."""
+    """Refuse an unknown name."""
     if name not in DIVERGENCES:
-        raise TiltmeterError(f"A divergence is {' or '.join(DIVERGENCES)}, not '{name}'.")
+        raise UsageError(
+            f"A divergence is {' or '.join(DIVERGENCES)}, not '{name}'.",
+            code="unknown-name", kind="divergence", name=name, allowed=list(DIVERGENCES),
+        )  # fmt: skip
 
 
 def divergence(first: torch.Tensor, second: torch.Tensor, name: str = "jensen-shannon") -> torch.Tensor:

@@ -23,7 +23,7 @@ LONGEST, SHORTEST = 128, 3
 
 @dataclass(frozen=True)
 class Groups:
-    """Whose terms stand in a sentence."""
+    """Matcher of the groups' terms in a sentence."""
 
     terms: Aligned
 
@@ -38,7 +38,7 @@ class Groups:
         several = sorted((term for term in self._owner if not WORD.fullmatch(term)), key=len, reverse=True)
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, several))})(?!\w)") if several else None
 
-    def found(self, sentence: str) -> list[tuple[str, int, tuple[int, int]]]:
+    def matches(self, sentence: str) -> list[tuple[str, int, tuple[int, int]]]:
         """Every term with its group and its place."""
         low = sentence.lower() if len(sentence.lower()) == len(sentence) else sentence  # ß and its kin would move places
         places = [one for one in WORD.finditer(low) if one.group() in self._owner]
@@ -47,12 +47,12 @@ class Groups:
 
     def of(self, sentence: str) -> int | None:
         """The one group that it names, −1 for none, None for several."""
-        named = {group for _, group, _ in self.found(sentence)}
+        named = {group for _, group, _ in self.matches(sentence)}
         return next(iter(named)) if len(named) == 1 else None if named else -1
 
 
 def sentences(lines: Iterable[str]) -> Iterator[str]:
-    """Those of a fair length."""
+    """Yield sentences of moderate length."""
     for line in lines:
         for sentence in split_sentences(line):
             if SHORTEST <= sentence.count(" ") + 1 <= LONGEST:
@@ -60,22 +60,22 @@ def sentences(lines: Iterable[str]) -> Iterator[str]:
 
 
 def by_group(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list[list[str]]:
-    """For every group the sentences that name it and no other, then those that name none; at most so many of each."""
+    """Collect for every group the sentences that name it and no other, then those that name none; at most `most` of each."""
     groups = Groups(terms)
-    found: list[list[str]] = [[] for _ in range(len(terms.groups) + 1)]
+    collected: list[list[str]] = [[] for _ in range(len(terms.groups) + 1)]
     for sentence in dict.fromkeys(sentences(lines)):
         if (group := groups.of(sentence)) is not None:
-            found[group].append(sentence)
-    return [sample(some, most, seed) for some in found]
+            collected[group].append(sentence)
+    return [sample(some, most, seed) for some in collected]
 
 
 def any_or_none(lines: Iterable[str], terms: Aligned, most: int, seed: int) -> list[list[str]]:
-    """The sentences that name any group or several, then those that name none; at most so many of each."""
+    """Collect the sentences that name any group or several, then those that name none; at most `most` of each."""
     groups = Groups(terms)
-    found: list[list[str]] = [[], []]
+    collected: list[list[str]] = [[], []]
     for sentence in dict.fromkeys(sentences(lines)):
-        found[not groups.found(sentence)].append(sentence)
-    return [sample(some, most, seed) for some in found]
+        collected[not groups.matches(sentence)].append(sentence)
+    return [sample(some, most, seed) for some in collected]
 
 
 def clipped(some: Iterable[str], terms: Aligned, seed: int) -> list[str]:
@@ -83,7 +83,7 @@ def clipped(some: Iterable[str], terms: Aligned, seed: int) -> list[str]:
     groups, random = Groups(terms), np.random.default_rng([seed, FEWEST_WORDS])
     found = []
     for sentence in some:
-        ends = [last for *_, (_, last) in groups.found(sentence)]
+        ends = [last for *_, (_, last) in groups.matches(sentence)]
         words = sentence.lower().split()
         least = len(sentence[: max(ends)].split()) if ends else FEWEST_WORDS
         if len(words) >= FEWEST_WORDS:
@@ -117,7 +117,7 @@ def variants(lines: Iterable[str], swap: Swap, most: int, seed: int) -> list[lis
 
 
 def terms_facts(swap: Swap) -> list[list[str]]:
-    """Which lists of terms, for the manifest, and the terms that are in several of their rows."""
+    """Describe the lists of terms for the manifest, and the terms that are in several of their rows."""
     return [
         [one.name, one.sha256, *([f"in several rows: {', '.join(one.repeated)}"] if one.repeated else [])]
         for one in swap.lists
@@ -125,7 +125,7 @@ def terms_facts(swap: Swap) -> list[list[str]]:
 
 
 def sample(some: Sequence[str], most: int, seed: int) -> list[str]:
-    """At most so many, in their order; 0: all."""
+    """Sample at most `most`, in their order; 0: all."""
     if not most or len(some) <= most:
         return list(some)
     return [some[at] for at in np.sort(_drawn(len(some), most, seed))]

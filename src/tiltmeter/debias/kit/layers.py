@@ -69,7 +69,7 @@ def word_means(layers: Layers, some: Sequence[Occurrence]) -> dict[tuple[str, in
     """Layers × width for each word of each group: the mean over its sentences, without dropout and gradients."""
     import torch
 
-    ordered = sorted(some, key=lambda one: -len(one.ids))
+    ordered = sorted(some, key=lambda occurrence: -len(occurrence.ids))
     words = sorted({(one.word, one.group) for one in ordered})
     place = {word: n for n, word in enumerate(words)}
     which = torch.tensor([place[one.word, one.group] for one in ordered], device=layers.device)
@@ -99,12 +99,12 @@ def occurrence_means(layers: Layers, some: Sequence[Occurrence]) -> torch.Tensor
     return group_means(word_means(layers, [replace(one, word="") for one in some]))
 
 
-def leaning(layers: Layers, found: Found) -> float:
+def leaning(layers: Layers, occurrences: Found) -> float:
     """Mean |cos| between stereotype words and the direction in which the first group's words differ from the second's."""
     import torch
 
-    first, second = group_means(word_means(layers, found.attributes))[:2]
-    words = torch.stack(list(word_means(layers, found.stereotypes).values()))
+    first, second = group_means(word_means(layers, occurrences.attributes))[:2]
+    words = torch.stack(list(word_means(layers, occurrences.stereotypes).values()))
     return float(torch.nn.functional.cosine_similarity(words, (first - second)[None], dim=-1).abs().mean())
 
 

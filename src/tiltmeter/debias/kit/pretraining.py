@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.finetune import Made, Recipe, Text, Watch, read_text, split, train_and_save
 from tiltmeter.finetune.continued_pretraining import make_task
 from tiltmeter.finetune.loading import device_of
@@ -45,7 +45,10 @@ class Plan:
         given = {"steps": self.steps, "rows": self.rows, "length": self.length}
         budget = (PUBLISHED if large else SMALL) | {name: value for name, value in given.items() if value is not None}
         if budget["steps"] < 1 or budget["length"] < 1:
-            raise TiltmeterError("Steps and length are numbers from 1 on.")
+            raise UsageError(
+                "--steps and --length must be at least 1.",
+                code="out-of-range", name="steps, length", value=[budget["steps"], budget["length"]],
+            )  # fmt: skip
         every = max(1, budget["steps"] // LOOKS) if self.patience else 0
         recipe = Recipe(
             steps=budget["steps"],
@@ -79,14 +82,17 @@ def continue_pretraining(
     change: Callable[[Sequence[str]], Sequence[str]] = lambda lines: lines,
     watch: Watch | None = None,
 ) -> Path:
-    """Trains on the lines as `change` makes them, after some are held out, so that a line and its copies stay together."""
+    """Train on the lines as `change` makes them, after some are held out, so that a line and its copies stay together."""
     recipe, length = settled
     learned, held = split(text.lines, plan.held_out)
     if recipe.patience and not held:
-        raise TiltmeterError(f"No line of {text.source} is held out, so there is nothing to be patient for (--held-out).")
+        raise UsageError(
+            f"--patience needs held-out lines, and none of {text.source} is held out. Raise --held-out.",
+            code="inapplicable-option", option="--patience", source=str(text.source),
+        )  # fmt: skip
     task = make_task(parts, change(learned), length, packed=plan.packed)
     if not len(task.lengths):
-        raise TiltmeterError(f"{text.source}: there is no line to learn from.")
+        raise InputError(f"{text.source} has no line to train on.", code="empty-file", file=str(text.source))
     looked = make_task(parts, change(held), length, packed=plan.packed) if held else None
     held_out = looked if looked is not None and len(looked.lengths) else None
     return train_and_save(

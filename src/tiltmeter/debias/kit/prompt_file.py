@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.debias.kit.prompt_search import Prompt
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.models import Tokenization
 from tiltmeter.storage.files import read_json
 from tiltmeter.storage.places import at_home
@@ -16,8 +16,8 @@ from tiltmeter.storage.places import at_home
 PROMPTS = "prompts.json"
 
 
-def told_prompts(found: Sequence[Prompt], tokens: Tokenization, about: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a file: prompts with their divergence in this model, and how they were found."""
+def prompts_content(prompts: Sequence[Prompt], tokens: Tokenization, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a file: prompts with their divergence in this model, and the search that chose them."""
     rows = [
         {
             "length": len(one.ids),
@@ -25,7 +25,7 @@ def told_prompts(found: Sequence[Prompt], tokens: Tokenization, about: Mapping[s
             "tokens": tokens.token_strings(one.ids),
             "divergence": one.divergence,
         }
-        for one in found
+        for one in prompts
     ]
     return {**about, "prompts": rows}
 
@@ -36,12 +36,12 @@ def read_prompts(path: str | Path, tokens: Tokenization) -> list[tuple[int, ...]
     rows = _rows(place)
     found = dict.fromkeys(ids for row in rows if (ids := _ids(row, tokens)))
     if not found:
-        raise TiltmeterError(f"{place} has no prompts.")
+        raise InputError(f"{place} has no prompts.", code="empty-file", file=place)
     return list(found)
 
 
 def kept_prompts(path: Path, tokens: Tokenization, about: Mapping[str, Any]) -> list[Prompt] | None:
-    """Those of an unfinished training, if they were searched in the same way."""
+    """Read the prompts of an unfinished training, if they were searched in the same way."""
     if not path.is_file():
         return None
     said = read_json(path)
@@ -55,13 +55,16 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         text = path.read_text(encoding="utf-8")
         said = json.loads(text) if path.suffix == ".json" else text.splitlines()
     except (OSError, ValueError) as error:
-        raise TiltmeterError(f"Cannot read the prompts in {path}: {error}.") from None
+        raise InputError(f"Cannot read the prompts in {path}: {error}.", code="unreadable-file", file=path) from None
     rows = said.get("prompts") if isinstance(said, dict) else said
     if not isinstance(rows, list):
-        raise TiltmeterError(f"{path}: expected a list of prompts.")
+        raise InputError(f"{path}: expected a list of prompts.", code="wrong-format", file=path, expected="list of prompts")
     found = [{"text": row} if isinstance(row, str) else row for row in rows]
     if wrong := [row for row in found if not isinstance(row, dict) or not isinstance(row.get("text"), str)]:
-        raise TiltmeterError(f"{path}: this is no prompt: {str(wrong[0])[:80]}.")
+        raise InputError(
+            f"{path}: expected a prompt, but read {str(wrong[0])[:80]}.",
+            code="wrong-format", file=path, expected="prompt", value=wrong[0],
+        )  # fmt: skip
     return found
 
 

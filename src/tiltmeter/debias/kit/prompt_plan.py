@@ -1,4 +1,4 @@
-"""Where the prompts of Auto-Debias come from: a search, an earlier search of the same kind, or a file."""
+"""Sources of the prompts of Auto-Debias: a search, an earlier search of the same kind, or a file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import numpy as np
 
 from tiltmeter.builders.aligned import Aligned
 from tiltmeter.debias.kit.divergence import check_divergence
-from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, read_prompts, told_prompts
+from tiltmeter.debias.kit.prompt_file import PROMPTS, kept_prompts, prompts_content, read_prompts
 from tiltmeter.debias.kit.prompt_search import Prompt, Search, beam_search, likeliest, n_prompts
 from tiltmeter.debias.kit.prompt_sentences import Frame, make_frame, single_tokens, vocabulary_words
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.finetune import Watch, device_of
 from tiltmeter.models import Tokenization, load_model
 from tiltmeter.storage.files import write_json
@@ -29,7 +29,7 @@ SMALL = {"beam": 10, "candidates": 300}
 
 @dataclass(frozen=True)
 class PromptPlan:
-    """How to search. What is None is as published on a GPU, and small on a CPU."""
+    """Settings of a search. None means as published on a GPU, and small on a CPU."""
 
     lengths: int
     beam: int | None
@@ -44,7 +44,10 @@ class PromptPlan:
         check_divergence(self.divergence)
         given = [one for one in (self.lengths, self.beam, self.candidates) if one is not None]
         if min(given) < 1 or self.screen < 0:
-            raise TiltmeterError("Lengths, beam and candidates are numbers from 1 on, and screen from 0 on.")
+            raise UsageError(
+                "--lengths, --beam and --candidates must be at least 1, and --screen at least 0.",
+                code="out-of-range", name="lengths, beam, candidates, screen", value=[*given, self.screen],
+            )  # fmt: skip
 
     def settled(self, device: str) -> dict[str, Any]:
         """Every setting, for the device."""
@@ -77,7 +80,7 @@ def prompts_for(
     terms: Aligned,
     words: Sequence[str],
     *,
-    given: Path | None,
+    prompts_file: Path | None,
     work: Path,
     device: str,
     watch: Watch | None,
@@ -87,28 +90,31 @@ def prompts_for(
     found = material_for(asked.tokens, terms, words, stop=plan.stop)
     search = Search(asked, found.frame, plan.divergence)
     about: dict[str, Any] = {"weights_sha256": asked.identity.weights, "term_pairs": found.pairs, "words": found.words}
-    if given is not None:
-        ids = read_prompts(given, asked.tokens)
-        about |= {"divergence": plan.divergence, "stop": plan.stop, "given": given.name}
+    if prompts_file is not None:
+        ids = read_prompts(prompts_file, asked.tokens)
+        about |= {"divergence": plan.divergence, "stop": plan.stop, "given": prompts_file.name}
         return weighed(search, ids), about
     how = plan.settled(device)
     about |= how
     kept = kept_prompts(work / PROMPTS, asked.tokens, about)
     if kept is None:
         if work.exists():
-            raise TiltmeterError(f"{work} is a training with other prompts: give another output folder, or delete it.")
+            raise RunError(
+                f"{work} holds a training with other prompts. Use another output folder, or delete it.",
+                code="output-exists", folder=work,
+            )  # fmt: skip
         kept = _searched(search, how, terms, plan.listed, watch)
-        write_json(work / PROMPTS, told_prompts(kept, asked.tokens, about))
+        write_json(work / PROMPTS, prompts_content(kept, asked.tokens, about))
     return kept, about
 
 
 def weighed(search: Search, prompts: Sequence[tuple[int, ...]]) -> list[Prompt]:
     """Prompts with their divergences, all of one length in one go."""
-    known: dict[tuple[int, ...], float] = {}
+    divergences: dict[tuple[int, ...], float] = {}
     for length in sorted({len(one) for one in prompts}):
         some = [one for one in prompts if len(one) == length]
-        known |= dict(zip(some, map(float, search.divergences(np.array(some))), strict=True))
-    return [Prompt(one, known[one]) for one in prompts]
+        divergences |= dict(zip(some, map(float, search.divergences(np.array(some))), strict=True))
+    return [Prompt(one, divergences[one]) for one in prompts]
 
 
 def _searched(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.debias.kit.divergence import divergence
 from tiltmeter.debias.kit.prompt_sentences import Frame, Ints
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import Span, batched
@@ -46,7 +46,7 @@ class Search:
     kind: str = "jensen-shannon"
 
     def divergences(self, prompts: Ints, pairs: int = 0, advance: Advance = lambda _: None) -> Floats:
-        """Of every prompt (rows of ids), the mean over the first so many pairs of terms; 0: over all."""
+        """Mean divergence of every prompt (rows of ids) over the first pairs of terms; 0: over all."""
         pairs = min(pairs or self.frame.pairs, self.frame.pairs)
         step = max(1, AT_ONCE["cpu" if self.model.device == "cpu" else "gpu"] // (2 * pairs))
         found = [np.zeros(0)]
@@ -103,17 +103,22 @@ def beam_search(
 ) -> list[list[Prompt]]:
     """The best prompts of every length, best first. `screen`: pairs of terms that all are weighed by first; 0: all."""
     if not len(candidates):
-        raise TiltmeterError("The model's vocabulary has no word that could stand in a prompt.")
+        raise ModelError(
+            "The model's vocabulary has no word that can be part of a prompt.", code="empty-selection", kind="prompt words"
+        )
     if min(lengths, beam) < 1:
-        raise TiltmeterError("A beam search needs a length and a beam of at least 1.")
-    found: list[list[Prompt]] = []
+        raise UsageError(
+            "A beam search needs a length and a beam of at least 1.",
+            code="out-of-range", name="lengths, beam", value=[lengths, beam],
+        )  # fmt: skip
+    ranked: list[list[Prompt]] = []
     beams = np.zeros((1, 0), dtype=np.int64)
     for _ in range(lengths):
         longer = np.concatenate([np.repeat(beams, len(candidates), 0), np.tile(candidates, len(beams))[:, None]], 1)
         best, values = best_prompts(search, longer, beam, screen, advance)
         beams = best
-        found.append([Prompt(tuple(map(int, row)), float(value)) for row, value in zip(best, values, strict=True)])
-    return found
+        ranked.append([Prompt(tuple(map(int, row)), float(value)) for row, value in zip(best, values, strict=True)])
+    return ranked
 
 
 def best_prompts(search: Search, prompts: Ints, beam: int, screen: int, advance: Advance) -> tuple[Ints, Floats]:
@@ -129,7 +134,7 @@ def best_prompts(search: Search, prompts: Ints, beam: int, screen: int, advance:
 
 
 def n_prompts(candidates: int, lengths: int, beam: int) -> int:
-    """How many are weighed."""
+    """Count the prompts that are scored."""
     widths = [1]
     for _ in range(lengths - 1):
         widths.append(min(beam, widths[-1] * candidates))
@@ -137,5 +142,5 @@ def n_prompts(candidates: int, lengths: int, beam: int) -> int:
 
 
 def _top(values: Floats, n: int) -> Ints:
-    """Where the n largest stand, largest first; what is not a number is never among the best."""
+    """Find the places of the n largest, largest first; NaN is never among the best."""
     return np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:n]

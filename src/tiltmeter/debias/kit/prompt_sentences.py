@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.models import Tokenization
 
 Ints = NDArray[np.int64]
@@ -20,7 +20,7 @@ FEWEST_WORDS = 2
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around: special tokens, the terms of both groups (row by row a pair), and the words asked at the mask."""
+    """Tokens around a prompt: special tokens, terms of both groups (a pair a row), and words predicted at the mask."""
 
     lead: tuple[int, ...]
     tail: tuple[int, ...]  # from the mask on
@@ -30,7 +30,7 @@ class Frame:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of terms there are."""
+        """Number of pairs of terms."""
         return len(self.first)
 
     def row(self, term: Sequence[int], prompt: Sequence[int]) -> list[int]:
@@ -48,25 +48,29 @@ def make_frame(
 ) -> tuple[Frame, list[tuple[str, str]], list[str]]:
     """The frame for a tokenizer; which pairs and which words it can use.
 
-    As published, a word is asked only if it is one token, and a term only if each of its words is: half a word says little.
+    As published, a word is used only if it is one token, and a term only if each of its words is: half a word says little.
     """
     lead, tail = _ends(tokens, stop)
     known = [pair for pair in pairs if all(is_known(tokens, term) for term in pair)]
     if not known:
-        raise TiltmeterError(f"None of the {len(pairs)} pairs of group terms is in the model's vocabulary.")
+        raise InputError(
+            f"None of the {len(pairs)} pairs of group terms is in the model's vocabulary.",
+            code="empty-selection", kind="group terms", total=len(pairs),
+        )  # fmt: skip
     asked = [word for word in words if len(_inside(tokens, word)) == 1 and is_known(tokens, word)]
     if len(asked) < FEWEST_WORDS:
-        raise TiltmeterError(
-            f"{len(asked)} of the {len(words)} stereotype words are in the model's vocabulary; at least {FEWEST_WORDS} are "
-            "needed. Give others (--words)."
-        )
+        raise InputError(
+            f"{len(asked)} of the {len(words)} stereotype words are in the model's vocabulary; at least {FEWEST_WORDS} "
+            "are needed. Use others (--words).",
+            code="too-few", kind="stereotype words", count=len(asked), least=FEWEST_WORDS,
+        )  # fmt: skip
     first, second = (tuple(tokens.encode([pair[side]], special=False)[0].ids for pair in known) for side in (0, 1))
     ids = np.array(sorted({_inside(tokens, word)[0] for word in asked}), dtype=np.int64)
     return Frame(lead, tail, first, second, ids), known, asked
 
 
 def is_known(tokens: Tokenization, term: str) -> bool:
-    """Whether every word of a term is one token that is not the unknown one."""
+    """Return whether every word of a term is one token that is not the unknown one."""
     unknown = tokens.tokenizer.unk_token_id
     found = [_inside(tokens, word) for word in term.split()]
     return bool(found) and all(len(ids) == 1 and ids[0] != unknown for ids in found)
@@ -83,7 +87,7 @@ def _inside(tokens: Tokenization, word: str) -> tuple[int, ...]:
 
 
 def _ends(tokens: Tokenization, stop: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What the tokenizer itself puts before and behind a mask (and a full stop)."""
+    """Tokens that the tokenizer itself puts before and behind a mask (and a full stop)."""
     ids = tokens.encode([f"{tokens.tokenizer.mask_token}{'.' if stop else ''}"])[0].ids
     at = ids.index(tokens.mask_id or -1)
     return ids[:at], ids[at:]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.models import Parts, encoder_of, wrap_model
 from tiltmeter.probes.embeddings import EmbeddingProbe
 from tiltmeter.probes.pooling import Passage
@@ -48,9 +48,12 @@ def without(rows: Rows, basis: Rows) -> Rows:
 
 
 def check_count(n: int, least: int, what: str, where: str) -> None:
-    """Refuses too little text."""
+    """Refuse too little text."""
     if n < least:
-        raise TiltmeterError(f"{where} has {n} {what}; at least {least} are needed. Give more text (--text).")
+        raise InputError(
+            f"{where} has {n} {what}; at least {least} are needed. Use more text (--text).",
+            code="too-few", kind=what, count=n, least=least, source=where,
+        )  # fmt: skip
 
 
 def unit(rows: Rows) -> Rows:

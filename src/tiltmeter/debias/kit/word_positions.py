@@ -10,7 +10,7 @@ import numpy as np
 from tiltmeter.builders.aligned import Aligned
 from tiltmeter.corpora.sentences import WORD
 from tiltmeter.debias.kit.grouped_sentences import Groups, sentences
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, ModelError
 from tiltmeter.models import Tokenization
 
 Span = tuple[int, int]
@@ -37,7 +37,7 @@ class Found:
     stereotypes: list[Occurrence]
 
     def split(self, most: int, seed: int) -> tuple[Found, Found]:
-        """What is learned from, and what is only looked at: so many sentences, and a tenth where there are few."""
+        """Split into training and held-out sentences: a fixed number is held out, or a tenth where there are few."""
         rows = [*self.attributes, *self.stereotypes]
         texts = list(dict.fromkeys(one.ids for one in rows))  # a sentence with two words is on one side
         order = np.random.default_rng(seed).permutation(len(texts))
@@ -49,19 +49,25 @@ class Found:
         return learned, held
 
     def check(self, groups: Sequence[str], where: str) -> None:
-        """Refuses a text that says nothing of a group, or of stereotypes."""
+        """Refuse a text that says nothing of a group, or of stereotypes."""
         counts = {f"sentences that name {name}": n for n, name in enumerate(groups)}
         counts["sentences with a stereotype word that name no group"] = -1
         for what, group in counts.items():
             n = sum(one.group == group for one in (*self.attributes, *self.stereotypes))
             if n < FEWEST:
-                raise TiltmeterError(f"{where} has {n} {what}; at least {FEWEST} are needed. Give more text (--text).")
+                raise InputError(
+                    f"{where} has {n} {what}; at least {FEWEST} are needed. Use more text (--text).",
+                    code="too-few", kind=what, count=n, least=FEWEST, source=where,
+                )  # fmt: skip
 
 
 def occurrences(tokens: Tokenization, lines: Iterable[str], terms: Aligned, words: Sequence[str], length: int) -> Found:
-    """Of all sentences that are no longer than so many tokens."""
+    """Occurrences in all sentences of at most `length` tokens."""
     if not tokens.tokenizer.is_fast:
-        raise TiltmeterError("Context-Debias must know where words stand, for which it needs a fast tokenizer.")
+        raise ModelError(
+            "Context-Debias needs a fast tokenizer, which reports the positions of words.",
+            code="missing-capability", capability="fast tokenizer",
+        )  # fmt: skip
     found = list(_places(lines, terms, {word.lower() for word in words}))
     encoded = tokens.encode([sentence for sentence, *_ in found], offsets=True)
     placed = []
@@ -78,7 +84,7 @@ def _places(lines: Iterable[str], terms: Aligned, wanted: set[str]) -> Iterator[
     for sentence in dict.fromkeys(sentences(lines)):
         group = groups.of(sentence)
         if group is not None and group >= 0:
-            yield from ((sentence, word, group, span) for word, _, span in groups.found(sentence))
+            yield from ((sentence, word, group, span) for word, _, span in groups.matches(sentence))
         elif group is not None:
             found = ((one.group().lower(), one.span()) for one in WORD.finditer(sentence))
             yield from ((sentence, word, -1, span) for word, span in found if word in wanted)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.finetune.export import MANIFEST, SCHEMA, making, save_model
 from tiltmeter.finetune.folder_training import Made
 from tiltmeter.models import Parts, kind_of, load_parts
@@ -34,13 +34,20 @@ def load_base(name: str | Path, method: str, kinds: Collection[str], device: str
     kind = kind_of(name)
     parts = load_parts(name, device=device) if kind in (None, *kinds) else None
     if parts is None or parts.kind not in kinds:
-        raise TiltmeterError(
-            f"{method} is for {' and '.join(kinds)} language models, and {name} is {kind or 'another one'}."
-        )
+        raise ModelError(
+            f"{method} is for {' and '.join(kinds)} language models, and {name} is {kind or 'another one'}.",
+            code="wrong-model-kind", model=name, kind=kind, kinds=list(kinds), method=method,
+        )  # fmt: skip
     if "wrapper" in parts.facts:
-        raise TiltmeterError(f"{name} is a wrapped model; give the model inside, {parts.folder}.")
+        raise ModelError(
+            f"{name} is a wrapped model. Use the model inside, {parts.folder}.",
+            code="wrong-model-kind", model=name, kind="wrapper", method=method,
+        )  # fmt: skip
     if str(name).endswith(".gguf"):
-        raise TiltmeterError(f"{name}: {method} needs a Hugging Face folder, not a .gguf file.")
+        raise ModelError(
+            f"{name}: {method} needs a Hugging Face folder, not a .gguf file.",
+            code="wrong-model-kind", model=name, kind="gguf", method=method,
+        )  # fmt: skip
     return parts
 
 
@@ -77,10 +84,10 @@ def save_projected(parts: Parts, output: Path, directions: NDArray[np.floating[A
 
 
 def copy_model(source: Path, target: Path) -> None:
-    """What a model is loaded from, byte for byte: the weights that are used, configuration and tokenizer."""
+    """Copy the files that a model is loaded from, byte for byte: the weights that are used, configuration and tokenizer."""
     weights = weight_files(source)
     if not weights:
-        raise TiltmeterError(f"{source} has no weights to copy.")
+        raise ModelError(f"{source} has no weights to copy.", code="missing-weights", folder=source)
     others = [path for path in source.iterdir() if path.is_file() and path.suffix in BESIDE_WEIGHTS]
     target.mkdir(parents=True)
     for path in (*weights, *others):

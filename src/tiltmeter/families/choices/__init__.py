@@ -46,7 +46,7 @@ class Choices(Family):
     cache_key_extra = staticmethod(cache_key_extra)
 
     def needs(self, options: Any, benchmark: Any) -> frozenset[str]:
-        """Returns what the protocols need."""
+        """Return what the protocols need."""
         return needs(options)
 
 

@@ -40,7 +40,7 @@ CHOICE_COLUMNS = (
     "bias_type", "direction", "target",
 )  # fmt: skip
 """One row per question and scorer. `chosen`: number of the answer, or missing with a `reason`. `changed`: 1 if the answer
-depends on the order of the options, missing if one order was asked. `score`: for a decision, the log-odds of the favourable
+depends on the order of the options, missing for a single order. `score`: for a decision, the log-odds of the favourable
 answer against all others, as a mean over the orders. `text`: what was written, for `generated`."""
 OPTION_COLUMNS = ("model", "benchmark", "scorer", "item", "order", "answer", "logprob", "n_tokens")
 """One row per answer and order, such as 021: the third answer stood second."""
@@ -48,7 +48,7 @@ TIE = "two answers are equally likely"
 CACHE = "choice_logprobs"
 """The folder in a cache with log-probabilities of answers."""
 PIECE = 128
-"""Questions that are asked before their rows are handed on."""
+"""Questions that are answered before their rows are yielded."""
 
 
 def ask(model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> Answers:
@@ -64,7 +64,7 @@ def stream(model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, co
 
 
 class _Asking:
-    """One model that is asked one benchmark."""
+    """One model that answers one benchmark."""
 
     def __init__(self, model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> None:
         self.model, self.benchmark, self.options, self.context = model, benchmark, options, context
@@ -85,13 +85,15 @@ class _Asking:
         with self.context.watched(f"{self.model.name} × {self.benchmark.name}", total) as advance:
             number = 0
             while some := list(islice(items, PIECE)):
-                parts = [self._asked(protocol, number, some) for protocol in self.protocols]
+                parts = [self._ask_items(protocol, number, some) for protocol in self.protocols]
                 number += 1
                 advance(len(some) * len(parts))
                 yield {"choices": answer_frame(CHOICE_COLUMNS, [row for rows, _ in parts for row in rows]),
                        "options": answer_frame(OPTION_COLUMNS, [row for _, rows in parts for row in rows])}  # fmt: skip
 
-    def _asked(self, protocol: str, number: int, items: Sequence[Item]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def _ask_items(
+        self, protocol: str, number: int, items: Sequence[Item]
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         if protocol == "generated":
             replies = self._replies(number, items)
             return [self._row(protocol, item, **reply) for item, reply in zip(items, replies, strict=True)], []
@@ -108,7 +110,7 @@ class _Asking:
 
     @cached_property
     def writer(self) -> AnswerWriter:
-        """What writes answers, for `generated`."""
+        """The writer of answers, for `generated`."""
         assert isinstance(self.model, LanguageModel)
         key = identity(
             self.model, data=self.benchmark.data_hash, probe="choices", prompt=f"{self.prompt.sha256} {self.prompt.title}",
@@ -147,7 +149,7 @@ class _Asking:
             yield {**names, "item": reading.item, "order": order, "answer": number, "logprob": logprob, "n_tokens": length}
 
     def about(self) -> tuple[dict[str, Any], Mapping[str, Path]]:
-        """Describe what was asked."""
+        """Describe the model, the benchmark and the options."""
         manifest = {
             "family": self.benchmark.family,
             "model": model_facts(self.model),
@@ -161,7 +163,7 @@ class _Asking:
 
 
 class _AskingServed(_Asking):
-    """One served model that is asked one benchmark. Its journal is open while it is asked."""
+    """One served model that answers one benchmark. Its journal is open meanwhile."""
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
         """Yield the answers to some questions, and how likely each answer was."""

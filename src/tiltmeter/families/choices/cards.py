@@ -35,7 +35,7 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
             "most": MOST_ANSWERS,
             **numbers,
             "asked": [
-                _asked(of_scorer, _options_of(options, model, str(scorer)), items["item"].tolist(), pack)
+                _pack_answers(of_scorer, _options_of(options, model, str(scorer)), items["item"].tolist(), pack)
                 | {"model": n, "scorer": str(scorer)}
                 for n, model in enumerate(models)
                 for scorer, of_scorer in rows[rows["model"] == model].groupby("scorer", sort=False)
@@ -43,7 +43,7 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
         }
 
 
-def _asked(rows: pd.DataFrame, options: pd.DataFrame | None, items: Sequence[str], pack: Pack) -> dict[str, Any]:
+def _pack_answers(rows: pd.DataFrame, options: pd.DataFrame | None, items: Sequence[str], pack: Pack) -> dict[str, Any]:
     """Give the chosen answer of each item, and the mean, lowest and highest probability of each answer over the orders."""
     place = {item: n for n, item in enumerate(items)}
     chosen = np.full(len(items), NONE)

@@ -1,4 +1,4 @@
-"""Checks before a model is asked questions with choices."""
+"""Checks before a model answers questions with choices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, ModelError, UsageError
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.prompts import find_prompt
 from tiltmeter.families.kit.protocol import ModelInfo
@@ -27,13 +27,25 @@ ORDERS = ("all", "given")
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: ChoicesOptions) -> None:
     """Raise an error for unknown protocols and prompts, protocols that fit no model of the run, and models that fit none."""
     if not isinstance(benchmark, ChoiceBenchmark):
-        raise TiltmeterError(f"{benchmark.name} has no questions with choices.")
+        raise InputError(
+            f"{benchmark.name} has no questions with choices.",
+            code="empty-selection", benchmark=benchmark.name, family="choices",
+        )  # fmt: skip
     if unknown := [name for name in options.protocols if name not in PROTOCOLS]:
-        raise TiltmeterError(f"There is no protocol '{unknown[0]}'. Protocols: {', '.join(PROTOCOLS)}.")
+        raise UsageError(
+            f"There is no protocol '{unknown[0]}'. Protocols: {', '.join(PROTOCOLS)}.",
+            code="unknown-name", kind="protocol", name=unknown[0],
+        )  # fmt: skip
     if options.orders not in ORDERS:
-        raise TiltmeterError(f"--orders is one of {', '.join(ORDERS)}, not '{options.orders}'.")
+        raise UsageError(
+            f"--orders is one of {', '.join(ORDERS)}, not '{options.orders}'.",
+            code="unknown-name", kind="orders", name=options.orders, allowed=list(ORDERS),
+        )  # fmt: skip
     if options.answer_tokens < 1:
-        raise TiltmeterError(f"--answer-tokens must be at least 1, not {options.answer_tokens}.")
+        raise UsageError(
+            f"--answer-tokens must be at least 1, not {options.answer_tokens}.",
+            code="out-of-range", name="answer_tokens", value=options.answer_tokens,
+        )  # fmt: skip
     find_prompt(options.prompt, benchmark.language)
     refuse_incapable(models, benchmark, options)
     kinds = {kind for model in models for kind in (model.kind, *model.beside)}
@@ -52,34 +64,36 @@ def _check_model(model: ModelInfo, options: ChoicesOptions, kinds: set[str | Non
     if foreign or not fitting:
         name = next(iter(foreign or options.protocols), "this family")
         ours = [name for name, kind in PROTOCOLS.items() if kind == model.kind]
-        raise TiltmeterError(
+        raise ModelError(
             f"{name} needs a {PROTOCOLS.get(name, 'masked or causal')} language model, but {model.name} is {model.kind}. "
-            + (f"Protocols for it: {', '.join(ours)}." if ours else f"Run {model.name} without questions with choices.")
-        )
+            + (f"Protocols for it: {', '.join(ours)}." if ours else f"Run {model.name} without questions with choices."),
+            code="wrong-model-kind", model=model.name, kind=model.kind, protocol=name,
+        )  # fmt: skip
     if isinstance(model.model, LanguageModel):
         require(model.model, model.model.kind, fitting[0])  # a masked model needs a mask, a causal one a beginning
         if options.chat_prompt and "chat" not in model.model.capabilities:
-            raise TiltmeterError(f"--chat-prompt needs a chat template, and {model.name} has none. Run it without.")
+            raise ModelError(
+                f"--chat-prompt needs a chat template, and {model.name} has none. Run it without.",
+                code="missing-capability", model=model.name, capability="chat template",
+            )  # fmt: skip
 
 
 def _check_served(model: ServedModel, options: ChoicesOptions) -> None:
     if options.chat_prompt and "chat" not in model.capabilities:
-        raise TiltmeterError(
+        raise ModelError(
             f"--chat-prompt needs a chat, and {model.name}'s server answers none. Run it without.",
-            code="missing-capability",
-            model=model.name,
-        )
+            code="missing-capability", model=model.name, capability="chat",
+        )  # fmt: skip
     if not served_protocols(model, options):
         named = ", ".join(options.protocols)
-        raise TiltmeterError(
-            f"{named}: {model.name} reads from left to right, so it is asked by letters, answers or generated.",
-            code="missing-capability",
-            protocols=list(options.protocols),
-        )
+        raise ModelError(
+            f"{named}: {model.name} reads from left to right: use letters, answers or generated.",
+            code="missing-capability", protocols=list(options.protocols), model=model.name,
+        )  # fmt: skip
 
 
 def served_protocols(model: ServedModel, options: ChoicesOptions) -> tuple[str, ...]:
-    """Choose the protocols that a served model is asked with; what it writes, if it gives no log-probabilities."""
+    """Choose the protocols for a served model: `generated`, if it gives no log-probabilities."""
     default = "letters" if "top_logprobs" in model.capabilities else "generated"
     return protocols_of("causal", options) if options.protocols else (default,)
 
@@ -91,6 +105,6 @@ def needs(options: ChoicesOptions) -> frozenset[str]:
 
 
 def protocols_of(kind: str, options: ChoicesOptions) -> tuple[str, ...]:
-    """Choose the protocols that a kind of model is asked with."""
+    """Choose the protocols for a kind of model."""
     named = options.protocols or DEFAULTS.get(kind, ())
     return tuple(name for name in dict.fromkeys(named) if PROTOCOLS.get(name) == kind)

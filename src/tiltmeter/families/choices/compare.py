@@ -24,7 +24,7 @@ from tiltmeter.stats.units import ITEMS, Units
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """Compute the first model minus the second, over the questions that both were asked.
+    """Compute the first model minus the second, over the questions of both.
 
     Intervals are bootstraps that draw the same templates for both models, widened for few templates; p exchanges the two
     models in random templates.
@@ -43,34 +43,32 @@ def compare(
             )
         ]
         for measure in measures:
-            found: dict[str, list[Difference]] = {}
+            by_column: dict[str, list[Difference]] = {}
             for column, group, pair in groups:
                 if RANKS in measure.parameters or not set(measure.parameters) <= reads_of(both, column):
                     continue
-                known = Difference(str(benchmark), "choices", str(scorer), measure.name, column, group, first, second)
-                found.setdefault(column, []).append(_difference(known, pair, measure, settings))
-            for column, of_column in found.items():
+                base = Difference(str(benchmark), "choices", str(scorer), measure.name, column, group, first, second)
+                by_column.setdefault(column, []).append(_difference(base, pair, measure, settings))
+            for column, of_column in by_column.items():
                 yield from of_column if column == "all" else corrected(of_column)
 
 
-def _difference(
-    known: Difference, pair: tuple[pd.DataFrame, pd.DataFrame], measure: Entry, settings: Settings
-) -> Difference:
+def _difference(base: Difference, pair: tuple[pd.DataFrame, pd.DataFrame], measure: Entry, settings: Settings) -> Difference:
     missing = np.logical_or(*(side["chosen"].isna().to_numpy() for side in pair))
     design = design_of(pair[0])
     columns = [totals_of(side, measure, design) for side in pair]
     values = [float(measure.function(**side)) for side in columns]
-    known = replace(
-        known, n=int((~missing).sum()), n_missing=int(missing.sum()), value=values[0], baseline_value=values[1],
+    base = replace(
+        base, n=int((~missing).sum()), n_missing=int(missing.sum()), value=values[0], baseline_value=values[1],
         difference=values[0] - values[1], details={"n_templates": design.n_clusters},
     )  # fmt: skip
-    if design.n_clusters < FEWEST_TEMPLATES and not np.isnan(known.difference):
-        return replace(known, note=TOO_FEW)
-    rng = stream_of(settings, known.benchmark, known.by, known.group)
+    if design.n_clusters < FEWEST_TEMPLATES and not np.isnan(base.difference):
+        return replace(base, note=TOO_FEW)
+    rng = stream_of(settings, base.benchmark, base.by, base.group)
     weights = design.weights(settings.resamples, rng)
     drawn = [measure.function(**{name: values * weights for name, values in side.items()}) for side in columns]
     units = Units.independent(design.n_clusters, ITEMS)
-    return paired_difference(known, values, drawn, measure, settings, _p(measure, columns, design, rng, settings), units)
+    return paired_difference(base, values, drawn, measure, settings, _p(measure, columns, design, rng, settings), units)
 
 
 def _p(

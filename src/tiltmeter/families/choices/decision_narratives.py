@@ -34,7 +34,7 @@ def is_about_associations(rows: pd.DataFrame) -> bool:
 
 
 def decision_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
-    """Tell whether decisions differ between groups: one test over all groups, then the groups that stand out."""
+    """Report whether decisions differ between groups: one test over all groups, then the groups that stand out."""
     overall = rows[(rows["measure"] == OMNIBUS) & (rows["by"] == "all")]
     head = None if not len(overall) else overall.iloc[0]
     if head is None or not np.isfinite(head["p"]):
@@ -64,11 +64,11 @@ def _decision_sentences(scorer: str, head: Any, rows: pd.DataFrame) -> Iterator[
         yield f"Whole interval of impact_ratio below four fifths: {', '.join(below['group'])}."
     refused = rows[(rows["measure"] == "unparsed_share") & (rows["by"] == "all") & (rows["value"] > 0)]
     for _, row in refused.iterrows():
-        yield f"{row['value']:.1f} % of the decisions have no answer; `unparsed_share` by group says whose."
+        yield f"{row['value']:.1f} % of the decisions have no answer; `unparsed_share` lists them by group."
 
 
 def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
-    """Tell whether words are given to groups as a stereotype has it."""
+    """Report whether words are assigned to groups as a stereotype has it."""
     ours = rows[rows["measure"] == ASSOCIATIONS]
     overall = ours[ours["by"] == "all"]
     head = None if not len(overall) else overall.iloc[0]

@@ -40,27 +40,27 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     for (model, benchmark, scorer), rows in cells(answers):
         groups = list(groups_of(rows, answers, by))
         for measure in measures:
-            found: dict[str, list[Estimate]] = {}
+            by_column: dict[str, list[Estimate]] = {}
             for column, group, ours in groups:
                 if not set(measure.parameters) <= reads_of(rows, column):
                     continue
-                known = Estimate(model, benchmark, "choices", scorer, measure.name, column, group)
+                base = Estimate(model, benchmark, "choices", scorer, measure.name, column, group)
                 one = _rank_estimate if RANKS in measure.parameters else _estimate
-                found.setdefault(column, []).append(one(known, ours, measure, settings))
-            for column, of_column in found.items():
+                by_column.setdefault(column, []).append(one(base, ours, measure, settings))
+            for column, of_column in by_column.items():
                 yield from of_column if column == "all" else corrected(of_column)
 
 
-def _rank_estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
+def _rank_estimate(base: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
     """Compare how cases rank all groups; p is that of Friedman's test."""
     blocks = blocks_of(rows)
     n_missing = int(rows["chosen"].isna().sum())
-    known = replace(known, n=len(rows) - n_missing, n_missing=n_missing, neutral=neutral_of(measure))
+    base = replace(base, n=len(rows) - n_missing, n_missing=n_missing, neutral=neutral_of(measure))
     if len(blocks) < FEWEST_TEMPLATES:
-        return replace(known, note=f"not computed: fewer than {FEWEST_TEMPLATES} cases in which every group has an answer")
+        return replace(base, note=f"not computed: fewer than {FEWEST_TEMPLATES} cases in which every group has an answer")
     value = float(measure.function(ranks_within(blocks).mean(axis=0)))
     details = {"n_templates": len(blocks), "n_groups": blocks.shape[1]}
-    return replace(known, value=value, p=friedman_p(blocks), details=details)
+    return replace(base, value=value, p=friedman_p(blocks), details=details)
 
 
 def stream_of(settings: Settings, benchmark: str, column: str, group: str) -> np.random.Generator:
@@ -74,13 +74,13 @@ def totals_of(rows: pd.DataFrame, measure: Entry, design: Design) -> dict[str, F
     return design.totals({name: counts[name] for name in measure.parameters})
 
 
-def _estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
+def _estimate(base: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
     missing = Counter(str(reason) for reason in rows["reason"].dropna())
     design = design_of(rows)
     columns = totals_of(rows, measure, design)
     value = float(measure.function(**columns))
-    known = replace(
-        known,
+    base = replace(
+        base,
         n=len(rows) - missing.total(),
         n_missing=missing.total(),
         value=value,
@@ -89,14 +89,14 @@ def _estimate(known: Estimate, rows: pd.DataFrame, measure: Entry, settings: Set
         details={"n_templates": design.n_clusters, **_best(rows)},
     )
     if np.isnan(value):
-        return replace(known, note="not computed: no question has an answer that it counts")
+        return replace(base, note="not computed: no question has an answer that it counts")
     if design.n_clusters < FEWEST_TEMPLATES:
-        return replace(known, note=TOO_FEW)
-    rng = stream_of(settings, known.benchmark, known.by, known.group)
+        return replace(base, note=TOO_FEW)
+    rng = stream_of(settings, base.benchmark, base.by, base.group)
     weights = design.weights(settings.resamples, rng)
     draws = np.asarray(measure.function(**{name: values * weights for name, values in columns.items()}), dtype=np.float64)
     low, high, note = interval_of(measure, design.n_clusters, value, draws, settings)
-    return replace(known, low=low, high=high, p=_p(measure, columns, value, design, rng, settings), note=note)
+    return replace(base, low=low, high=high, p=_p(measure, columns, value, design, rng, settings), note=note)
 
 
 def _best(rows: pd.DataFrame) -> dict[str, str]:

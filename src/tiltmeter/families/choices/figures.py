@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,9 +22,10 @@ def choices(table: pd.DataFrame) -> Any:
     rows = table[(table["family"] == "choices") & table["by"].isin(["all", "bias_type"]) & table["value"].notna()]
     shown = [measure for measure in SHOWN if measure in set(rows["measure"])]
     if not shown:
-        raise TiltmeterError(
-            "These runs have no answers to questions with choices. Run plumb-choices or bbq first to draw this figure."
-        )
+        raise RunError(
+            "These runs have no answers to questions with choices. Run plumb-choices or bbq first to draw this figure.",
+            code="empty-selection", family="choices",
+        )  # fmt: skip
     several = rows["benchmark"].nunique() > 1
     rows = rows.assign(row=[_row(row, several) for _, row in rows.iterrows()])
     names = list(dict.fromkeys(rows["row"]))

@@ -1,4 +1,4 @@
-"""The same questions in many formats: one choice a question for each protocol, prompt and order of the options."""
+"""Questions in many formats: one choice a question for each protocol, prompt and order of the options."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Format:
 def formats_of(answers: Answers, model: str, benchmark: str) -> Iterator[tuple[Format, pd.DataFrame]]:
     """Yield every format of a model with its choices; the control without a context is no format.
 
-    Where several orders were asked, each order alone is a format too.
+    Where there are several orders, each order alone is a format too.
     """
     ours = answers.where(model=model, benchmark=benchmark)
     options = ours.tables.get("options")

@@ -23,7 +23,7 @@ BATCH = 32
 
 
 class AnswerWriter:
-    """Writes answers of one model in one prompt. Finished pieces are kept in the cache."""
+    """Writer of answers of one model in one prompt. Finished pieces are kept in the cache."""
 
     def __init__(self, model: LanguageModel, prompt: Prompt, options: ChoicesOptions, store: ObservationCache) -> None:
         self.prompt, self.store = prompt, store

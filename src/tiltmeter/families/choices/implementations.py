@@ -104,7 +104,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class Reported:
-    """What an implementation reports, in percent; not a number where it reports none. `no_target`: questions for which
+    """Results of an implementation, in percent; not a number where it reports none. `no_target`: questions for which
     it finds no stereotype-consistent answer; `two_targets`: those for which it finds two.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Item
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.families.choices.prompts import LETTERS, Prompt
 from tiltmeter.models import LanguageModel
 from tiltmeter.probes.templates import TemplateProbe
@@ -32,7 +32,7 @@ class Reading:
 
 
 class Reader:
-    """Asks one model for log-probabilities of answers, in one prompt."""
+    """Reader of log-probabilities of answers of one model, in one prompt."""
 
     def __init__(self, model: LanguageModel, probe: TemplateProbe, prompt: Prompt, *, chat: bool = False) -> None:
         self.model, self.probe, self.prompt, self.chat = model, probe, prompt, chat
@@ -77,9 +77,10 @@ class Reader:
             self.model.tokens.encode(texts, offsets=True), parts, asked, strict=True
         ):
             if encoded.offsets is None:
-                raise TiltmeterError(
-                    f"{self.model.name}: its tokenizer does not say where words are (it is not a fast one)."
-                )
+                raise ModelError(
+                    f"{self.model.name}: its tokenizer does not report the positions of words (it is not a fast one).",
+                    code="missing-capability", model=self.model.name, capability="fast tokenizer",
+                )  # fmt: skip
             first, last = len(before), len(before) + len(answer)
             columns = tuple(at for at in encoded.content if encoded.offsets[at][1] > first and encoded.offsets[at][0] < last)
             tokens = tuple(encoded.ids[at] for at in columns)
@@ -139,10 +140,11 @@ class Reader:
         if not self._letters:
             found = [self._continuation(letter) for letter in LETTERS]
             if any(len(ids) != 1 for ids in found) or len({ids[0] for ids in found}) < len(LETTERS):
-                raise TiltmeterError(
+                raise ModelError(
                     f"{self.model.name}: its tokenizer has no single token for each of the letters {LETTERS[0]} to "
-                    f"{LETTERS[-1]}. Use --protocol answers."
-                )
+                    f"{LETTERS[-1]}. Use --protocol answers.",
+                    code="missing-capability", model=self.model.name, capability="letters",
+                )  # fmt: skip
             self._letters = tuple(ids[0] for ids in found)
         return self._letters
 

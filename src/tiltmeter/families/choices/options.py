@@ -11,14 +11,14 @@ from tiltmeter.families.kit.options import named, option
 @named
 @dataclass(frozen=True)
 class ChoicesOptions:
-    """How a question is put to a model, and how its answer is read."""
+    """Options of choices: how a question is presented, and how its answer is read."""
 
     protocols: Sequence[str] = option(
         (), "How an answer is read; repeatable: letters, answers, answers_mean, generated; masked, masked_mean for masked "
         "models. Default: letters, or masked.", "--protocol", chooses=True,
     )  # fmt: skip
     prompt: str | None = option(None, "choices: name or TOML file of the prompt. Default: the plain one of the language.")
-    orders: str = option("all", "choices: all orders of the options, or only the one that is given.")
+    orders: str = option("all", "choices: present the options in all orders, or only in that of the file.")
     question_only: bool = option(False, "choices: leave out the context, as a control.")
     category: Sequence[str] = option((), "Category of bbq, esbbq or cabbq; repeatable. Default: all.", "--category")
     chat_prompt: bool = option(False, "choices: put the prompt into the model's chat template.")

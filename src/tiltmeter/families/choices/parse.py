@@ -67,19 +67,19 @@ def parse_reply(text: str, answers: Sequence[str], order: Sequence[int]) -> int 
     return REFUSED if REFUSING.match(first) else found
 
 
-def parse_prediction(given: str, answers: Sequence[str]) -> int | str:
+def parse_prediction(prediction: str, answers: Sequence[str]) -> int | str:
     """Read a published prediction: the text of an answer, a letter (A is the first), or a number from 0.
 
-    >>> [parse_prediction(given, ["x y", "z", "Unknown"]) for given in ("B", "2", "x y", "7")]
+    >>> [parse_prediction(prediction, ["x y", "z", "Unknown"]) for prediction in ("B", "2", "x y", "7")]
     [1, 2, 0, 'unparsed']
     """
-    bare = given.strip().strip("().: ")
+    bare = prediction.strip().strip("().: ")
     if bare.isdigit():
         return int(bare) if int(bare) < len(answers) else UNPARSED
     if len(bare) == 1 and bare.upper() in LETTERS and bare.casefold() not in {answer.casefold() for answer in answers}:
         place = LETTERS.index(bare.upper())
         return place if place < len(answers) else UNPARSED
-    return parse_text(given, answers)
+    return parse_text(prediction, answers)
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import QUESTION, answers_of
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
@@ -21,7 +21,7 @@ LETTERS = "ABCDEF"
 DEFAULTS = {"en": "plain", "es": "plain-es", "ca": "plain-ca", "ko": "plain-ko"}
 """The prompt of each language where none is named."""
 ALL_ORDERS = 3
-"""Up to so many answers all orders are asked; of more answers only the rotations."""
+"""Up to this many answers all orders are used; of more answers only the rotations."""
 NEEDED = {
     "with_options": ("{question}", "{options}"),
     "without_options": ("{question}",),
@@ -82,7 +82,7 @@ class Prompt:
 
 
 def _without_context(text: str) -> str:
-    """Take the context out of a wording: its whole line, unless something else is asked in that line.
+    """Take the context out of a wording: its whole line, unless that line has something else.
 
     >>> _without_context("Text: {context}\\nQuestion: {question}"), _without_context("{context} {question} {answer}")
     ('Question: {question}', '{question} {answer}')
@@ -95,7 +95,7 @@ def _without_context(text: str) -> str:
 
 
 def orders_of(n: int, which: str) -> list[tuple[int, ...]]:
-    """List the orders in which n answers are asked: all (rotations of more than three), or only the given one.
+    """List the orders in which n answers are presented: all (rotations of more than three), or only the given one.
 
     >>> orders_of(3, "given"), len(orders_of(3, "all")), len(orders_of(4, "all"))
     ([(0, 1, 2)], 6, 4)
@@ -111,13 +111,19 @@ def orders_of(n: int, which: str) -> list[tuple[int, ...]]:
 def find_prompt(name: str | None, language: str, *, question_only: bool = False) -> Prompt:
     """Find a prompt by its name, or read it from a file; without a name, that of the language."""
     if name is None and language not in DEFAULTS:
-        raise TiltmeterError(f"There is no prompt in the language '{language}'. Give one: --prompt FILE.toml.")
+        raise UsageError(
+            f"There is no prompt in the language '{language}'. Supply one with --prompt FILE.toml.",
+            code="unknown-name", kind="language", name=language,
+        )  # fmt: skip
     path = FOLDER / f"{name or DEFAULTS[language]}.toml"
     if name is not None and not path.is_file():
         path = at_home(name)
         if not is_file(path):
             known = ", ".join(sorted(file.stem for file in FOLDER.glob("*.toml")))
-            raise TiltmeterError(f"There is no prompt '{name}' (--prompt): neither a file nor one of {known}.")
+            raise UsageError(
+                f"There is no prompt '{name}' (--prompt): neither a file nor one of {known}.",
+                code="unknown-name", kind="prompt", name=name,
+            )  # fmt: skip
     return _read(path, question_only)
 
 
@@ -134,7 +140,9 @@ def _read(path: Path, question_only: bool) -> Prompt:
     try:
         table = tomllib.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TiltmeterError(f"{path} is not a prompt in TOML: {error}.") from None
+        raise InputError(
+            f"{path} is not a prompt in TOML: {error}.", code="wrong-format", file=path, expected="TOML"
+        ) from None
     known = {field.name for field in fields(Prompt)} - {"name", "sha256", "question_only"}
     unknown, missing = sorted(set(table) - known), sorted(known - {"unknown"} - set(table))
     if unknown or missing or not all(isinstance(value, str) for value in table.values()):
@@ -145,9 +153,16 @@ def _read(path: Path, question_only: bool) -> Prompt:
             if unknown
             else "has a value that is no text"
         )
-        raise TiltmeterError(f"The prompt {path} {what}. Fields: {', '.join(sorted(known))}.")
+        raise InputError(
+            f"The prompt {path} {what}. Fields: {', '.join(sorted(known))}.",
+            code="missing-value" if missing else "unknown-name" if unknown else "wrong-type", file=path,
+            name=next(iter(missing + unknown), None),
+        )  # fmt: skip
     for field, places in NEEDED.items():
         if absent := [place for place in places if place not in table[field]]:
-            raise TiltmeterError(f"The prompt {path} has no {absent[0]} in '{field}'.")
+            raise InputError(
+                f"The prompt {path} has no {absent[0]} in '{field}'.",
+                code="missing-value", file=path, field=field, name=absent[0],
+            )  # fmt: skip
     digest = hashlib.sha256(content).hexdigest()
     return Prompt(name=path.stem, sha256=digest, question_only=question_only, **table)

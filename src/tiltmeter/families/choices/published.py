@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, answers_of
 from tiltmeter.benchmarks.kit.items import Item, items_table
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.choices.ask import CHOICE_COLUMNS, FACTS, OPTION_COLUMNS, answer_frame
 from tiltmeter.families.choices.parse import parse_prediction
 from tiltmeter.families.choices.published_decisions import READERS
@@ -46,14 +46,18 @@ def published(
     names = {name: name for name in FIELDS} | dict(columns or {})
     bench = _benchmark(benchmark, data_dir, category)
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise TiltmeterError(f"Unknown field {unknown[0]} in --columns. Fields of predictions: {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Unknown field {unknown[0]} in --columns. Fields of predictions: {', '.join(FIELDS)}.",
+            code="unknown-name", kind="field", name=unknown[0],
+        )  # fmt: skip
     rows = read_table(file, encoding)
     for field in ("example_id", "prediction"):
         if names[field] not in rows[0]:
             known = ", ".join(list(rows[0])[:20])
-            raise TiltmeterError(
-                f"{file} has no column '{names[field]}' ({field}). Columns: {known}. Map it with --columns."
-            )
+            raise InputError(
+                f"{file} has no column '{names[field]}' ({field}). Columns: {known}. Map it with --columns.",
+                code="missing-column", column=names[field], file=file,
+            )  # fmt: skip
     said = _by_item(rows, names, bench, file)
     shown_as = model or file.stem
     table = [_row(item, said.get(item.id), shown_as, bench.name, scorer) for item in bench.asked_items]
@@ -70,10 +74,12 @@ def published(
 
 def _benchmark(name: str | None, data_dir: str | Path | None, category: Sequence[str]) -> ChoiceBenchmark:
     if name is None:
-        raise NotOursError("Predictions of choices need their benchmark: -b bbq.")
+        raise NotOursError("Predictions of choices need their benchmark: -b bbq.", code="missing-value", name="benchmark")
     loaded = load_benchmark(name, data_dir=data_dir, offered={"category": tuple(category)})
     if not isinstance(loaded, ChoiceBenchmark):
-        raise NotOursError(f"{name} has no questions with choices.")
+        raise NotOursError(
+            f"{name} has no questions with choices.", code="empty-selection", benchmark=name, family="choices"
+        )
     return loaded
 
 
@@ -83,30 +89,34 @@ def _by_item(
     """Find the item of each row; refuse ids that the benchmark does not have, and ids that are there twice."""
     items = {item.id: item for item in bench.asked_items}
     categories = list(dict.fromkeys(item.bias_type for item in bench.asked_items))
-    found: dict[str, str] = {}
+    predictions: dict[str, str] = {}
     strange, twice = [], []
     for row in rows:
-        given, category = str(row[names["example_id"]]).strip(), str(row.get(names["category"]) or "").strip()
-        options = [given, f"{category}-{given}"] + ([f"{categories[0]}-{given}"] if len(categories) == 1 else [])
+        example, category = str(row[names["example_id"]]).strip(), str(row.get(names["category"]) or "").strip()
+        options = [example, f"{category}-{example}"] + ([f"{categories[0]}-{example}"] if len(categories) == 1 else [])
         name = next((option for option in options if option in items), None)
         if name is None:
-            strange.append(given)
-        elif name in found:
+            strange.append(example)
+        elif name in predictions:
             twice.append(name)
         else:
-            found[name] = str(row[names["prediction"]] if row[names["prediction"]] is not None else "")
-    for what, some in (("unknown to the benchmark", strange), ("there more than once", twice)):
+            predictions[name] = str(row[names["prediction"]] if row[names["prediction"]] is not None else "")
+    wrong = (("unknown-name", "unknown to the benchmark", strange), ("duplicate-name", "there more than once", twice))
+    for code, what, some in wrong:
         if some:
-            raise TiltmeterError(f"{file}: {len(some)} ids are {what}, such as {', '.join(some[:SHOWN])}.")
-    return found
+            raise InputError(
+                f"{file}: {len(some)} ids are {what}, such as {', '.join(some[:SHOWN])}.",
+                code=code, file=file, names=some, count=len(some),
+            )  # fmt: skip
+    return predictions
 
 
-def _row(item: Item, given: str | None, model: str, benchmark: str, scorer: str) -> dict[str, Any]:
-    answer = NOT_PREDICTED if given is None else parse_prediction(given, answers_of(item))
+def _row(item: Item, prediction: str | None, model: str, benchmark: str, scorer: str) -> dict[str, Any]:
+    answer = NOT_PREDICTED if prediction is None else parse_prediction(prediction, answers_of(item))
     chosen, reason = (answer, None) if isinstance(answer, int) else (None, answer)
     return {
         "model": model, "benchmark": benchmark, "scorer": scorer, "item": item.id, "prompt": None, "chosen": chosen,
-        "text": given, "reason": reason, "n_orders": 1, "changed": None, "score": None,
+        "text": prediction, "reason": reason, "n_orders": 1, "changed": None, "score": None,
         **{name: item.extra.get(name) for name in FACTS},
         "bias_type": item.bias_type, "direction": item.direction, "target": item.target,
     }  # fmt: skip

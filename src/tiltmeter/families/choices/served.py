@@ -18,14 +18,14 @@ from tiltmeter.probes.work import Advance
 
 
 class ServedReader:
-    """Asks a served model questions, in one prompt."""
+    """Reader of answers of a served model, in one prompt."""
 
     def __init__(self, model: ServedModel, asker: Asker, prompt: Prompt, options: ChoicesOptions) -> None:
         self.model, self.asker, self.prompt, self.options = model, asker, prompt, options
 
     @property
     def chat(self) -> bool:
-        """Whether prompts are chat messages: as the user wants, or because the server answers nothing else."""
+        """Return whether prompts are chat messages: as the user wants, or because the server answers nothing else."""
         return self.options.chat_prompt or self.model.probe.completion is None
 
     def letters(

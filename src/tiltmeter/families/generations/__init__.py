@@ -50,11 +50,11 @@ class Generations(Family):
     published = staticmethod(published)
 
     def comparability(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
-        """Returns who judged the texts."""
+        """Return who judged the texts."""
         return {f"the judge {name}": json.dumps(facts, sort_keys=True) for name, facts in manifest.get("judges", {}).items()}
 
     def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
-        """Returns whether prompts were given in a chat template."""
+        """Return whether prompts were given in a chat template."""
         return {"chat": str(manifest["chat"])} if "chat" in manifest else {}
 
 

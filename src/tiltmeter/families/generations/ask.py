@@ -45,7 +45,7 @@ temperature. `reason`: why it is not judged (empty, looping, a refusal, or never
 
 
 def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
-    """Writes the texts, and has them judged. Finished blocks and judgements are kept in the cache."""
+    """Write the texts, and have them judged. Finished blocks and judgements are kept in the cache."""
     check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     if isinstance(model, ServedModel):
         return _ask_served(model, benchmark, options, context)
@@ -65,7 +65,7 @@ def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Optio
         )
         heat = 0.0 if options.greedy else options.temperature
         texts = texts_table(speaker.write(benchmark.asked_items), model.name, benchmark, heat)
-        told = {
+        provenance = {
             "model": model_facts(model),
             "samples": options.samples,
             "sampling": vars(options.sampling),
@@ -74,11 +74,11 @@ def ask(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Optio
             "observations": {"key": store.key},
             **speaker.work.counts(),
         }
-        return judged_answers(texts, benchmark, options, told, cache=context.cache, advance=advance)
+        return judged_answers(texts, benchmark, options, provenance, cache=context.cache, advance=advance)
 
 
 def _ask_served(model: ServedModel, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
-    """Asks a served model; every text is journaled as it comes."""
+    """Ask a served model; every text is journaled as it comes."""
     speaker = ServedSpeaker(model, options, context.seed)
     steps = benchmark.size * options.samples * (1 + len(options.asked_judges))
     with context.watched(f"{model.name} × {benchmark.name}", steps) as advance:
@@ -98,7 +98,7 @@ def _ask_served(model: ServedModel, benchmark: Benchmark, options: Options, cont
 
 
 def blocks(model: LanguageModel | ServedModel, benchmark: Benchmark, options: Options) -> int:
-    """In how many blocks texts are written."""
+    """Number of blocks in which texts are written."""
     if isinstance(model, ServedModel):
         return 1
     return -(-benchmark.size * options.samples // BLOCK["cpu" if model.device == "cpu" else "gpu"])
@@ -108,13 +108,13 @@ def judged_answers(
     texts: pd.DataFrame,
     benchmark: Benchmark,
     options: Options,
-    told: dict[str, Any],
+    provenance: dict[str, Any],
     *,
     cache: bool | str | Path = False,
     advance: Callable[[float], None] = lambda _: None,
     earlier: Answers | None = None,
 ) -> Answers:
-    """Texts with what the judges say of them; `told` is what the manifest says of where the texts came from.
+    """Texts with what the judges say of them; `provenance` is what the manifest says of where the texts came from.
 
     What the same judges said `earlier` of the same texts is taken from there.
     """
@@ -130,7 +130,7 @@ def judged_answers(
         "benchmark": benchmark_facts(benchmark),
         "judges": {judge.scorer: judge.facts() for judge in judges},
         "unjudged": dict(Counter(asked["reason"].dropna())),
-        **told,
+        **provenance,
     }
     return Answers(benchmark.family, {"generations": texts, "judgements": judged}, items_table(benchmark), (manifest,))
 
@@ -138,13 +138,15 @@ def judged_answers(
 def postprocess(answers: Answers, benchmark: Benchmark, options: Options, context: AskContext) -> Answers:
     """Texts that were written before, judged as the options say now."""
     (manifest,) = answers.manifests
-    told = {name: value for name, value in manifest.items() if name not in ("family", "benchmark", "judges", "unjudged")}
+    provenance = {
+        name: value for name, value in manifest.items() if name not in ("family", "benchmark", "judges", "unjudged")
+    }
     texts = answers.table.assign(benchmark=benchmark.name)
-    return judged_answers(texts, benchmark, options, told, cache=context.cache, earlier=answers)
+    return judged_answers(texts, benchmark, options, provenance, cache=context.cache, earlier=answers)
 
 
 def cache_key_extra(options: Options) -> dict[str, Any]:
-    """What decides the answers besides the options: the judges themselves, whose folders may be made anew."""
+    """Describe what determines the answers besides the options: the judges themselves, whose folders may be made anew."""
     return {"judges": [f"{judge.scorer} {judge.identity} {judge.errors}" for judge in judges_of(options)]}
 
 

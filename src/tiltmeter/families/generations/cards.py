@@ -1,4 +1,4 @@
-"""What the explorer shows of generations: prompts with their texts, and per group the most negative beside a random one."""
+"""Cards of the explorer for generations: prompts with their texts, and per group the most negative beside a random one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def cards(answers: Answers, models: Sequence[str], pack: Pack) -> Iterator[dict[
 
 
 def _of_one_temperature(answers: Answers) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Of runs at several temperatures together, the texts of the first one."""
+    """Select the texts of the first temperature, where runs have several."""
     texts, judged = answers.tables["generations"], answers.tables["judgements"]
     heat = float(texts["temperature"].iloc[0])
     others = [scorer for scorer, (_, other) in judges_and_temperatures(answers).items() if other != heat]
@@ -83,7 +83,7 @@ def _judged(rows: pd.DataFrame, items: pd.DataFrame, pack: Pack) -> dict[str, An
 
 
 def _chosen(items: pd.DataFrame, judged: pd.DataFrame) -> dict[str, set[str]]:
-    """Of each group some prompts with the most negative texts by the first judge, and some at random."""
+    """Select for each group some prompts with the most negative texts by the first judge, and some at random."""
     first = judged[judged["scorer"] == judged["scorer"].iloc[0]] if len(judged) else judged
     polar = len(first) and first["positive"].notna().any()
     worst = (first["score"] * (1 if polar else -1)).groupby(first["item"]).min() if len(first) else {}

@@ -1,4 +1,4 @@
-"""Checks of generations before a model is asked."""
+"""Checks of generations before a model writes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.prompts import PROMPT
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.generations.judging import judges_of
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.polarity import FILTERING
@@ -20,20 +20,35 @@ MOST_SAMPLES = 10_000
 
 
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
-    """Raises an error for numbers that mean nothing, judges that cannot be had, and models that cannot write."""
+    """Raise an error for numbers that mean nothing, judges that cannot be loaded, and models that cannot write."""
     if not 1 <= options.samples <= MOST_SAMPLES:
-        raise TiltmeterError(f"--samples must be from 1 to {MOST_SAMPLES:,}, not {options.samples}.")
+        raise UsageError(
+            f"--samples must be from 1 to {MOST_SAMPLES:,}, not {options.samples}.",
+            code="out-of-range", name="samples", value=options.samples,
+        )  # fmt: skip
     if options.greedy and options.samples > 1:
-        raise TiltmeterError("With --greedy all samples of a prompt are the same text; leave --samples at 1.")
+        raise UsageError(
+            "With --greedy all samples of a prompt are the same text; leave --samples at 1.",
+            code="conflicting-options", options=["greedy", "samples"],
+        )  # fmt: skip
     if options.polarity is not None and not 0 < options.polarity < 1:
-        raise TiltmeterError(f"--polarity must be between 0 and 1, not {options.polarity:g}.")
+        raise UsageError(
+            f"--polarity must be between 0 and 1, not {options.polarity:g}.",
+            code="out-of-range", name="polarity", value=options.polarity,
+        )  # fmt: skip
     options.sampling.check()
     if not benchmark.asked_items or any(PROMPT not in item.texts for item in benchmark.asked_items):
-        raise TiltmeterError(f"{benchmark.name} has no prompts that a model could go on from.")
+        raise InputError(
+            f"{benchmark.name} has no prompts that a model could continue.",
+            code="empty-selection", benchmark=benchmark.name, family="generations",
+        )  # fmt: skip
     refuse_incapable(models, benchmark, options)
     judges = judges_of(options)
     if options.polarity is not None and not any(judge.notion in FILTERING for judge in judges):
-        raise TiltmeterError(f"--polarity needs a judge of {', '.join(FILTERING[:-1])} or {FILTERING[-1]}.")
+        raise UsageError(
+            f"--polarity needs a judge of {', '.join(FILTERING[:-1])} or {FILTERING[-1]}.",
+            code="inapplicable-option", option="--polarity",
+        )  # fmt: skip
     for served in (known.model for known in models if isinstance(known.model, ServedModel)):
         check_served(served, options)
     for model in (known.model for known in models if isinstance(known.model, LanguageModel)):
@@ -42,7 +57,10 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
 
 
 def refuse_no_room(model: LanguageModel, options: Options) -> None:
-    """Raises an error if so many new tokens leave no room for any prompt."""
+    """Raise an error if the new tokens leave no room for any prompt."""
     limit = model.tokens.max_length
     if limit is not None and options.new_tokens + 2 > limit:
-        raise TiltmeterError(f"--new-tokens {options.new_tokens}: {model.name} reads at most {limit} tokens in all.")
+        raise UsageError(
+            f"--new-tokens {options.new_tokens} is too large: the context of {model.name} is {limit} tokens.",
+            code="out-of-range", name="new_tokens", value=options.new_tokens, most=limit, model=model.name,
+        )  # fmt: skip

@@ -26,7 +26,7 @@ class Clusters:
     shared: NDArray[np.bool_]
 
     def take(self, rows: Ints) -> Clusters:
-        """Those of some prompts. What was shared remains so: groups that are left out do not change how others are drawn."""
+        """Select the clusters of some prompts. Shared clusters remain shared, so that the draws of others stay the same."""
         return replace(self, codes=self.codes[rows])
 
 

@@ -41,11 +41,11 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     between groups, and of each group to the mean of its domain; variances over the groups of a domain.
 
     Intervals are bootstraps that draw prompts with all their samples within groups: percentiles, widened for few prompts as
-    Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts dealt to
-    the groups at random; where prompts are minimal sets, by exchanging two groups in random sets. Where a benchmark says
-    which prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, dealt and exchanged,
-    and what is dealt is counted in standard errors. Holm-corrected over the gaps of a domain. Texts that were empty, looping
-    or refusals are missing, never clean. A corrected share draws the judge's measured errors too.
+    Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts permuted
+    over the groups; where prompts are minimal sets, by exchanging two groups in random sets. Where a benchmark says which
+    prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, permuted and exchanged, and
+    permuted differences are counted in standard errors. Holm-corrected over the gaps of a domain. Texts that were empty,
+    looping or refusals are missing, never clean. A corrected share draws the judge's measured errors too.
     """
     agreements = [one for one in measures if set(one.parameters) == set(AGREEMENT)]
     cells: dict[tuple[str, str], list[Judged]] = {}
@@ -54,7 +54,9 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     for cell, of_cell in cells.items():
         for judged in of_cell:
             for part in parts_of(judged, by, settings):
-                yield from (_one(judged, part, measure, settings) for measure in measures if applies(measure, judged))
+                yield from (
+                    _estimate_part(judged, part, measure, settings) for measure in measures if applies(measure, judged)
+                )
             yield from gap_estimates(judged, [one for one in measures if is_gap(one)], settings)
             yield from spread_estimates(judged, [one for one in measures if is_spread(one)], settings)
         for measure in agreements:
@@ -62,17 +64,17 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
 
 def is_gap(measure: Entry) -> bool:
-    """Whether a measure sets one group against another."""
+    """Return whether a measure compares one group with another."""
     return any(name.startswith("other_") for name in measure.parameters)
 
 
 def is_spread(measure: Entry) -> bool:
-    """Whether a measure is about all groups of a domain at once."""
+    """Return whether a measure is about all groups of a domain at once."""
     return any(name.startswith("group_") for name in measure.parameters)
 
 
 def applies(measure: Entry, judged: Judged) -> bool:
-    """Whether a measure is about one group's texts, and this judge and these samples have what it reads."""
+    """Return whether a measure is about one group's texts, and this judge and these samples have what it reads."""
     read = set(measure.parameters)
     if is_gap(measure) or is_spread(measure) or read == set(AGREEMENT):
         return False
@@ -118,16 +120,16 @@ def _together(judged: Judged, by: str, name: str, parts: Sequence[Part]) -> Part
     return Part(by, name, rows, units, sums, np.sum([part.draws for part in parts], axis=0))
 
 
-def _one(judged: Judged, part: Part, measure: Entry, settings: Settings) -> Estimate:
-    known = described(judged, measure, part.by, part.group, part.rows)
-    if not known.n:
-        return replace(known, note="not computed: no text could be judged")
+def _estimate_part(judged: Judged, part: Part, measure: Entry, settings: Settings) -> Estimate:
+    base = described(judged, measure, part.by, part.group, part.rows)
+    if not base.n:
+        return replace(base, note="not computed: no text could be judged")
     now, drawn_errors = _judge_errors(measure, judged, settings)
     value = float(measured(measure, part.sums, **now))
     draws = measured(measure, part.draws, **drawn_errors)
     low, high, note = interval(measure, part.units, value, draws, settings)
     notes = "; ".join(filter(None, [note, part.units.text, errors_text(judged.errors)]))
-    return replace(known, value=value, low=low, high=high, details={**known.details, **part.units.details}, note=notes)
+    return replace(base, value=value, low=low, high=high, details={**base.details, **part.units.details}, note=notes)
 
 
 def _judge_errors(measure: Entry, judged: Judged, settings: Settings) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -156,22 +158,22 @@ def _agreements(
         pair = " & ".join(one.judge.removeprefix(f"{one.notion}/") for one in (first, second))
         place = (*cell, FAMILY, with_temperature(first.notion, first.temperature), measure.name, "judges", pair)
         details: Details = {"notion": first.notion, "temperature": first.temperature}
-        known = Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure), details=details)
-        yield _agreement(known, both, counts, measure, settings)
+        base = Estimate(*place, n=int(counts.sum()), neutral=neutral_of(measure), details=details)
+        yield _agreement(base, both, counts, measure, settings)
 
 
-def _agreement(known: Estimate, both: Judged, counts: Floats, measure: Entry, settings: Settings) -> Estimate:
-    if not known.n:
-        return replace(known, note="not computed: no text was judged by both")
+def _agreement(base: Estimate, both: Judged, counts: Floats, measure: Entry, settings: Settings) -> Estimate:
+    if not base.n:
+        return replace(base, note="not computed: no text was judged by both")
 
     def kappa(sums: Floats) -> Floats:
         return np.asarray(measure.function(*(sums[..., n, None] for n in range(len(AGREEMENT)))), dtype=np.float64)
 
     value = float(kappa(counts.sum(0)))
     if np.isnan(value):
-        return replace(known, note="undefined: both judges call all texts the same")
+        return replace(base, note="undefined: both judges call all texts the same")
     draws = kappa(drawn_together(both, counts, settings, "judges"))
     units = units_of(counts.sum(1), both.clusters.codes if both.clusters else None, both.called)
     low, high, note = interval(measure, units, value, draws, settings)
     notes = "; ".join(filter(None, (note, units.text if both.clusters else "")))
-    return replace(known, value=value, low=low, high=high, details={**known.details, **units.details}, note=notes)
+    return replace(base, value=value, low=low, high=high, details={**base.details, **units.details}, note=notes)

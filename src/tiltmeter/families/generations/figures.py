@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,18 +16,21 @@ LINE = 32
 CHARACTER, MARGIN, GAP = 0.046, 0.3, 0.1
 """Inches: the width of a character, what the axis takes beside names, and what is between panels."""
 NARROWEST, TICK = 0.65, 0.4
-"""Inches: of a panel, with its gap, in which intervals can be told apart; between two numbers under it, at least."""
+"""Inches: of a panel, with its gap, in which intervals can be distinguished; between two numbers under it, at least."""
 
 
 def generations(table: pd.DataFrame) -> Any:
-    """What judges say of texts about each group: mean score and share of negative texts, with intervals.
+    """Draw the judges' scores of texts about each group: mean score and share of negative texts, with intervals.
 
     A panel for each measure and judge, in as few rows as the width allows, beside one list of the groups.
     """
     rows = table[(table["family"] == "generations") & (table["by"] == "group") & table["value"].notna()]
     shown = [measure for measure in SHOWN if measure in set(rows["measure"])]
     if not shown:
-        raise TiltmeterError("These runs have no judged texts. Run bold or plumb-prompts first to draw this figure.")
+        raise RunError(
+            "These runs have no judged texts. Run bold or plumb-prompts first to draw this figure.",
+            code="empty-selection", family="generations",
+        )  # fmt: skip
     rows = rows[rows["measure"].isin(shown)]
     rows = rows.assign(row=_names(rows))
     names, judges, models = (list(dict.fromkeys(rows[column])) for column in ("row", "scorer", "model"))
@@ -90,7 +93,7 @@ def _draw_panel(axis: Any, rows: pd.DataFrame, names: list[str], models: list[st
 
 
 def _few_ticks(axis: Any, most: int) -> None:
-    """At most so many numbers under a panel, far apart; left alone, matplotlib may write them over each other."""
+    """Limit the numbers under a panel and keep them apart; by default, matplotlib may print them over each other."""
     low, high = axis.get_xlim()
     axis.locator_params(axis="x", nbins=max(5, most - 1))
     ticks = [tick for tick in axis.get_xticks() if low <= tick <= high]

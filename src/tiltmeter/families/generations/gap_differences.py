@@ -29,9 +29,9 @@ def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -
         for measure in measures:
             rows = []
             for n, (name, at) in enumerate(groups.items()):
-                known = _known(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at)
+                base = _base(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at)
                 values = _values(pair, groups, partial(_gap, measure, n), settings)
-                rows.append(paired_difference(known, *values, measure, settings, units=pair[0].units(at)))
+                rows.append(paired_difference(base, *values, measure, settings, units=pair[0].units(at)))
             yield from corrected(rows)
 
 
@@ -41,13 +41,13 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
         rows = []
         for domain, groups in _domains(pair).items():
             every = np.concatenate(list(groups.values()))
-            known = _known(pair, measure, ("domain", domain), every)
+            base = _base(pair, measure, ("domain", domain), every)
             now, draws = _values(pair, groups, partial(spread_of, measure), settings)
             if len(every) <= len(groups) or len(lone_groups(pair[0], groups)) == len(groups):
                 note = f"no interval and no p: {pair[0].units(every).lone} in each group"
-                rows.append(replace(known, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
+                rows.append(replace(base, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
                 continue
-            rows.append(paired_difference(known, now, draws, measure, settings, units=pair[0].units(every)))
+            rows.append(paired_difference(base, now, draws, measure, settings, units=pair[0].units(every)))
         yield from corrected(rows)
 
 
@@ -64,7 +64,7 @@ def _domains(pair: Pair) -> dict[str, dict[str, Ints]]:
     return {domain: groups for domain, groups in found.items() if len(groups) > 1}
 
 
-def _known(pair: Pair, measure: Entry, place: tuple[str, str], rows: Ints) -> Difference:
+def _base(pair: Pair, measure: Entry, place: tuple[str, str], rows: Ints) -> Difference:
     ours, theirs = pair
     missing = sum(sum(one.reasons(rows).values()) for one in pair)
     where = (ours.benchmark, FAMILY, ours.scorer, measure.name, *place, ours.model, theirs.model)

@@ -1,4 +1,4 @@
-"""Gaps between groups of a domain: over prompts dealt at random, or, on minimal sets, over sets in which both appear."""
+"""Gaps between groups of a domain: over prompts permuted at random, or, on minimal sets, over sets in which both appear."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Rows = dict[str, Ints]
 
 
 def gap_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
-    """For every domain with two groups or more."""
+    """Estimate the gaps of every domain with two groups or more."""
     for domain, groups in judged.groups().items():
         filled = {name: rows for name, rows in groups.items() if judged.sums[rows, 0].sum() > 0}
         if len(filled) < 2:
@@ -56,18 +56,18 @@ def gap_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings)
 
 
 def _sets(judged: Judged, groups: Rows) -> bool:
-    """Whether all prompts of a domain belong to minimal sets."""
+    """Return whether all prompts of a domain belong to minimal sets."""
     return bool(judged.prompts["set"].iloc[np.concatenate(list(groups.values()))].notna().all())
 
 
 def _finished(
-    known: Estimate, measure: Entry, value: float, draws: Floats, p: float, units: Units, settings: Settings
+    base: Estimate, measure: Entry, value: float, draws: Floats, p: float, units: Units, settings: Settings
 ) -> Estimate:
     low, high, note = interval(measure, units, value, draws, settings)
     if units.called != PROMPTS and units.n < 2 and np.isnan(p):
         note = f"no interval and no p: {units.lone}"
-    details = {**known.details, **units.details}
-    return replace(known, value=value, low=low, high=high, p=p, details=details, note=note)
+    details = {**base.details, **units.details}
+    return replace(base, value=value, low=low, high=high, p=p, details=details, note=note)
 
 
 def _of_shares(
@@ -91,7 +91,7 @@ def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Row
     """One group minus another, whose prompts have nothing to do with each other, unless they share clusters."""
     sides = [judged.sums[groups[name]] for name in pair]
     both = np.concatenate([groups[name] for name in pair])
-    known = described(judged, measure, GAP, SIGN.join(pair), both)
+    base = described(judged, measure, GAP, SIGN.join(pair), both)
     value = float(gap_of(measure, sides[0].sum(0), sides[1].sum(0)))
     draws = [drawn_group(judged, groups[name], settings, name) for name in pair]
     ours = {name: groups[name] for name in pair}
@@ -101,7 +101,7 @@ def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Row
         chance = permuted(judged, ours, settings, *pair)
         p = permutation_p(value, gap_of(measure, chance[:, 0], chance[:, 1]), 0.0)
     first, second = (judged.units(rows) for rows in ours.values())
-    done = _finished(known, measure, value, gap_of(measure, *draws), p, first.least(second), settings)
+    done = _finished(base, measure, value, gap_of(measure, *draws), p, first.least(second), settings)
     done = _of_shares(done, measure, (sides[0].sum(0), sides[1].sum(0)), (draws[0], draws[1]), (first, second), settings)
     weaker = min(first, second, key=lambda side: side.effective)
     return _noted(done, f"{weaker.text} on the weaker side" if judged.clusters else "", judged)
@@ -112,9 +112,9 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     sides = [_by_set(judged, groups[name]) for name in pair]
     shared = [name for name in sides[0] if name in sides[1] and sides[0][name][0] > 0 and sides[1][name][0] > 0]
     both = np.concatenate([groups[name] for name in pair])
-    known = described(judged, measure, PAIRED, SIGN.join(pair), both)
+    base = described(judged, measure, PAIRED, SIGN.join(pair), both)
     if not shared:
-        return replace(known, note="not computed: no set has a judged text of both groups")
+        return replace(base, note="not computed: no set has a judged text of both groups")
     codes = _clusters_of_sets(judged, groups[pair[0]], shared)
     first, second = (by_cluster(np.stack([side[name] for name in shared]), codes) for side in sides)
     units = units_of(first[:, 0], None if codes is None else np.arange(len(first)), judged.called)
@@ -124,7 +124,7 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     *sides_exchanged, is_exact = exchanged(first, second, settings, judged.benchmark, *pair)
     p = permutation_p(value, gap_of(measure, *sides_exchanged), 0.0, is_exact=is_exact)
     draws = together[:, :width], together[:, width:]
-    done = _finished(known, measure, value, gap_of(measure, *draws), p, units, settings)
+    done = _finished(base, measure, value, gap_of(measure, *draws), p, units, settings)
     done = _of_shares(done, measure, (first.sum(0), second.sum(0)), draws, (units, units), settings)
     done = replace(done, details={**done.details, "n_sets": len(shared)})
     within = f" in {units.n} {units.called}" if codes is not None else ""
@@ -144,10 +144,10 @@ def _noted(done: Estimate, what: str, judged: Judged) -> Estimate:
 
 
 def _by_set(judged: Judged, rows: Ints) -> dict[str, Floats]:
-    found: dict[str, Floats] = {}
+    sums: dict[str, Floats] = {}
     for row, name in zip(rows, judged.prompts["set"].iloc[rows], strict=True):
-        found[name] = found.get(name, 0) + judged.sums[row]
-    return found
+        sums[name] = sums.get(name, 0) + judged.sums[row]
+    return sums
 
 
 def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings: Settings) -> list[Estimate]:
@@ -158,10 +158,10 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
     chance = permuted(judged, groups, settings, domain) if test is None else np.empty(0)
     found = []
     for n, (name, at) in enumerate(groups.items()):
-        known = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
+        base = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
         value, drawn_gap = float(minus_mean(measure, sums, n)), minus_mean(measure, draws, n)
         p = test.to_mean(name) if test else permutation_p(value, minus_mean(measure, chance, n), 0.0)
-        done = _finished(known, measure, value, drawn_gap, p, judged.units(at), settings)
+        done = _finished(base, measure, value, drawn_gap, p, judged.units(at), settings)
         without = left_out(judged, groups) if np.isfinite(p) else ""
         found.append(_noted(done, "; ".join(filter(None, (without, judged.units_text(at)))), judged))
     return found
@@ -176,6 +176,6 @@ def minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:
 
 
 def _top(measure: Entry) -> str:
-    """What a measure sums: scores, or negative texts."""
+    """The column that a measure sums: scores, or negative texts."""
     (top,) = (name.removeprefix("other_") for name in measure.parameters if name in ("other_total", "other_negatives"))
     return top

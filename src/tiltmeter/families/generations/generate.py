@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
 
 
 class Speaker:
-    """Writes the texts of one model for one benchmark. Seeds are of the prompt and the sample: order does not matter."""
+    """Writer of the texts of one model for one benchmark. Seeds depend on the prompt and the sample, not on the order."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Speaker:
         return whole.take([n for n, _ in order])
 
     def _wanted(self, items: Sequence[Item]) -> tuple[list[Wanted], list[pa.Table]]:
-        """What is to be written, shortest prompts first; and rows for prompts that are too long."""
+        """Texts to write, shortest prompts first; and rows for prompts that are too long."""
         prompts = self.writer.encode([item.texts[PROMPT] for item in items])
         limit = self.writer.model.tokens.max_length
         wanted: list[Wanted] = []
@@ -84,7 +84,7 @@ class Speaker:
         for item, prompt in zip(items, prompts, strict=True):
             fits = limit is None or len(prompt) + self.writer.room <= limit
             (wanted if fits else long).extend(Wanted(item.id, sample, prompt) for sample in range(self.samples))
-        wanted.sort(key=lambda one: len(one.prompt))
+        wanted.sort(key=lambda text: len(text.prompt))
         reason = f"prompt too long: with {self.writer.sampling.new_tokens} new tokens it exceeds {limit}"
         self.advance(len(long))
         return wanted, [texts_of_rows([(one.item, one.sample, None, float("nan"), 0, reason) for one in long])]
@@ -117,7 +117,7 @@ class Speaker:
             first += sizes.pop(0)
 
     def _sizes(self, wanted: Sequence[Wanted]) -> list[int]:
-        """How many texts go together."""
+        """Number of texts of a batch."""
         model = self.writer.model
         lengths = np.array([len(one.prompt) for one in wanted], dtype=np.int64)
         floor = FEWEST_ROWS["cpu" if model.device == "cpu" else "gpu"]

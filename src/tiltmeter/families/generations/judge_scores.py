@@ -1,4 +1,4 @@
-"""What one judge said of one model's texts, prompt by prompt, as sums: samples of one prompt are not independent."""
+"""Sums of one judge's scores of one model's texts, prompt by prompt: samples of one prompt are not independent."""
 
 from __future__ import annotations
 
@@ -69,28 +69,28 @@ class Judged:
 
     @property
     def called(self) -> str:
-        """What is drawn, in the plural."""
+        """Name of the units that are drawn, in the plural."""
         return self.clusters.called if self.clusters else PROMPTS
 
     def units(self, rows: Ints) -> Units:
-        """What an interval of these prompts rests on: those with a judged text, and their clusters."""
+        """Units that an interval of these prompts rests on: those with a judged text, and their clusters."""
         return units_of(self.sums[rows, 0], self.clusters.codes[rows] if self.clusters else None, self.called)
 
     def units_text(self, rows: Ints) -> str:
-        """For notes, where there are clusters."""
+        """Describe the units in notes, where there are clusters."""
         return self.units(rows).text if self.clusters else ""
 
     def reasons(self, rows: Ints) -> Counter[str]:
-        """How many texts of these prompts were not judged, and why."""
+        """Count the texts of these prompts that were not judged, by reason."""
         wanted = set(map(int, rows))
         return Counter(reason for row, reason in self.why if row in wanted)
 
     def groups(self) -> dict[str, dict[str, Ints]]:
         """Domain → group → rows."""
-        found: dict[str, dict[str, Ints]] = {}
+        rows_of: dict[str, dict[str, Ints]] = {}
         for (domain, group), rows in self.prompts.groupby(["bias_type", "group"], sort=False).indices.items():
-            found.setdefault(str(domain), {})[str(group)] = np.asarray(rows, dtype=np.int64)
-        return found
+            rows_of.setdefault(str(domain), {})[str(group)] = np.asarray(rows, dtype=np.int64)
+        return rows_of
 
 
 def judged_of(answers: Answers, by: Sequence[str] = (), clusters: bool = True) -> Iterator[Judged]:

@@ -1,4 +1,4 @@
-"""What judges say of the texts: a table of its own, kept under the judge and the texts, so that a new judge costs only
+"""Scores of the texts by judges: a table of its own, kept under the judge and the texts, so that a new judge costs only
 itself.
 """
 
@@ -35,18 +35,18 @@ JUDGE_COLUMNS = ("model", "benchmark", "item", "sample", "scorer", *JUDGED, "rea
 
 
 def judges_of(options: Options) -> tuple[Judge, ...]:
-    """The judges that were asked for, loaded once as long as their files stay the same."""
-    asked = options.asked_judges
-    return _loaded(asked, tuple(_stamp(judge.partition("=")[2].partition("@")[0]) for judge in asked))
+    """The judges that the options name, loaded once as long as their files stay the same."""
+    specs = options.asked_judges
+    return _loaded(specs, tuple(_stamp(judge.partition("=")[2].partition("@")[0]) for judge in specs))
 
 
 @lru_cache(maxsize=4)
-def _loaded(asked: tuple[str, ...], _stamps: tuple[str, ...]) -> tuple[Judge, ...]:
-    return tuple(find_judges(asked))
+def _loaded(specs: tuple[str, ...], _stamps: tuple[str, ...]) -> tuple[Judge, ...]:
+    return tuple(find_judges(specs))
 
 
 def _stamp(place: str) -> str:
-    """What names the state of a file or folder on this machine."""
+    """A fingerprint of a file or folder on this machine."""
     path = at_home(place.strip())
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path] if path.is_file() else []
@@ -108,7 +108,7 @@ def judge_all(
 
 
 def _said(judge: Judge, texts: pd.DataFrame, earlier: Answers | None) -> NDArray[np.float64] | None:
-    """What the same judge said of all of these texts; None if it did not."""
+    """Stored scores of this judge for all of these texts; None if any is missing."""
     known = {} if earlier is None else earlier.manifests[0]["judges"].get(judge.scorer) or {}
     if earlier is None or known.get("identity") != judge.identity:
         return None

@@ -1,4 +1,4 @@
-"""Sentences about generations: which domains differ between groups, who is told of worst, and who judged, how well."""
+"""Sentences about generations: differences between groups, the most negative group, and the accuracy of the judge."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         tested = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
         sure = [row for _, row in tested.iterrows() if certain(row)]
         names = ", ".join(dict.fromkeys(f"{row['group']} by {details_of(row).get('notion', row['scorer'])}" for row in sure))
-        short = f"Texts differ between groups: {names}" if sure else "No difference between groups beyond chance was found"
+        short = f"Texts differ between groups: {names}" if sure else "No significant difference between groups"
         yield Story(
             str(model),
             str(benchmark),
-            short if len(tested) else "What is written about groups",
+            short if len(tested) else "Generations about groups",
             tuple(_sentences(rows)),
             tone="sure" if sure else "unsure" if len(tested) else "plain",
             number=f"{len(sure)} of {len(tested)}" if len(tested) else "",
@@ -51,7 +51,7 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
-    """What the judge says of all texts, and how good it is."""
+    """Sentences about all texts by one judge, and about its accuracy."""
     of = {row["measure"]: row for _, row in rows[rows["by"] == "all"].iterrows()}
     if NEGATIVE not in of or not np.isfinite(of[NEGATIVE]["value"]):
         return
@@ -65,7 +65,7 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _domains(rows: pd.DataFrame) -> Iterator[str]:
-    """Where the groups of a domain differ, the groups that stand out."""
+    """Name the groups that stand out, where the groups of a domain differ."""
     variances = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
     for _, domain in variances.iterrows():
         if not certain(domain):
@@ -93,25 +93,25 @@ def _p(row: Any) -> str:
 
 
 def _drawn(rows: pd.DataFrame) -> Iterator[str]:
-    """What was drawn, where prompts are no independent evidence."""
+    """Name what was drawn, where prompts are no independent evidence."""
     for row in rows[(rows["by"] == "all") & (rows["measure"] == NEGATIVE) & rows["value"].notna()].to_dict("records"):
         details = details_of(row)
         if clustered := _clustered(details):
             what = str(details["cluster"])
             why = f"because prompts of one {what.removesuffix('s')} are not independent"
-            yield f"The {clustered} were drawn and dealt by whole {what}, {why}."
+            yield f"The {clustered} were drawn and permuted by whole {what}, {why}."
             return
 
 
 def _clustered(details: Details) -> str:
-    """How many prompts in how many clusters; nothing where prompts were drawn one by one."""
+    """Describe the numbers of prompts and clusters; empty where prompts were drawn one by one."""
     if int(details.get("n_clusters", 0)) < 2:
         return ""
     return f"{details['n_prompts']:,} prompts from {details['n_clusters']:,} {details['cluster']}"
 
 
 def _unjudged(rows: pd.DataFrame) -> Iterator[str]:
-    """Texts that nobody could judge; they are in no number."""
+    """Texts that could not be judged; no estimate counts them."""
     first = rows[(rows["by"] == "all") & (rows["measure"] == NEGATIVE)].head(1)
     for _, row in first.iterrows():
         reasons = Counter(json.loads(row["missing"])) if row["missing"] else Counter()

@@ -1,4 +1,4 @@
-"""Which prompts are gone on from together.
+"""Batches of prompts that are continued together.
 
 A batch begins with as many tokens as its shortest prompt has, and a longer prompt is fed one token a step. So prompts of
 like length belong together; but a step takes as long for a few rows as for some, so that too many batches cost more.

@@ -1,4 +1,4 @@
-"""Texts that were written elsewhere, by a hosted model or in a colleague's run: taken in and judged as our own."""
+"""Texts that were written elsewhere, by a hosted model or in a colleague's run: imported and judged as our own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.items import Item, make_benchmark
 from tiltmeter.benchmarks.kit.prompts import PROMPT, PromptBenchmark
 from tiltmeter.benchmarks.prompts import FIELDS, prompt_rows
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError, UsageError
 from tiltmeter.families.generations.ask import judged_answers, texts_table
 from tiltmeter.families.generations.generate import TEXTS
 from tiltmeter.families.generations.options import Options
@@ -45,16 +45,22 @@ def published(
     """
     file = Path(path)
     if not file.is_file():
-        raise TiltmeterError(f"There is no file {file}.")
+        raise InputError(f"There is no file {file}.", code="missing-file", file=file)
     mapping = {name: name for name in OURS} | dict(columns or {})
     try:
         rows = read_table(file, encoding)
     except TiltmeterError as error:
-        raise NotOursError(str(error)) from None
+        raise NotOursError(str(error), code=error.code, **error.fields) from None
     if not {mapping["prompt"], mapping["text"]} <= set(rows[0]):
-        raise NotOursError(f"{file} has no columns {mapping['prompt']} and {mapping['text']}, as written texts have.")
+        raise NotOursError(
+            f"{file} has no columns {mapping['prompt']} and {mapping['text']}, as written texts have.",
+            code="missing-column", file=file, columns=[mapping["prompt"], mapping["text"]],
+        )  # fmt: skip
     if unknown := sorted(set(columns or {}) - set(OURS)):
-        raise TiltmeterError(f"Unknown field {unknown[0]} in --columns. Fields of written texts: {', '.join(OURS)}.")
+        raise UsageError(
+            f"Unknown field {unknown[0]} in --columns. Fields of written texts: {', '.join(OURS)}.",
+            code="unknown-name", kind="field", name=unknown[0],
+        )  # fmt: skip
     options = Options(judges=tuple(judges)) if judges else Options()
     imported = {"file": str(file), "sha256": content_sha256(file)}
     bench, said = _read(rows, mapping, file)
@@ -96,12 +102,18 @@ def _number(text: str, where: str) -> float:
     try:
         return float(text) if text else 1.0
     except ValueError:
-        raise TiltmeterError(f"{where}: the temperature '{text}' is not a number.") from None
+        raise InputError(
+            f"{where}: the temperature '{text}' is not a number.",
+            code="wrong-type", column="temperature", where=where, value=text,
+        ) from None  # fmt: skip
 
 
 def _is_chat(text: str, where: str) -> bool | None:
     if text.lower() not in CHAT:
-        raise TiltmeterError(f"{where}: chat is true or false (or yes, no, 1, 0), not '{text}'.")
+        raise InputError(
+            f"{where}: chat is true or false (or yes, no, 1, 0), not '{text}'.",
+            code="wrong-type", column="chat", where=where, value=text,
+        )  # fmt: skip
     return CHAT[text.lower()]
 
 
@@ -110,8 +122,8 @@ def _answers(
 ) -> Answers:
     table = pa.Table.from_pylist(list(_numbered(said)), schema=TEXTS)
     texts = texts_table(table, model, bench, [row["temperature"] for row in said])
-    told = {"imported": imported, "model": {"shown_as": model, "weights_sha256": ""}}
-    return judged_answers(texts, bench, options, told)
+    provenance = {"imported": imported, "model": {"shown_as": model, "weights_sha256": ""}}
+    return judged_answers(texts, bench, options, provenance)
 
 
 def _numbered(said: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.prompts import PROMPT
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.families.generations.generate import texts_of_rows
 from tiltmeter.families.generations.options import Options
 from tiltmeter.families.generations.states import FILTERED, reason_of
@@ -28,19 +28,19 @@ def check_served(model: ServedModel, options: Options) -> None:
     for name, default in UNSERVED.items():
         if getattr(options, name) != default:
             flag = f"--{name.replace('_', '-')}"
-            raise TiltmeterError(
-                f"{flag} is not an option of servers; run {model.name} without it.", code="inapplicable-option", option=flag
-            )
+            raise UsageError(
+                f"{flag} is not an option of servers; run {model.name} without it.",
+                code="inapplicable-option", option=flag, model=model.name,
+            )  # fmt: skip
     if options.chat and "chat" not in model.capabilities:
-        raise TiltmeterError(
+        raise ModelError(
             f"--chat needs a chat, and {model.name}'s server answers none. Run it without.",
-            code="missing-capability",
-            model=model.name,
-        )
+            code="missing-capability", model=model.name, capability="chat",
+        )  # fmt: skip
 
 
 class ServedSpeaker:
-    """Writes the texts of one served model for one benchmark."""
+    """Writer of the texts of one served model for one benchmark."""
 
     def __init__(self, model: ServedModel, options: Options, seed: int) -> None:
         self.model, self.options, self.seed = model, options, seed

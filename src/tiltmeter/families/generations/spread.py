@@ -22,20 +22,20 @@ TOP = {"group_means": "total", "group_shares": "negatives"}
 
 
 def spread_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
-    """For every domain; p is corrected over the domains."""
+    """Estimate the variance over groups of every domain; p is corrected over the domains."""
     for measure in measures:
         domains = judged.groups()
-        rows = [_one(judged, measure, domain, settings) for domain in domains if len(domains[domain]) > 1]
+        rows = [_estimate_domain(judged, measure, domain, settings) for domain in domains if len(domains[domain]) > 1]
         yield from corrected(rows)
 
 
-def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Estimate:
+def _estimate_domain(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Estimate:
     groups = {name: at for name, at in judged.groups()[domain].items() if judged.sums[at, 0].sum() > 0}
     rows = np.concatenate(list(groups.values())) if groups else np.empty(0, dtype=np.int64)
-    known = replace(described(judged, measure, "domain", domain, rows), n=len(groups))
-    known = replace(known, details={**known.details, "n_groups": len(groups)})
+    base = replace(described(judged, measure, "domain", domain, rows), n=len(groups))
+    base = replace(base, details={**base.details, "n_groups": len(groups)})
     if len(groups) < 2 or len(rows) <= len(groups):
-        return replace(known, note="not computed: fewer than 2 groups, or one prompt in each")
+        return replace(base, note="not computed: fewer than 2 groups, or one prompt in each")
     lone = lone_groups(judged, groups)
     value, draws = (
         spread_of(measure, sums)
@@ -45,25 +45,25 @@ def _one(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Est
         )
     )
     units = judged.units(rows)
-    told = ("sample variance over groups", judged.units_text(rows), errors_text(judged.errors))
+    remarks = ("sample variance over groups", judged.units_text(rows), errors_text(judged.errors))
     if len(lone) == len(groups):
         none = f"no interval and no p: {units.lone} in each group"
-        return replace(known, value=float(value), note="; ".join(filter(None, (none, *told))))
+        return replace(base, value=float(value), note="; ".join(filter(None, (none, *remarks))))
     p = _p(judged, measure, domain, groups, float(value), settings)
     low, high, note = interval(measure, units, float(value), draws, settings, p)
-    notes = "; ".join(filter(None, (note, _too_narrow(lone, units), left_out(judged, groups), *told)))
-    return replace(known, value=float(value), low=low, high=high, p=p, note=notes)
+    notes = "; ".join(filter(None, (note, _too_narrow(lone, units), left_out(judged, groups), *remarks)))
+    return replace(base, value=float(value), low=low, high=high, p=p, note=notes)
 
 
 def _p(judged: Judged, measure: Entry, domain: str, groups: Mapping[str, Ints], value: float, settings: Settings) -> float:
-    """Of dealing prompts to the groups, or clusters, and then counted in standard errors."""
+    """Permutation p: prompts, or whole clusters, are permuted over the groups; clusters are counted in standard errors."""
     if judged.clusters is None:
         return permutation_p(value, spread_of(measure, permuted(judged, groups, settings, domain)), 0.0)
     return group_test(judged, groups, TOP[measure.parameters[0]], settings, domain).spread()
 
 
 def _too_narrow(lone: Sequence[str], units: Units) -> str:
-    """A group whose prompts are from one cluster has an error that nobody knows."""
+    """A group whose prompts are from one cluster has an unknown error."""
     return f"the interval is too narrow, because {units.lone}: {', '.join(lone)}" if lone else ""
 
 

@@ -1,4 +1,4 @@
-"""Texts that are none: empty ones, loops, refusals. They are counted and told of, and never judged as clean."""
+"""Invalid outputs: empty texts, loops, refusals. They are counted and reported, and never judged as clean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ EMPTY, LOOPING, REFUSAL, BROKEN = "empty text", "looping text", "refusal", "the 
 FILTERED = "filtered by the server"
 """The server's content filter left no text."""
 SUPPOSED = "refusal, if this was said in a chat"
-"""The reason where nobody says whether it was."""
+"""The reason where the file does not say whether it was."""
 TIMES, LONGEST = 5, 40
 REPEATED = re.compile(rf"(.{{1,{LONGEST}}}?)\1{{{TIMES - 1},}}", re.DOTALL)
 DIFFERENT = 256
@@ -52,7 +52,7 @@ def is_looping(text: str) -> bool:
 
 
 def is_repeated(text: str) -> bool:
-    """Whether something of at most 40 signs stands five times in a row: `REPEATED`, several times as fast.
+    """Return whether something of at most 40 signs stands five times in a row: `REPEATED`, several times as fast.
 
     A text and the text moved by one unit, taken as two large numbers: their exclusive or is 0 wherever both are the same.
 

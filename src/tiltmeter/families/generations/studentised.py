@@ -1,4 +1,4 @@
-"""What chance makes of groups: prompts, or whole clusters of prompts, permuted over the groups."""
+"""Permutation tests between groups: prompts, or whole clusters of prompts, are permuted over the groups."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tiltmeter.stats.settings import Settings
 
 
 def lone_groups(judged: Judged, groups: Mapping[str, Ints]) -> list[str]:
-    """Those with fewer than two clusters, where prompts have clusters."""
+    """List the groups with fewer than two clusters, where prompts have clusters."""
     return [name for name, rows in groups.items() if judged.clusters and judged.units(rows).n < 2]
 
 
 def left_out(judged: Judged, groups: Mapping[str, Ints]) -> str:
-    """For notes: whom a test is without."""
+    """Name the groups that a test leaves out, for notes."""
     lone = lone_groups(judged, groups)
     return f"p leaves out {', '.join(lone)}: {judged.units(groups[lone[0]]).lone}" if lone else ""
 
 
 def pieces_of(judged: Judged, groups: Mapping[str, Ints]) -> Pieces:
-    """What each cluster, or each prompt, has of each group; prompts without a judged text are left out of clusters."""
+    """Sums of each cluster, or each prompt, for each group; prompts without a judged text are left out of clusters."""
     rows = np.concatenate(list(groups.values()))
     group = np.repeat(np.arange(len(groups)), [len(at) for at in groups.values()])
     if judged.clusters is None:

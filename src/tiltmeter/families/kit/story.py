@@ -76,7 +76,7 @@ class Sheet:
 
 
 def certain(row: Any) -> bool:
-    """Whether an estimate is distinguishable from neutral, after correction where there are several tests."""
+    """Return whether an estimate is distinguishable from neutral, after correction where there are several tests."""
     corrected = row["p_holm"]
     is_missing = corrected is None or math.isnan(corrected)
     return bool((row["p"] if is_missing else corrected) < SIGNIFICANT)

@@ -20,7 +20,7 @@ from tiltmeter.families.labels.label_mapping import toxic_columns, toxicity
 from tiltmeter.families.labels.options import Options
 from tiltmeter.families.labels.served import PromptedClassifier
 from tiltmeter.families.labels.training import classifiers_of
-from tiltmeter.families.labels.word_attribution import Asked, explained
+from tiltmeter.families.labels.word_attribution import Explainer, explained
 from tiltmeter.models import Classifier, LanguageModel, ServedModel
 from tiltmeter.storage.concatenation import concatenated
 from tiltmeter.storage.provenance import benchmark_facts, model_facts
@@ -51,7 +51,7 @@ def ask(model: Model, benchmark: LabelledBenchmark, options: Options, context: A
     wanted = options.toxic_labels if isinstance(model, Classifier) else ()  # ours are called toxic and non-toxic
     for seed, classifier, facts in _classifiers(model, benchmark, options, context):
         asked = options if not trained else replace(options, explained=0)  # the first seed explains itself
-        for name, frame in _one(classifier, benchmark, counterfactual, wanted, asked, context).items():
+        for name, frame in _ask_classifier(classifier, benchmark, counterfactual, wanted, asked, context).items():
             parts[name].append(frame.assign(model=model.name, benchmark=benchmark.name, seed=seed))
         trained.append(facts)
     tables = {name: concatenated(frames) for name, frames in parts.items()}
@@ -76,7 +76,7 @@ def ask(model: Model, benchmark: LabelledBenchmark, options: Options, context: A
 
 
 def _learned_before(benchmark: LabelledBenchmark) -> dict[str, Any]:
-    """How many texts are among those that classifiers learn from, as a fact and a note, where there are any."""
+    """Count the texts that are training texts too, as a fact and a note, where there are any."""
     learned = {example.text for example in benchmark.training}
     n = sum(item.texts[TEXT] in learned for item in benchmark.asked_items)
     noted = benchmark.note_counts() | {"texts that are training texts too, so that their labels may be remembered": n}
@@ -92,7 +92,7 @@ def _classifiers(model: Model, benchmark: LabelledBenchmark, options: Options, c
     return classifiers_of(model, benchmark, options, context)
 
 
-def _one(
+def _ask_classifier(
     classifier: Classifier | PromptedClassifier,
     benchmark: LabelledBenchmark,
     counterfactual: list[Swapped],
@@ -100,7 +100,7 @@ def _one(
     options: Options,
     context: AskContext,
 ) -> dict[str, pd.DataFrame]:
-    """What one classifier says."""
+    """Labels, swaps and word attributions by one classifier."""
     import pandas as pd
 
     items = benchmark.asked_items
@@ -122,13 +122,13 @@ def _one(
     facts = {name: [getattr(one, name) for one in counterfactual] for name in ("item", "domain", "group", "other")}
     drivers = pd.DataFrame({name: [] for name in words.COLUMNS})
     if isinstance(classifier, Classifier):  # of a served one, a request for every word would cost more than all texts
-        asked = Asked(classifier, columns, options.max_length, context.batch_tokens)
+        explainer = Explainer(classifier, columns, options.max_length, context.batch_tokens)
         shown = explained(items, found[:n], options.explained)
-        drivers = words.drivers([items[at] for at in shown], found[shown], asked)
+        drivers = words.drivers([items[at] for at in shown], found[shown], explainer)
     return {"labels": labelled, "swaps": pd.DataFrame(facts | {"probability": found[n:]}), "drivers": drivers}
 
 
-def _reasons(classifier: Classifier | PromptedClassifier, found: Any) -> list[str | None]:
+def _reasons(classifier: Classifier | PromptedClassifier, probability: Any) -> list[str | None]:
     if isinstance(classifier, PromptedClassifier):
-        return classifier.reasons[: len(found)]
-    return [None if np.isfinite(one) else NO_TOKENS for one in found]
+        return classifier.reasons[: len(probability)]
+    return [None if np.isfinite(one) else NO_TOKENS for one in probability]

@@ -1,4 +1,4 @@
-"""What the explorer shows of labels: each text with its probability, its counterfactuals, and the words that drive it."""
+"""Cards of the explorer for labels: each text with its probability, its counterfactuals, and the words that drive it."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ def _table(answers: Answers, name: str) -> pd.DataFrame:
 
 def _words(drivers: pd.DataFrame, items: pd.DataFrame) -> dict[int, list[list[Any]]]:
     place = {item: n for n, item in enumerate(items["item"])}
-    found: dict[int, list[list[Any]]] = {}
+    words: dict[int, list[list[Any]]] = {}
     for item, part in drivers.groupby("item", sort=False) if len(drivers) else ():
         if item in place:
             pairs = zip(part["word"], part["drop"], strict=True)
-            found[place[item]] = [[str(word), round(float(drop), 4) if np.isfinite(drop) else None] for word, drop in pairs]
-    return found
+            words[place[item]] = [[str(word), round(float(drop), 4) if np.isfinite(drop) else None] for word, drop in pairs]
+    return words
 
 
 def _flips(answers: Answers, items: pd.DataFrame, mean: pd.Series) -> dict[int, list[list[Any]]]:
     """Per text the groups that would change its label, with the probability then."""
     swaps = _table(answers, "swaps")
     place = {item: n for n, item in enumerate(items["item"])}
-    found: dict[int, list[list[Any]]] = {}
+    flips: dict[int, list[list[Any]]] = {}
     if not len(swaps):
-        return found
+        return flips
     for (item, other), probability in swaps.groupby(["item", "other"], sort=False)["probability"].mean().items():
         if item in place and np.isfinite(probability) and (probability >= 0.5) != (mean[item] >= 0.5):
-            found.setdefault(place[item], []).append([str(other), round(float(probability), 4)])
-    return found
+            flips.setdefault(place[item], []).append([str(other), round(float(probability), 4)])
+    return flips

@@ -1,11 +1,11 @@
-"""Checks of labels before a model is asked."""
+"""Checks of labels before a model is trained or run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark, LabelledBenchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.labels.counterfactuals import swaps_of
@@ -19,9 +19,11 @@ SHORTEST = 4
 
 
 def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -> None:
-    """Raises an error for options that make no sense, texts that nothing can be learned from, and unsuitable models."""
+    """Raise an error for options that make no sense, texts that nothing can be learned from, and unsuitable models."""
     if not isinstance(benchmark, LabelledBenchmark) or not benchmark.asked_items:
-        raise TiltmeterError(f"{benchmark.name} has no labelled texts.")
+        raise InputError(
+            f"{benchmark.name} has no labelled texts.", code="empty-selection", benchmark=benchmark.name, family="labels"
+        )
     _check_options(options)
     refuse_incapable(models, benchmark, options)
     for known in models:
@@ -33,15 +35,17 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: Options) -
 
 
 def _check_options(options: Options) -> None:
-    wrong = {
-        f"--seeds must be at least 1, not {options.seeds}": options.seeds < 1,
-        f"--max-length must be at least {SHORTEST}, not {options.max_length}": options.max_length < SHORTEST,
-        "--epochs must be positive": options.epochs is not None and not options.epochs > 0,
-        "--rate must be positive": options.rate is not None and not options.rate > 0,
-        "--swaps and --explained must not be negative": min(options.swaps, options.explained) < 0,
+    allowed = {
+        "seeds": ("at least 1", options.seeds >= 1),
+        "max_length": (f"at least {SHORTEST}", options.max_length >= SHORTEST),
+        "epochs": ("positive", options.epochs is None or options.epochs > 0),
+        "rate": ("positive", options.rate is None or options.rate > 0),
+        "swaps": ("at least 0", options.swaps >= 0),
+        "explained": ("at least 0", options.explained >= 0),
     }
-    for what, is_so in wrong.items():
-        if is_so:
-            raise TiltmeterError(f"{what}.")
+    for name, (bound, is_allowed) in allowed.items():
+        if not is_allowed:
+            flag, value = f"--{name.replace('_', '-')}", getattr(options, name)
+            raise UsageError(f"{flag} must be {bound}, not {value}.", code="out-of-range", name=name, value=value)
     choose(options, "hate", 0)
     swaps_of(options.group_terms)

@@ -26,7 +26,7 @@ Pair = tuple[Question, Question]
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """The first model minus the second, over the texts that both could be asked about.
+    """The first model minus the second, over the texts that both label.
 
     The same texts are drawn for both, and each model's own seeds. p is from the bootstrap of the difference; Holm-corrected
     over the groups, or domains, of a measure.

@@ -1,4 +1,4 @@
-"""What is estimated: each measure of all texts, of a group, of a domain, or of texts and their counterfactuals."""
+"""Estimands: each measure of all texts, of a group, of a domain, or of texts and their counterfactuals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Question:
 
 
 def called_of(facts: Facts) -> dict[str, Floats]:
-    """Which texts each seed calls toxic, by both thresholds: seeds × texts, 0 or 1."""
+    """Mark the texts that each seed calls toxic, by both thresholds: seeds × texts, 0 or 1."""
     fine = facts.score[:, ~facts.truth]
     called = {HALF: (facts.score >= 0.5).astype(np.float64)}
     if fine.shape[1]:
@@ -183,7 +183,7 @@ def _among(facts: Facts, measure: Entry, rows: Ints) -> Ints:
 
 
 def _counted(facts: Facts, measure: Entry, rows: Ints) -> tuple[int, str]:
-    """How many texts a number is about, and why there is none."""
+    """Count the texts of an estimate, and say why there is none."""
     if among := measure.spec.among:
         n = len(_among(facts, measure, rows))
         if not len(rows):

@@ -15,7 +15,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, dealt, drawn, gap_interval, units_of_question
+from tiltmeter.families.labels.resample import counts_of, drawn, gap_interval, under_chance, units_of_question
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of
 from tiltmeter.stats.resampling import generator
@@ -23,7 +23,7 @@ from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 
 FAMILY = "labels"
-DEALT = "mean over deals within clusters, since texts of a cluster are not independent"
+CHANCE_NOTE = "mean over permutations within clusters, since texts of a cluster are not independent"
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -31,13 +31,13 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
     The value is the mean over seeds. Intervals draw texts (clusters of texts where they belong together) and seeds, at two
     levels; notes say which part of the variance is that of the seeds. p of gaps and of domain scores: who is called toxic
-    is dealt again at random among texts of the same label; Holm-corrected over the groups, or domains, of a measure.
+    is permuted at random among texts of the same label; Holm-corrected over the groups, or domains, of a measure.
     """
     for facts in facts_of(answers, extra_columns(by), settings.clusters):
         counts = list(counts_of(facts, settings))
         asked = questions(facts, measures, by)
-        for _, together in groupby(asked, key=lambda one: (one.measure.name, one.scorer, one.by)):
-            yield from corrected([_one(question, facts, counts, settings) for question in together])
+        for _, together in groupby(asked, key=lambda question: (question.measure.name, question.scorer, question.by)):
+            yield from corrected([_estimate_question(question, facts, counts, settings) for question in together])
 
 
 def extra_columns(by: Sequence[str]) -> list[str]:
@@ -45,9 +45,9 @@ def extra_columns(by: Sequence[str]) -> list[str]:
     return [column for column in by if column not in (*GROUP_COLUMNS, "all")]
 
 
-def _one(question: Question, facts: Facts, counts: Sequence[Floats], settings: Settings) -> Estimate:
+def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats], settings: Settings) -> Estimate:
     measure = question.measure
-    known = Estimate(
+    base = Estimate(
         facts.model,
         facts.benchmark,
         FAMILY,
@@ -62,12 +62,12 @@ def _one(question: Question, facts: Facts, counts: Sequence[Floats], settings: S
         details=question.details,
     )
     if question.lacking:
-        return replace(known, note=question.lacking)
+        return replace(base, note=question.lacking)
     if facts.clustered and (by_chance := measure.spec.chance_of) is not None:
-        return replace(known, value=float(np.nanmean(dealt(question, facts, settings, by_chance))), note=DEALT)
+        return replace(base, value=float(np.nanmean(under_chance(question, facts, settings, by_chance))), note=CHANCE_NOTE)
     found = drawn(question, facts, settings, counts)
     if np.isnan(found.value):
-        return replace(known, note="not computed: no text is left on one of the two sides that are compared")
+        return replace(base, note="not computed: no text is left on one of the two sides that are compared")
     stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
     p = p_value(question, facts, found.value, settings)
     units = units_of_question(question, facts, found)
@@ -75,9 +75,9 @@ def _one(question: Question, facts: Facts, counts: Sequence[Floats], settings: S
     if rate := measure.spec.difference_of:
         low, high = gap_interval(question, facts, catalog.find("measures", rate), settings, counts)
     notes = [note, _of_seeds(found.seeds_share), _fewer(found.texts.shape[1], settings)]
-    details = {**known.details, "seeds_share": found.seeds_share, "n_resamples": found.texts.shape[1]}
+    details = {**base.details, "seeds_share": found.seeds_share, "n_resamples": found.texts.shape[1]}
     notes_text = "; ".join(filter(None, notes))
-    return replace(known, value=found.value, low=low, high=high, p=p, details=details, note=notes_text)
+    return replace(base, value=found.value, low=low, high=high, p=p, details=details, note=notes_text)
 
 
 def _of_seeds(share: float) -> str:
@@ -89,11 +89,11 @@ def _fewer(draws: int, settings: Settings) -> str:
 
 
 def p_value(question: Question, facts: Facts, value: float, settings: Settings) -> float:
-    """Only where groups are compared, and not for each point of a curve."""
+    """Permutation p, only where groups are compared, and not for each point of a curve."""
     neutral = neutral_of(question.measure)
     tested = {"member", "members"} & set(question.fixed) and "called" in question.varying and not question.curve
     if np.isnan(neutral) or not tested:
         return float("nan")
-    again = dealt(question, facts, settings, question.measure.function)
+    again = under_chance(question, facts, settings, question.measure.function)
     centre = neutral if question.measure.spec.is_one_sided else float(np.nanmean(again))
     return permutation_p(value, again, centre)

@@ -1,4 +1,4 @@
-"""What is known of one model's answers to one benchmark, as arrays over texts: labels, groups, clusters, probabilities."""
+"""One model's answers to one benchmark, as arrays over texts: labels, groups, clusters, probabilities."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ class Facts:
 
     @property
     def clustered(self) -> bool:
-        """Whether some texts belong together."""
+        """Return whether some texts belong together."""
         return len(np.unique(self.clusters)) < len(self.clusters)
 
     @property
     def domains(self) -> dict[str, list[str]]:
         """The groups of each domain of the paper that texts name."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for group, member in self.members.items():
             if group in DOMAIN_OF and member.any():
-                found.setdefault(DOMAIN_OF[group], []).append(group)
-        return found
+                groups.setdefault(DOMAIN_OF[group], []).append(group)
+        return groups
 
 
 def facts_of(answers: Answers, extra: Sequence[str] = (), clustered: bool = True) -> Iterator[Facts]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.benchmarks.kit.groups import DOMAIN_OF
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families.labels.estimands import EQUAL, HALF
 from tiltmeter.stats.estimates import details_of
 
@@ -22,11 +22,11 @@ NO_THRESHOLDS = "These runs do not say at which thresholds rates were computed. 
 
 
 def group_rates(table: pd.DataFrame) -> Any:
-    """Whom a classifier wrongs: the false-positive rate of each group, with intervals; the line is that of all texts."""
+    """Draw the false-positive rate of each group, with intervals; the line is that of all texts."""
     rows = table[(table["family"] == "labels") & (table["measure"] == "fpr") & table["scorer"].isin(list(SHOWN))]
     groups = rows[(rows["by"] == "group") & rows["value"].notna()]
     if not len(groups):
-        raise TiltmeterError(NOTHING)
+        raise RunError(NOTHING, code="empty-selection", family="labels")
     names = [name for name in dict.fromkeys(groups["group"]) if name in DOMAIN_OF] or list(dict.fromkeys(groups["group"]))
     groups = groups[groups["group"].isin(names)]
     places = [(scorer, str(one)) for one in dict.fromkeys(groups["benchmark"]) for scorer in SHOWN]
@@ -54,10 +54,10 @@ def threshold(table: pd.DataFrame) -> Any:
     """The range of false-positive rates over a domain's groups, against the threshold from which a text is called toxic."""
     rows = table[(table["family"] == "labels") & (table["by"] == "threshold") & table["value"].notna()]
     if not len(rows):
-        raise TiltmeterError(NOTHING)
+        raise RunError(NOTHING, code="empty-selection", family="labels")
     details = [details_of(row) for row in rows.to_dict("records")]
     if not all("threshold" in one for one in details):
-        raise TiltmeterError(NO_THRESHOLDS)
+        raise RunError(NO_THRESHOLDS, code="missing-value", name="threshold")
     rows = rows.assign(at=[one["threshold"] for one in details], domain=[one["domain"] for one in details])
     places = [key for key, _ in rows.groupby(["benchmark", "domain"], sort=False)]
     models = list(dict.fromkeys(rows["model"]))

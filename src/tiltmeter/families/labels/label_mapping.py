@@ -1,4 +1,4 @@
-"""Which labels of a classifier mean toxic, and the probability that follows."""
+"""Mapping of a classifier's labels to toxic, and the probability that follows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.labelled import Labels
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.models import Classifier
 
 
@@ -18,21 +18,26 @@ def toxic_columns(classifier: Classifier, wanted: Sequence[str]) -> list[int]:
     if wanted:
         low = [name.lower() for name in names]
         if unknown := [name for name in wanted if name.lower() not in low]:
-            raise TiltmeterError(f"{classifier.name} has no label '{unknown[0]}' (--toxic-labels). Its labels: {shown}.")
+            raise UsageError(
+                f"{classifier.name} has no label '{unknown[0]}' (--toxic-labels). Its labels: {shown}.",
+                code="unknown-name", kind="label", name=unknown[0], model=classifier.name,
+            )  # fmt: skip
         found = [low.index(name.lower()) for name in dict.fromkeys(wanted)]
     else:
         says = [Labels().meaning(name) for name in names]
         if len(names) > 1 and None in says and not classifier.independent:
-            raise TiltmeterError(
-                f"{classifier.name} has {len(names)} labels ({shown}), and their names do not say which mean toxic. "
-                f"Say it with --toxic-labels, e.g. --toxic-labels {names[-1]}."
-            )
+            raise UsageError(
+                f"The names of {classifier.name}'s {len(names)} labels ({shown}) do not show which mean toxic. Select "
+                f"them with --toxic-labels, e.g. --toxic-labels {names[-1]}.",
+                code="missing-value", option="--toxic-labels", model=classifier.name, labels=list(names),
+            )  # fmt: skip
         found = [n for n, toxic in enumerate(says) if toxic]
     if not found or (len(found) == len(names) > 1 and not classifier.independent):
-        raise TiltmeterError(
-            f"{classifier.name} has the labels {shown}: at least one must mean toxic and, of labels that exclude each "
-            "other, at least one must not. Say which with --toxic-labels."
-        )
+        raise UsageError(
+            f"{classifier.name} has the labels {shown}: at least one must mean toxic and, of mutually exclusive labels, "
+            "at least one must not. Select them with --toxic-labels.",
+            code="missing-value", option="--toxic-labels", model=classifier.name, labels=list(names),
+        )  # fmt: skip
     return found
 
 

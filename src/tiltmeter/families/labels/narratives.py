@@ -1,4 +1,4 @@
-"""Sentences about labels: how well the classifier labels, whom it wrongs, and whether chance could have done it."""
+"""Sentences about labels: the classifier's accuracy, the groups that it misclassifies, and the tests of both."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 Rows = dict[tuple[str, str, str], Any]
 FEW = 30
 """Texts below which a group's rate says little."""
+NO_DIFFERENCE = "No group's false-positive rate differs significantly"
 
 
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
-    """One story per model and benchmark. Its number is the false-positive rate of the group that is wronged most."""
+    """One story per model and benchmark. Its number is the false-positive rate of the group that is misclassified most."""
     for (model, benchmark), part in estimates.groupby(["model", "benchmark"], sort=False):
         at_half = part[part["scorer"].isin([HALF, "probability"])]
         of = {(row["by"], row["measure"], row["group"]): row for _, row in at_half.iterrows()}
-        groups = [row for (by, measure, _), row in of.items() if (by, measure) == ("group", "fpr_gap") and _known(row)]
+        groups = [row for (by, measure, _), row in of.items() if (by, measure) == ("group", "fpr_gap") and _is_finite(row)]
         domains = [name for by, measure, name in of if (by, measure) == ("domain", "fpr_variance")]
         sentences = [*_quality(of), *_gaps(groups, of), *(_domain(name, of) for name in domains), *_flips(of)]
         yield _story(str(model), str(benchmark), groups, of, tuple(filter(None, sentences)))
@@ -33,12 +34,12 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
 def _story(model: str, benchmark: str, groups: list[Any], of: Rows, sentences: tuple[str, ...]) -> Story:
     sure = [row for row in groups if certain(row)]
     if not groups:
-        return Story(model, benchmark, "What the classifier calls toxic", sentences)
-    row = max(sure or groups, key=lambda one: abs(one["value"]) if sure else one["value"])
+        return Story(model, benchmark, "Labels of the classifier", sentences)
+    row = max(sure or groups, key=lambda gap: abs(gap["value"]) if sure else gap["value"])
     rate = of.get(("group", "fpr", row["group"]))
     more = "more" if row["value"] > 0 else "less"
-    verdict = f"{row['group']}: {more} often wrongly called toxic" if sure else "No group is distinguishably wronged more"
-    if rate is None or not _known(rate):
+    verdict = f"{row['group']}: {more} often wrongly called toxic" if sure else NO_DIFFERENCE
+    if rate is None or not _is_finite(rate):
         return Story(model, benchmark, capital(verdict), sentences, tone="sure" if sure else "unsure")
     whole = of.get(("all", "fpr", "all"))
     percent = {name: 100 * float(rate[name]) for name in ("value", "low", "high")}
@@ -57,16 +58,16 @@ def _story(model: str, benchmark: str, groups: list[Any], of: Rows, sentences: t
     )
 
 
-def _known(row: Any) -> bool:
+def _is_finite(row: Any) -> bool:
     return bool(np.isfinite(row["value"]))
 
 
 def _quality(of: Rows) -> Iterator[str]:
     f1, area = of.get(("all", "f1_macro", "all")), of.get(("all", "label_auc", "all"))
-    known = [(what, row) for what, row in (("macro-F1", f1), ("AUC", area)) if row is not None and _known(row)]
-    if known:
-        yield f"Over {known[0][1]['n']:,} texts: {', '.join(f'{what} {value_text(row)}' for what, row in known)}."
-    if f1 is not None and _known(f1) and f1["value"] < 0.6:
+    finite = [(what, row) for what, row in (("macro-F1", f1), ("AUC", area)) if row is not None and _is_finite(row)]
+    if finite:
+        yield f"Over {finite[0][1]['n']:,} texts: {', '.join(f'{what} {value_text(row)}' for what, row in finite)}."
+    if f1 is not None and _is_finite(f1) and f1["value"] < 0.6:
         yield "That is little better than guessing, so rates of groups say little about the model."
 
 
@@ -87,7 +88,7 @@ def _gaps(groups: list[Any], of: Rows) -> Iterator[str]:
 
 def _domain(name: str, of: Rows) -> str:
     seen, chance = (of.get(("domain", measure, name)) for measure in ("fpr_variance", "fpr_variance_chance"))
-    if seen is None or chance is None or not (_known(seen) and _known(chance)):
+    if seen is None or chance is None or not (_is_finite(seen) and _is_finite(chance)):
         return ""
     against = "more than" if certain(seen) else "not distinguishable from"
     return (
@@ -98,9 +99,9 @@ def _domain(name: str, of: Rows) -> str:
 
 def _flips(of: Rows) -> Iterator[str]:
     whole = of.get(("all", "flip_rate", "all"))
-    if whole is None or not _known(whole):
+    if whole is None or not _is_finite(whole):
         return
     yield f"Naming another group instead changes the label of {whole['value']:.1%} of {whole['n']:,} exchanged texts."
-    pairs = [row for (by, measure, _), row in of.items() if (by, measure) == ("swap", "flip_rate") and _known(row)]
+    pairs = [row for (by, measure, _), row in of.items() if (by, measure) == ("swap", "flip_rate") and _is_finite(row)]
     if pairs and (most := max(pairs, key=lambda row: row["value"]))["value"] > 0:
         yield f"Most often {most['group'].replace(ARROW, ' to ')}: {most['value']:.1%} of {most['n']}."

@@ -1,4 +1,4 @@
-"""How a notebook shows labels: a line, a small table, and the few numbers that are drawn at once."""
+"""Display of labels in a notebook: a line, a small table, and the few numbers that are drawn at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def brief(answers: Answers) -> tuple[Answers, list[str]]:
 
 
 def describe(answers: Answers) -> Described:
-    """How many texts each seed calls toxic."""
+    """Count the texts that each seed calls toxic."""
     frame = answers.table
     rows = [
         [*key, len(part), f"{(part['probability'] >= 0.5).mean():.1%}", int(part["cut"].sum())]

@@ -21,7 +21,7 @@ CELLS = 4_000_000
 
 
 def counts_of(facts: Facts, settings: Settings) -> Iterator[Floats]:
-    """How often each cluster of texts is in each draw, some draws at a time; the same for all models of a benchmark."""
+    """Yield the counts of each cluster of texts in each draw, some draws at a time; equal for all models of a benchmark."""
     rng = generator(settings.seed, "labels", facts.benchmark)
     if len(facts.clusters):
         yield from Design.clustered(facts.clusters).bootstrap(settings.resamples, rng, CELLS)
@@ -73,10 +73,10 @@ def _merged(columns: dict[str, Floats], clusters: Ints) -> tuple[dict[str, Float
     return {name: values[..., first] for name, values in columns.items()}, clusters[first], times.astype(np.float64)
 
 
-def dealt(question: Question, facts: Facts, settings: Settings, measure: Callable[..., Floats]) -> Floats:
-    """A measure when who is called toxic is dealt again at random among texts of one label (and one cluster).
+def under_chance(question: Question, facts: Facts, settings: Settings, measure: Callable[..., Floats]) -> Floats:
+    """A measure under chance: predicted labels are permuted among texts of one label (and one cluster).
 
-    Every seed is dealt alike and measured on its own, as it is on the texts themselves.
+    Every seed is permuted alike and measured on its own, as it is on the texts themselves.
     """
     rng = generator(settings.seed, "dealt", facts.benchmark, question.by)
     strata = question.fixed["truth"].astype(np.int64)

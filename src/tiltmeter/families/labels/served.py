@@ -1,4 +1,4 @@
-"""Labels by prompting: a served model is asked of every text whether it is toxic."""
+"""Labels by prompting: a served model answers for every text whether it is toxic."""
 
 from __future__ import annotations
 

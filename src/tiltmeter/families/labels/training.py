@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter.benchmarks.kit.labelled import FINE, TOXIC, Example, LabelledBenchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.families.kit.protocol import AskContext, family_of
 from tiltmeter.families.labels.options import Options
 from tiltmeter.families.labels.recipes import RECIPES, choose
@@ -92,16 +92,20 @@ def _train(
 
 
 def check_training(training: Sequence[Example], name: str) -> None:
-    """Refuses texts of one label, from which nothing can be learned."""
+    """Refuse texts of one label, from which nothing can be learned."""
     toxic = sum(example.toxic for example in training)
     if not training:
-        raise TiltmeterError(
-            f"{name} has no texts to learn from. Give a column 'split' with train and test, learn from another benchmark "
-            "(--train-on hatexplain), or ask a model that is a classifier already."
-        )
+        raise InputError(
+            f"{name} has no training texts. Add a column 'split' with train and test, train on another benchmark "
+            "(--train-on hatexplain), or measure a model that is a classifier already.",
+            code="empty-selection", benchmark=name, kind="training texts",
+        )  # fmt: skip
     if toxic in (0, len(training)):
         only = TOXIC if toxic else FINE
-        raise TiltmeterError(f"All {len(training)} training texts of {name} are {only}; both labels are needed to learn.")
+        raise InputError(
+            f"All {len(training)} training texts of {name} are {only}; training needs both labels.",
+            code="too-few", benchmark=name, kind="labels", least=2,
+        )  # fmt: skip
 
 
 def _key(model: LanguageModel, source: LabelledBenchmark, options: Options, recipe: Recipe, named: str) -> str:
@@ -115,7 +119,7 @@ def _key(model: LanguageModel, source: LabelledBenchmark, options: Options, reci
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the weights are there as they were written."""
+    """Return whether the weights are there as they were written."""
     try:
         weights = read_json(folder / MANIFEST)["weights"]
         return bool(weights) and all(file_sha256(folder / name) == digest for name, digest in weights.items())

@@ -25,8 +25,8 @@ COLUMNS = ("model", "benchmark", "item", "seed", "place", "word", "drop")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What explaining needs: a classifier, which of its labels mean toxic, and how long a text may be."""
+class Explainer:
+    """Inputs of an attribution: a classifier, which of its labels mean toxic, and how long a text may be."""
 
     classifier: Classifier
     columns: Sequence[int]
@@ -35,26 +35,26 @@ class Asked:
 
 
 def explained(items: Sequence[Item], probability: NDArray[np.float64], most: int) -> list[int]:
-    """Which texts: half of them those wrongly called toxic with most conviction, the others spread over all."""
+    """Select texts: half of them those wrongly called toxic with most confidence, the others spread over all."""
     wrong = [n for n, item in enumerate(items) if not item.extra["toxic"] and probability[n] >= 0.5]
     first = sorted(wrong, key=lambda n: -probability[n])[: most // 2]
     rest = [n for n in range(len(items)) if n not in set(first) and np.isfinite(probability[n])]
     return sorted([*first, *spread(rest, most - len(first))]) if most else []
 
 
-def drivers(items: Sequence[Item], probability: NDArray[np.float64], asked: Asked) -> pd.DataFrame:
+def drivers(items: Sequence[Item], probability: NDArray[np.float64], explainer: Explainer) -> pd.DataFrame:
     """One row for each word of these texts."""
     import pandas as pd
 
-    mask = asked.classifier.tokens.tokenizer.mask_token or ""
+    mask = explainer.classifier.tokens.tokenizer.mask_token or ""
     rows, texts = [], []
     for item, whole in zip(items, probability, strict=True):
         text = item.texts[TEXT]
         for place, found in enumerate(list(WORD.finditer(text))[:MOST_WORDS]):
             rows.append((item.id, place, found.group(), whole))
             texts.append(f"{text[: found.start()]}{mask}{text[found.end() :]}".strip())
-    said = asked.classifier.label(texts, max_length=asked.longest, batch_tokens=asked.batch_tokens)
-    without = toxicity(said.probability, asked.columns, asked.classifier.independent)
+    said = explainer.classifier.label(texts, max_length=explainer.longest, batch_tokens=explainer.batch_tokens)
+    without = toxicity(said.probability, explainer.columns, explainer.classifier.independent)
     frame = pd.DataFrame(rows, columns=["item", "place", "word", "whole"])
     frame["drop"] = frame.pop("whole").astype(float) - without
     return frame

@@ -1,4 +1,4 @@
-"""A classifier's own errors as they were measured on held-out texts, and how they are told."""
+"""A classifier's own errors as they were measured on held-out texts, and the sentences about them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNMEASURED = "the judge's own errors were not measured"
 
 
 def stored_errors(folder: Path) -> dict[str, Any] | None:
-    """What `tiltmeter train classifier` measured, from the folder of a classifier."""
+    """Read what `tiltmeter train classifier` measured, from the folder of a classifier."""
     found = read_json(folder / FILE) if (folder / FILE).is_file() else None
     return found if isinstance(found, dict) else None
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 Floats = NDArray[np.float64]
 CONTINUATION, WHOLE = "continuation", "whole"
@@ -17,8 +17,8 @@ CONTINUATION, WHOLE = "continuation", "whole"
 
 @dataclass(frozen=True)
 class Notion:
-    """What is judged. A polar one has a good and a bad end, the others only a bad one. `reads`: the continuation alone, or
-    the prompt with it, where a judge has to know whom a text is about. `bad` and `good` are what labels may be called.
+    """A construct that is judged. A polar one has a good and a bad end, the others only a bad one. `reads`: the continuation
+    alone, or the prompt with it, where a judge has to know whom a text is about. `bad` and `good` are names of labels.
     """
 
     polar: bool
@@ -41,7 +41,7 @@ OTHER = Notion(False, CONTINUATION, frozenset())
 
 
 def notion_of(name: str) -> Notion:
-    """What is known of a notion."""
+    """Return the construct of this name, or one without poles and label names."""
     return NOTIONS.get(name, OTHER)
 
 
@@ -56,7 +56,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Spec:
-    """A judge as it was asked for: NOTION=WHAT, or NOTION=WHAT@LABELS."""
+    """A judge as it was requested: CONSTRUCT=CLASSIFIER, or CONSTRUCT=CLASSIFIER@LABELS."""
 
     notion: str
     what: str
@@ -64,13 +64,14 @@ class Spec:
 
     @classmethod
     def read(cls, text: str) -> Spec:
-        """From the command line."""
+        """Parse a judge of the command line."""
         notion, sign, what = text.partition("=")
         what, _, labels = what.partition("@")
         if not sign or not notion.strip() or not what.strip():
-            raise TiltmeterError(
-                f"A judge is NOTION=CLASSIFIER, such as sentiment=vader or toxicity=./folder, and not '{text}'."
-            )
+            raise UsageError(
+                f"A judge is CONSTRUCT=CLASSIFIER, such as sentiment=vader or toxicity=./folder, not '{text}'.",
+                code="wrong-format", option="--judge", value=text,
+            )  # fmt: skip
         return cls(notion.strip().lower(), what.strip(), labels.strip())
 
 
@@ -93,7 +94,7 @@ class Judge:
         return f"{self.notion}/{self.name}"
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Describe the object for the manifest."""
         return {
             "notion": self.notion,
             "name": self.name,
@@ -106,7 +107,7 @@ class Judge:
 
 
 def polar_verdicts(score: Floats, low: float, high: float) -> Verdicts:
-    """Of a score with two ends: negative at most `low`, positive at least `high`.
+    """Verdicts of a score with two ends: negative at most `low`, positive at least `high`.
 
     >>> polar_verdicts(np.array([-0.6, 0.0, 0.5]), -0.5, 0.5).negative.tolist()
     [1.0, 0.0, 0.0]
@@ -116,6 +117,6 @@ def polar_verdicts(score: Floats, low: float, high: float) -> Verdicts:
 
 
 def single_verdicts(score: Floats, cut: float) -> Verdicts:
-    """Of a score with one end: negative at least `cut`; nothing is positive."""
+    """Verdicts of a score with one end: negative at least `cut`; nothing is positive."""
     missing = np.isnan(score)
     return Verdicts(score, np.where(missing, np.nan, score >= cut), np.full(len(score), np.nan))

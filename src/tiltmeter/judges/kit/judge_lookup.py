@@ -1,4 +1,4 @@
-"""From NOTION=WHAT to a judge: a name of the catalog, a preset, a file with a list of words, or a model, local or served."""
+"""Lookup of a judge: a name of the catalog, a preset, a file of words, or a model, local or served."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tiltmeter import catalog
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.judges.kit.judge import Judge, Spec
 from tiltmeter.judges.kit.presets import PRESETS
 from tiltmeter.models import is_served
@@ -16,12 +16,16 @@ from tiltmeter.storage.places import at_home
 
 
 def find_judge(text: str) -> Judge:
-    """The judge that was asked for. A classifier's own file says what it can judge."""
+    """Find a judge by its specification. A classifier's own file says what it can judge."""
     spec = Spec.read(text)
     if spec.what.lower() in PRESETS:
         preset = PRESETS[spec.what.lower()]
         if spec.notion != preset.notion:
-            raise TiltmeterError(f"{spec.what} judges {preset.notion}, not {spec.notion}.")
+            raise UsageError(
+                f"{spec.what} judges {preset.notion}, not {spec.notion}.",
+                code="inapplicable-option", option="--judge",
+                classifier=spec.what, construct=spec.notion, expected=preset.notion,
+            )  # fmt: skip
         judge = _made("huggingface", replace(spec, what=preset.hub, labels=spec.labels or preset.labels))
         return replace(judge, name=spec.what.lower())
     if is_served(spec.what):

@@ -14,7 +14,7 @@ from typing import Any
 from tiltmeter.benchmarks import Benchmark, LabelledBenchmark, load_benchmark
 from tiltmeter.benchmarks.hatexplain import hatexplain
 from tiltmeter.benchmarks.kit.labelled import TEXT
-from tiltmeter.errors import InputError, TiltmeterError, UsageError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import require_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import cell, decode, read_bytes, read_table, require_columns, text_cell
@@ -50,7 +50,7 @@ class Labelled:
 
     @property
     def sha256(self) -> str:
-        """Of all rows."""
+        """A digest of all rows."""
         rows = [(row.text, row.label) for part in (self.train, self.held_out, self.test) for row in part]
         return hashlib.sha256(json.dumps(rows).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -60,7 +60,7 @@ class Labelled:
         return self.train, self.held_out, self.test
 
     def facts(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Describe the object for the manifest."""
         sizes = {name: len(getattr(self, name)) for name in ("train", "held_out", "test")}
         return {"source": self.source, "sha256": self.sha256, **sizes}
 
@@ -80,45 +80,46 @@ def read_labelled(
     if intersentence is not None and (notion != "stereotype" or intersentence not in INTERSENTENCE):
         raise UsageError(
             f"--intersentence is {', '.join(INTERSENTENCE)}, and applies to stereotype only.",
-            code="bad-intersentence", value=intersentence, notion=notion,
+            code="inapplicable-option", notion=notion, option="--intersentence",
         )  # fmt: skip
     if data is not None and at_home(data).is_file():
         found = own_table(notion, at_home(data))
     elif notion not in READERS:
-        raise TiltmeterError(
-            f"There is no dataset for {notion}: give a table with the columns text and label (--data FILE)."
-        )
+        raise UsageError(
+            f"There is no dataset for {notion}. Supply a table with the columns text and label (--data FILE).",
+            code="missing-value", name="data", construct=notion,
+        )  # fmt: skip
     else:
         more = {"intersentence": intersentence} if intersentence else {}
         found = READERS[notion](at_home(data) if data is not None else None, data_dir, **more)
     return with_table(found, notion, at_home(add)) if add is not None else found
 
 
-def with_table(known: Labelled, notion: str, path: Path) -> Labelled:
+def with_table(dataset: Labelled, notion: str, path: Path) -> Labelled:
     """The rows of a dataset and those of a table with the same labels, split in the same way."""
     more = own_table(notion, path)
-    called = {name: _label_like(known, more, name) for name in more.names}
+    called = {name: _label_like(dataset, more, name) for name in more.names}
     if lacking := [name for name, at in called.items() if at is None]:
         raise InputError(
-            f"{path}: the label {lacking[0]} is none of {known.source}, which has {', '.join(known.names)}.",
-            code="unknown-label", label=lacking[0], labels=list(known.names), file=str(path),
+            f"{path}: the label {lacking[0]} is none of {dataset.source}, which has {', '.join(dataset.names)}.",
+            code="unknown-name", labels=list(dataset.names), file=str(path), kind="label", name=lacking[0],
         )  # fmt: skip
     train, held_out, test = (
         (*ours, *(replace(row, label=called[more.names[row.label]] or 0) for row in theirs))
-        for ours, theirs in zip(known.parts, more.parts, strict=True)
+        for ours, theirs in zip(dataset.parts, more.parts, strict=True)
     )
-    source, citation = f"{known.source}, {more.source}", f"{known.citation} And your own file."
-    return replace(known, train=train, held_out=held_out, test=test, source=source, citation=citation)
+    source, citation = f"{dataset.source}, {more.source}", f"{dataset.citation} And your own file."
+    return replace(dataset, train=train, held_out=held_out, test=test, source=source, citation=citation)
 
 
-def _label_like(known: Labelled, more: Labelled, name: str) -> int | None:
-    """Where a label of a table is among those of a dataset: by its name, or, of two labels, by which one is negative."""
-    names = [own.casefold() for own in known.names]
+def _label_like(dataset: Labelled, more: Labelled, name: str) -> int | None:
+    """Find a label of a table among those of a dataset: by its name, or, of two labels, by which one is negative."""
+    names = [own.casefold() for own in dataset.names]
     if name.casefold() in names:
         return names.index(name.casefold())
-    if len(known.names) == len(more.names) == 2:
+    if len(dataset.names) == len(more.names) == 2:
         is_negative = more.names.index(name) == more.negative
-        return known.negative if is_negative else 1 - known.negative
+        return dataset.negative if is_negative else 1 - dataset.negative
     return None
 
 
@@ -129,12 +130,18 @@ def own_table(notion: str, path: Path) -> Labelled:
     labels = [cell(row, "label", f"{path}, row {n}") for n, row in enumerate(rows, 1)]
     names = tuple(sorted(set(labels)))
     if len(names) < 2 or "" in names:
-        raise TiltmeterError(f"{path}: a classifier needs two labels or more, and every row one; found {list(names)}.")
+        raise InputError(
+            f"{path}: a classifier needs two labels or more, and every row one; found {list(names)}.",
+            code="too-few", file=path, kind="label", least=2,
+        )  # fmt: skip
     from tiltmeter.judges.kit.judge import notion_of
 
     bad = [n for n, name in enumerate(names) if name.casefold() in notion_of(notion).bad | {notion, "1"}]
     if len(bad) != 1:
-        raise TiltmeterError(f"{path}: which of the labels {', '.join(names)} means {notion}? Call it '{notion}'.")
+        raise InputError(
+            f"{path}: none of the labels {', '.join(names)} can be identified as {notion}. Name the label '{notion}'.",
+            code="missing-value", file=path, name=notion, labels=list(names),
+        )  # fmt: skip
     made = [
         Row(text_cell(row, "text", f"{path}, row {n}"), names.index(label), _group(row), str(n))
         for n, (row, label) in enumerate(zip(rows, labels, strict=True), 1)
@@ -158,7 +165,9 @@ def _split(rows: Iterable[Row], names: tuple[str, ...], negative: int, source: s
 def _labelled(parts: Sequence[Sequence[Row]], names: tuple[str, ...], negative: int, source: str, citation: str) -> Labelled:
     train, held_out, test = map(tuple, parts)
     if not (train and held_out and test):
-        raise TiltmeterError(f"{source} has too few rows to train a classifier and to measure it.")
+        raise InputError(
+            f"{source} has too few rows to train a classifier and to measure it.", code="too-few", kind="rows", source=source
+        )
     return Labelled(names, negative, train, held_out, test, source, citation)
 
 
@@ -175,7 +184,10 @@ def from_benchmark(benchmark: Benchmark) -> Labelled:
     texts is, by checksum.
     """
     if not isinstance(benchmark, LabelledBenchmark) or not benchmark.training:
-        raise TiltmeterError(f"{benchmark.name} has no labelled texts to learn from (--data).")
+        raise InputError(
+            f"{benchmark.name} has no labelled training texts (--data).",
+            code="empty-selection", benchmark=benchmark.name, kind="training texts",
+        )  # fmt: skip
     train = [Row(example.text, int(example.toxic)) for example in benchmark.training]
     parts: dict[bool, list[Row]] = {True: [], False: []}
     for item in benchmark.items:
@@ -198,7 +210,10 @@ def regard(folder: Path | None, data_dir: Path | None) -> Labelled:
         path = place / "regard" / f"{name}.tsv"
         lines = [line.split("\t", 1) for line in _text(path).splitlines() if line.strip()]
         if any(len(line) != 2 or line[0] not in ("-1", "0", "1") for line in lines):
-            raise TiltmeterError(f"{path} is not in the layout of the regard data: -1, 0 or 1, a tab, and the text.")
+            raise InputError(
+                f"{path} is not in the layout of the regard data: -1, 0 or 1, a tab, and the text.",
+                code="wrong-format", file=path, expected="regard data",
+            )  # fmt: skip
         return tuple(
             Row(text.replace(XYZ, person), int(label) + 1, frozenset({group}), str(n))
             for n, (label, text) in enumerate(lines)
@@ -212,8 +227,8 @@ def regard(folder: Path | None, data_dir: Path | None) -> Labelled:
 
 def people_of_groups() -> dict[str, str]:
     """Our own terms for the groups of Table 4, as the beginning of a sentence."""
-    told = json.loads((files("tiltmeter.benchmarks") / "data" / "plumb_prompts.json").read_text("utf-8"))
-    return {group: f"The {person}" for groups in told["groups"].values() for group, person in groups.items()}
+    content = json.loads((files("tiltmeter.benchmarks") / "data" / "plumb_prompts.json").read_text("utf-8"))
+    return {group: f"The {person}" for groups in content["groups"].values() for group, person in groups.items()}
 
 
 def stereotype(folder: Path | None, data_dir: Path | None, *, intersentence: str = "context") -> Labelled:
@@ -247,7 +262,11 @@ def _place(folder: Path | None, data_dir: Path | None, name: str) -> Path:
     above = data_dir or (Path(os.environ["TILTMETER_DATA"]) if os.environ.get("TILTMETER_DATA") else None)
     place = folder or (above / name if above else None)
     if place is None or not place.is_dir():
-        raise TiltmeterError(f"There is no folder {place or name}: give the dataset's with --data, or all with --data-dir.")
+        raise InputError(
+            f"There is no folder {place or name}. Supply the dataset's with --data, or that of all datasets with "
+            "--data-dir.",
+            code="missing-file", folder=place or name,
+        )  # fmt: skip
     return place
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Preset(NamedTuple):
-    """Where a classifier is, what it judges, and its labels."""
+    """Location of a classifier, its construct, and its labels."""
 
     hub: str
     notion: str

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.labelled import spread
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune import (
     ClassifierRecipe,
     LabelledTexts,
@@ -36,7 +36,7 @@ OTHER = ClassifierRecipe(epochs=3, rate=2e-5, warmup=0.06)
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """What a judge is trained with; epochs and rate of 0 are the construct's own."""
+    """Settings that a judge is trained with; epochs and rate of 0 are the construct's own."""
 
     epochs: float = 0.0
     rate: float = 0.0
@@ -94,9 +94,9 @@ def train_judge(
 
 
 def _limited(rows: Sequence[Row], n: int | None) -> Sequence[Row]:
-    """So many rows, spread over the whole: datasets are sorted by label."""
+    """Limit the rows, spread over the whole: datasets are sorted by label."""
     if n is not None and n < 2:
-        raise TiltmeterError(f"--limit must be at least 2, not {n}.")
+        raise UsageError(f"--limit must be at least 2, not {n}.", code="out-of-range", name="limit", value=n)
     return rows if n is None else list(spread(rows, n))
 
 
@@ -105,7 +105,7 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[str, int]]:
 
 
 def _card(labelled: Labelled, notion: str, errors: dict[str, Any]) -> str:
-    """What a user of the classifier should know."""
+    """Text of the README of a classifier."""
     groups = "".join(
         f"| {name} | {one['share']:.3f} [{one['low']:.3f}, {one['high']:.3f}] | {one['n']:,} |\n"
         for name, one in errors["groups"].items()

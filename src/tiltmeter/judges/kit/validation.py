@@ -1,4 +1,4 @@
-"""How good a classifier is: on texts that it never saw, with intervals, and for each group that they mention."""
+"""Accuracy of a classifier: on held-out texts, with intervals, and for each group that they mention."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 FEWEST = 5
-"""Texts about a group below which no rate of it is told."""
+"""Number of texts about a group below which its rate is not reported."""
 
 
 def measured_errors(rows: Sequence[Row], probability: Floats, negative: int, seed: int = 0) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _rate(k: int, n: int) -> dict[str, Any]:
 
 
 def _groups(rows: Sequence[Row], harmless: NDArray[np.bool_], called: NDArray[np.bool_]) -> dict[str, Any]:
-    """Of the harmless texts that mention a group, how many are called negative."""
+    """False-positive rate of the harmless texts that mention a group."""
     names = sorted({group for row in rows for group in row.groups})
     member = {name: np.array([name in row.groups for row in rows]) for name in names}
     counted = {name: (int((called & harmless & at).sum()), int((harmless & at).sum())) for name, at in member.items()}

@@ -72,14 +72,14 @@ def _has_bias(rows: pd.DataFrame) -> bool:
     return bool(rows["stereotyped"].notna().any())
 
 
-def _row(one: Format, rows: pd.DataFrame, resamples: int, seed: int) -> dict[str, Any]:
+def _row(answer_format: Format, rows: pd.DataFrame, resamples: int, seed: int) -> dict[str, Any]:
     design, counts = design_of(rows), counts_of(rows)
     totals = design.totals(counts)
     entries = {name: catalog.find("measures", name) for name in MEASURES}
     values = {
         name: float(entry.function(**{key: totals[key] for key in entry.parameters})) for name, entry in entries.items()
     }
-    weights = design.weights(resamples, generator(seed, "formats", one.name))
+    weights = design.weights(resamples, generator(seed, "formats", answer_format.name))
     draws = entries[HEAD].function(**{key: totals[key] * weights for key in entries[HEAD].parameters})
     settings = Settings(resamples=resamples, confidence=CONFIDENCE, seed=seed)
     low, high, _ = interval_of(entries[HEAD], design.n_clusters, values[HEAD], draws, settings)
@@ -87,24 +87,24 @@ def _row(one: Format, rows: pd.DataFrame, resamples: int, seed: int) -> dict[str
     few = answered < LEAST_ANSWERED
     note = NO_VALUE if np.isnan(list(values.values())).any() else FEW if few else SAME if np.isnan(low) else ""
     return {
-        "format": one.name, **one.parts(), "questions": len(rows), "templates": design.n_clusters,
+        "format": answer_format.name, **answer_format.parts(), "questions": len(rows), "templates": design.n_clusters,
         "answered": answered, **values, "low": low, "high": high,
         "counted": "no" if note in (NO_VALUE, FEW) else "yes", "note": note,
     }  # fmt: skip
 
 
-def _components(found: list[tuple[Format, pd.DataFrame]]) -> Iterator[dict[str, Any]]:
+def _components(answered: list[tuple[Format, pd.DataFrame]]) -> Iterator[dict[str, Any]]:
     """Yield the variance components over questions that every well-answered format answers; whole formats, then orders."""
     import pandas as pd
 
     for title, is_order in (("protocol and prompt", False), ("order of the options", True)):
-        chosen = {one.name: leans_of(rows) for one, rows in found if (one.order != ALL_ORDERS) == is_order}
+        chosen = {one.name: leans_of(rows) for one, rows in answered if (one.order != ALL_ORDERS) == is_order}
         most = max((len(leans) for leans in chosen.values()), default=0)
         kept = {name: leans for name, leans in chosen.items() if len(leans) >= LEAST_ANSWERED * most}
         table = pd.DataFrame(kept).dropna()
         if len(kept) < 2 or len(table) < 2:
             continue
-        templates = found[0][1].set_index("item")["template"].reindex(table.index).to_numpy(dtype=object)
+        templates = answered[0][1].set_index("item")["template"].reindex(table.index).to_numpy(dtype=object)
         parts = variance_components(table.to_numpy(dtype=np.float64), templates)
         whole = sum(parts.values()) or 1.0
         for name, value in parts.items():

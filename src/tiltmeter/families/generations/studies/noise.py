@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.judges import Judge, find_judge
@@ -30,9 +30,9 @@ Noise = Callable[[Sequence[str], float, np.random.Generator], list[str]]
 def noise(
     evidence: Evidence,
     *,
-    judge: Annotated[str, "NOTION=CLASSIFIER that judges the texts again."] = "sentiment=vader",
-    benchmark: Annotated[str | None, "Whose texts are taken. Default: those of the first one."] = None,
-    texts: Annotated[int, "Texts that are taken, at random, none twice."] = 500,
+    judge: Annotated[str, "CONSTRUCT=CLASSIFIER that judges the noisy texts."] = "sentiment=vader",
+    benchmark: Annotated[str | None, "Benchmark whose texts are used. Default: the first one."] = None,
+    texts: Annotated[int, "Number of texts, sampled at random without replacement."] = 500,
     copies: Annotated[int, "Noisy copies of each text in a repeat."] = 10,
     repeats: int = 10,
     seed: int = 0,
@@ -43,7 +43,10 @@ def noise(
     import pandas as pd
 
     if min(texts, copies) < 1 or repeats < 2:
-        raise TiltmeterError("--texts and --copies must be at least 1, and --repeats at least 2.")
+        raise UsageError(
+            "--texts and --copies must be at least 1, and --repeats at least 2.",
+            code="out-of-range", name="texts, copies, repeats", value=[texts, copies, repeats],
+        )  # fmt: skip
     judging, answers = find_judge(judge), evidence.answers[READS]
     taken = _benchmark(answers, benchmark)
     rows = []
@@ -63,10 +66,13 @@ def noise(
                     }
                 )  # fmt: skip
     if not rows:
-        raise TiltmeterError(f"No text after the prompts of {taken} can be judged: all are empty, looping or refusals.")
+        raise RunError(
+            f"No text after the prompts of {taken} can be judged: all are empty, looping or refusals.",
+            code="empty-selection", benchmark=taken,
+        )  # fmt: skip
     table = pd.DataFrame(rows)
-    told = [*_sentences(table), *_left_out(answers, table, taken)]
-    return Finding("noise", {"noise": table}, {"noise": lambda: _draw(table)}, told)
+    sentences = [*_sentences(table), *_left_out(answers, table, taken)]
+    return Finding("noise", {"noise": table}, {"noise": lambda: _draw(table)}, sentences)
 
 
 def swapped(words: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
@@ -92,7 +98,7 @@ def n_swaps(n: int, share: float) -> int:
 
 
 def deleted(words: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
-    """Without this share of the words, to the nearest word; at least one is gone and one is left.
+    """Delete this share of the words, to the nearest word; at least one is deleted and one remains.
 
     >>> len(deleted("abcdefghij", 0.2, np.random.default_rng(0))), len(deleted("abc", 0.05, np.random.default_rng(0)))
     (8, 2)
@@ -109,22 +115,25 @@ def _benchmark(answers: Answers, wanted: str | None) -> str:
     """One benchmark: others may have the same texts again (without polar prompts, say), or texts of another temperature."""
     names = answers.benchmarks
     if wanted is not None and wanted not in names:
-        raise TiltmeterError(f"There are no texts after prompts of '{wanted}' here. There are: {', '.join(names)}.")
+        raise UsageError(
+            f"These runs have no texts after prompts of '{wanted}'. They have: {', '.join(names)}.",
+            code="unknown-name", kind="benchmark", name=wanted,
+        )  # fmt: skip
     return wanted or names[0]
 
 
 def _left_out(answers: Answers, table: pd.DataFrame, taken: str) -> Iterator[str]:
-    """What the runs have beside the texts that were taken."""
+    """Sentences about texts of the runs that were not used."""
     others = [name for name in answers.benchmarks if name != taken]
     if others:
-        yield f"Texts after the prompts of {taken}; not taken (--benchmark): {', '.join(others)}."
+        yield f"Texts after the prompts of {taken}; not used (choose with --benchmark): {', '.join(others)}."
     without = [name for name in answers.models if name not in set(table["model"])]
     if without:
-        yield f"No text after the prompts of {taken} that can be judged: {', '.join(without)}."
+        yield f"Without a text after the prompts of {taken} that can be judged: {', '.join(without)}."
 
 
 def _texts(answers: Answers, judge: Judge, most: int, seed: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Of each model some texts that can be judged, with what stands before them for this judge; none twice."""
+    """Sample texts of each model that can be judged, with what precedes them for this judge; none twice."""
     prompts = answers.items.set_index(["benchmark", "item"])["prompt"]
     known = answers.table[answers.table["reason"].isna()].drop_duplicates(["model", "item", "text"])
     for model, rows in known.groupby("model", sort=False):

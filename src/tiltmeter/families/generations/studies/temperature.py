@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog, figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families.generations.compare import aligned
 from tiltmeter.families.generations.draws import drawn_together, interval, measured
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
@@ -38,16 +38,16 @@ def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float 
     settings = Settings(resamples, confidence, seed)
     settings.check()
     judged = [one for one in _same_prompts(evidence.answers[READS]) if one.sums[:, 0].sum() > 0]
-    found = sorted(judged, key=lambda one: one.temperature)
+    found = sorted(judged, key=lambda series: series.temperature)
     places = dict.fromkeys(map(_place, found))
     series = {place: [one for one in found if _place(one) == place] for place in places}
     several = {place: some for place, some in series.items() if len(some) > 1}
     if not several:
-        raise TiltmeterError(
+        raise RunError(
             "These runs have judged texts of one temperature at most. Run the same prompts at two, such as "
-            "--temperature 0.5 and --temperature 1, "
-            "into two folders, and give both."
-        )
+            "--temperature 0.5 and --temperature 1, into two folders, and name both.",
+            code="too-few", kind="temperatures", least=2,
+        )  # fmt: skip
     shares = pd.DataFrame([_share(one, settings) for some in several.values() for one in some])
     changes = pd.DataFrame([_change(some[0], some[-1], settings) for some in several.values()])
     return Finding(
@@ -59,11 +59,13 @@ def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float 
 
 
 def _same_prompts(answers: Answers) -> Iterator[Judged]:
-    """What was judged. Benchmarks of the same prompts under several names, as an experiment file has them, are one.
+    """Yield the judged texts. Benchmarks of the same prompts under several names, as an experiment file has them, are one.
 
     Where one of them has texts of the same temperature again (without polar prompts, say), the first counts.
     """
-    data = {told["benchmark"]["name"]: told["benchmark"].get("data_sha256") or told for told in answers.manifests}
+    data = {
+        manifest["benchmark"]["name"]: manifest["benchmark"].get("data_sha256") or manifest for manifest in answers.manifests
+    }
     names = list(data)
     seen = set()
     for one in judged_of(answers):
@@ -74,19 +76,21 @@ def _same_prompts(answers: Answers) -> Iterator[Judged]:
             yield replace(one, benchmark=first)
 
 
-def _place(one: Judged) -> tuple[str, str, str]:
-    return one.model, one.benchmark, one.judge
+def _place(judged: Judged) -> tuple[str, str, str]:
+    return judged.model, judged.benchmark, judged.judge
 
 
-def _share(one: Judged, settings: Settings) -> dict[str, Any]:
+def _share(judged: Judged, settings: Settings) -> dict[str, Any]:
     measure = catalog.find("measures", MEASURE)
-    value = float(measured(measure, one.sums.sum(0)))
-    units = one.units(np.arange(len(one.sums)))
-    low, high, _ = interval(measure, units, value, measured(measure, drawn_together(one, one.sums, settings)), settings)
+    value = float(measured(measure, judged.sums.sum(0)))
+    units = judged.units(np.arange(len(judged.sums)))
+    low, high, _ = interval(
+        measure, units, value, measured(measure, drawn_together(judged, judged.sums, settings)), settings
+    )
     return {
-        "model": one.model, "benchmark": one.benchmark, "judge": one.judge, "temperature": one.temperature,
-        "negative": value, "low": low, "high": high, "texts": int(one.sums[:, 0].sum()),
-        "prompts": units.prompts, "not_judged": len(one.why),
+        "model": judged.model, "benchmark": judged.benchmark, "judge": judged.judge, "temperature": judged.temperature,
+        "negative": value, "low": low, "high": high, "texts": int(judged.sums[:, 0].sum()),
+        "prompts": units.prompts, "not_judged": len(judged.why),
     } | _clusters(units)  # fmt: skip
 
 
@@ -115,7 +119,7 @@ def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
 
 
 def _clusters(units: Units) -> dict[str, int]:
-    """How many clusters were drawn, where prompts are no independent evidence."""
+    """Count the clusters that were drawn, where prompts are no independent evidence."""
     return {} if units.called == PROMPTS else {"clusters": units.n}
 
 
