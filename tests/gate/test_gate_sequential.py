@@ -111,10 +111,10 @@ def test_missing_scores_never_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "code"),
     [
-        ("kls[aul,mine] at most 60", "not-sequential"),
-        (f"worst bias_type of {SCORE} shown to be within 20 with pooling", "not-sequential"),
-        ("bias_score[aul,mine,bias_type=job] shown to be within 5", "no-such-number"),
-        ("bias_score[aul,yours] shown to be within 5", "no-such-benchmark"),
+        ("kls[aul,mine] at most 60", "inapplicable-option"),
+        (f"worst bias_type of {SCORE} shown to be within 20 with pooling", "inapplicable-option"),
+        ("bias_score[aul,mine,bias_type=job] shown to be within 5", "unknown-name"),
+        ("bias_score[aul,yours] shown to be within 5", "unknown-name"),
     ],
 )
 def test_what_cannot_be_checked_sequentially_is_refused(run: Run, rule: str, code: str) -> None:

@@ -14,7 +14,7 @@ from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item
 from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, is_labelled
 from tiltmeter.benchmarks.kit.slots import SlotBenchmark
 from tiltmeter.benchmarks.realtoxicityprompts import is_realtoxicityprompts
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.keywords import Translation, accept_old_keywords
 
@@ -97,7 +97,12 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
     allowed = inspect.signature(entry.function).parameters
     refused = [key for key, value in given.items() if value and key not in allowed and key not in ("data_dir", "name")]
     if refused:
-        raise TiltmeterError(f"The benchmark '{name}' takes no {', '.join(refused)}.")
+        raise UsageError(
+            f"The benchmark '{name}' takes no {', '.join(refused)}.",
+            code="inapplicable-option",
+            benchmark=name,
+            options=list(refused),
+        )
     options = dict(offered or {})
     if not any(key in allowed and is_file(Path(value)) for key, value in options.items() if isinstance(value, str | Path)):
         options.pop("encoding", None)  # it is about files of the user's, and none is read
@@ -112,7 +117,12 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
 
     if not is_there(path):
         meant, known = catalog.meant("benchmarks", str(path)), catalog.listed_names("benchmarks")
-        raise TiltmeterError(f"'{path}' is neither a file nor a benchmark.{meant} Known benchmarks: {known}.")
+        raise UsageError(
+            f"'{path}' is neither a file nor a benchmark.{meant} Known benchmarks: {known}.",
+            code="unknown-name",
+            kind="benchmark",
+            name=str(path),
+        )
     text = decode(read_bytes(path), path, encoding)
     if layout_of(text, path) == "json" and '"intrasentence"' in text:
         return "stereoset"

@@ -22,7 +22,7 @@ from tiltmeter.benchmarks.kit.choices import (
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes
@@ -124,7 +124,13 @@ def _rows(category: str, questions: Path, templates: Path) -> Iterator[tuple[str
             try:
                 yield _row(category, row, known)
             except (KeyError, TypeError, IndexError, ValueError) as error:
-                raise TiltmeterError(f"{questions}, line {number} is not in BBQ's layout: {error!r}.") from None
+                raise InputError(
+                    f"{questions}, line {number} is not in BBQ's layout: {error!r}.",
+                    code="wrong-format",
+                    file=str(questions),
+                    line=number,
+                    layout="BBQ",
+                ) from None
 
 
 def _row(category: str, row: Mapping[str, Any], known: Mapping[str, Template]) -> tuple[str, Item | str]:
@@ -224,7 +230,11 @@ def _read_templates(path: Path) -> dict[str, Template]:
     needed = {"Q_id"}, {"Known_stereotyped_groups", "Known_stereotyped_race"}
     columns = set(rows[0]) if rows else set()
     if not needed[0] <= columns or not needed[1] & columns:
-        raise TiltmeterError(f"{path} is not a file of BBQ's templates: it lacks Q_id or the stereotyped groups.")
+        raise InputError(
+            f"{path} is not a file of BBQ's templates: it lacks Q_id or the stereotyped groups.",
+            code="missing-column",
+            file=str(path),
+        )
     found: dict[str, Template] = {}
     for row in rows:
         listed = row.get("Known_stereotyped_groups") or row.get("Known_stereotyped_race") or ""

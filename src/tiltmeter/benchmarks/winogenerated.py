@@ -55,7 +55,7 @@ def _items(rows: Sequence[Row], file: Path) -> Iterator[tuple[str, Item | str]]:
         )
         if not isinstance(pronouns, list) or len(pronouns) < 2 or frame.count(BLANK) != 1:
             message = f"{where}: expected one blank (_) and a list of pronouns, a man's first."
-            raise InputError(message, code="bad-schema", row=number)
+            raise InputError(message, code="wrong-format", row=number)
         try:
             women = float(cell(row, "BLS_percent_women_2019"))
         except ValueError:

@@ -56,18 +56,22 @@ class Evidence:
         there = {name: part for part in self.answers.values() for name in part.benchmarks}
         if rule.benchmark not in there:
             message = f"{rule.text}: the run has no {rule.benchmark}. Benchmarks there: {', '.join(there)}."
-            raise InputError(message, code="no-such-benchmark", rule=rule.text, benchmark=rule.benchmark)
+            raise InputError(
+                message, code="unknown-name", rule=rule.text, benchmark=rule.benchmark, kind="benchmark", name=rule.benchmark
+            )
         table = there[rule.benchmark].table
         if "scorer" in table:
             scorers = list(dict.fromkeys(map(str, table[table["benchmark"] == rule.benchmark]["scorer"])))
             if rule.scorer not in scorers:
                 asked = f"the run did not ask {rule.benchmark} by {rule.scorer}"
                 message = f"{rule.text}: {asked}. Scorers there: {', '.join(scorers)}."
-                raise InputError(message, code="no-such-scorer", rule=rule.text, scorer=rule.scorer)
+                raise InputError(
+                    message, code="unknown-name", rule=rule.text, scorer=rule.scorer, kind="scorer", name=rule.scorer
+                )
         if rule.model and rule.model not in self.models:
             known = ", ".join(self.models)
             message = f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}."
-            raise InputError(message, code="no-such-model", rule=rule.text, model=rule.model)
+            raise InputError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
 
     def is_baseline(self, model: str) -> bool:
         """Whether a model is the baseline under another name: the same weights, asked in the same way."""
@@ -118,12 +122,12 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
     elif baseline_model is not None:
         if baseline_model not in models:
             message = f"The run has no model '{baseline_model}'. Models: {', '.join(models)}."
-            raise UsageError(message, code="no-such-model", model=baseline_model)
+            raise UsageError(message, code="unknown-name", model=baseline_model, kind="model", name=baseline_model)
         name = baseline_model
         models.remove(name)
         if not models:
             message = f"{name} is the only model of the run, so there is none to compare with it."
-            raise UsageError(message, code="only-model", model=name)
+            raise UsageError(message, code="insufficient-data", model=name)
     return Evidence(by_family([part for part in parts if len(part)]), tuple(models), name, settings)
 
 
@@ -134,7 +138,7 @@ def _one_model(run: Run, wanted: str | None) -> str:
     if wanted not in models:
         which = f"has no model '{wanted}'" if wanted else "has several models; say which with --baseline-model"
         message = f"The baseline run {run.folder} {which}. Models: {', '.join(models)}."
-        raise RunError(message, code="baseline-model", run=str(run.folder), models=models)
+        raise RunError(message, code="unknown-name", run=str(run.folder), models=models, kind="model", name=wanted)
     return str(wanted)
 
 

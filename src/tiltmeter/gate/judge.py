@@ -48,9 +48,11 @@ def check(
     if compares and baseline is None and baseline_model is None:
         first = next(rule for rule in book.rules if rule.needs_baseline)
         message = f"{first.text}: there is no baseline. Give --baseline RUN, or --baseline-model of this run."
-        raise UsageError(message, code="no-baseline", rule=first.text)
+        raise UsageError(message, code="missing-value", rule=first.text, option="--baseline")
     if not compares and (baseline is not None or baseline_model is not None):
-        raise UsageError("A baseline is given, and no rule compares with one.", code="unused-baseline")
+        raise UsageError(
+            "A baseline is given, and no rule compares with one.", code="inapplicable-option", option="--baseline"
+        )
     loaded = run if isinstance(run, Run) else load_run(run)
     other = load_run(baseline) if isinstance(baseline, str | Path) else baseline
     evidence = gather(loaded, other, baseline_model)
@@ -68,7 +70,7 @@ def _refuse_itself(evidence: Evidence, rules: Sequence[Rule]) -> None:
                 raise UsageError(
                     f"{rule.text}: {model} and its baseline have the same weights, so a model is compared with itself. "
                     "Give the run of another model as --baseline, or name the model that the rule is for.",
-                    code="baseline-is-model", rule=rule.text, model=model,
+                    code="not-comparable", rule=rule.text, model=model,
                 )  # fmt: skip
 
 

@@ -67,8 +67,9 @@ class Rule:
                 "pooling-needs-groups", "pooling is for the values of groups: name a group, or the worst of a column"
             )
 
-    def _refuse(self, code: str, why: str) -> None:
-        raise InputError(f"{self.text}: {why}.", code=code, rule=self.text)
+    def _refuse(self, reason: str, why: str) -> None:
+        code = {"unknown-form": "unknown-name", "pooling-needs-groups": "inapplicable-option"}.get(reason, "out-of-range")
+        raise InputError(f"{self.text}: {why}.", code=code, rule=self.text, reason=reason)
 
     @property
     def needs_baseline(self) -> bool:

@@ -79,7 +79,7 @@ def _refuse(rule: Rule) -> None:
 
 def _not_sequential(rule: Rule, why: str) -> UsageError:
     message = f"{rule.text} cannot be checked sequentially: {why}. Check the whole run without --sequential."
-    return UsageError(message, code="not-sequential", rule=rule.text)
+    return UsageError(message, code="inapplicable-option", rule=rule.text, option="--sequential", reason=why)
 
 
 def is_open(track: Track, tracks: Sequence[Track]) -> bool:
@@ -141,7 +141,13 @@ class _Queue:
                 item for item, of in zip(self.items, labels, strict=True) if of is not None and plain(of) == plain(group)
             )
             if not ours:
-                raise UsageError(f"{rule.text}: {self.benchmark} has no {rule.by} '{group}'.", code="no-such-number")
+                raise UsageError(
+                    f"{rule.text}: {self.benchmark} has no {rule.by} '{group}'.",
+                    code="unknown-name",
+                    kind="group",
+                    name=group,
+                    rule=rule.text,
+                )
             for model in [rule.model] if rule.model else self.source.models:
                 yield Track(rule, model, group, ours, self.largest)
 

@@ -63,7 +63,9 @@ class StoredAnswers:
         for part in self.stored.answers.values():
             if benchmark in part.benchmarks:
                 return part
-        raise UsageError(f"The run has no {benchmark}.", code="no-such-benchmark", benchmark=benchmark)
+        raise UsageError(
+            f"The run has no {benchmark}.", code="unknown-name", benchmark=benchmark, kind="benchmark", name=benchmark
+        )
 
     def items(self, benchmark: str) -> pd.DataFrame:
         """The items that the run asked."""
@@ -137,7 +139,13 @@ def ask_models(
     loaded: dict[str, Any] = {}
     for model in map(usable, models):
         if model.name in loaded:
-            raise UsageError(f"Two models are called {model.name}.", code="repeated-model", model=model.name)
+            raise UsageError(
+                f"Two models are called {model.name}.",
+                code="duplicate-name",
+                model=model.name,
+                kind="model",
+                name=model.name,
+            )
         loaded[model.name] = model
     name = ""
     if baseline is not None:
@@ -147,9 +155,9 @@ def ask_models(
     for rule in rules:
         if rule.model and rule.model not in loaded:
             message = f"{rule.text}: no model {rule.model} is asked. Models: {', '.join(loaded)}."
-            raise UsageError(message, code="no-such-model", rule=rule.text, model=rule.model)
+            raise UsageError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
         if rule.needs_baseline and not name:
             message = f"{rule.text}: there is no baseline. Give --baseline-model."
-            raise UsageError(message, code="no-baseline", rule=rule.text)
+            raise UsageError(message, code="missing-value", rule=rule.text, option="--baseline-model")
     benchmarks = {name: load_benchmark(name) for name in dict.fromkeys(rule.benchmark for rule in rules)}
     return AskedModels(loaded, benchmarks, name, cache, seed)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks import Benchmark, load_benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import FamilyOptions
 from tiltmeter.families import Answers, AskContext, family_of
 from tiltmeter.families.kit.options import changed
@@ -51,10 +51,17 @@ def ask(
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=told.values)
     if benchmark.family not in told.of:
         family_of(benchmark)  # says what is wrong with it
-        raise TiltmeterError(f"The family '{benchmark.family}' cannot be used.")
+        raise UsageError(f"The family '{benchmark.family}' cannot be used.", code="broken-package", family=benchmark.family)
     if options is not None and not isinstance(options, type(told[benchmark.family])):
         name = next(iter(changed(options)), type(options).__name__)
-        raise TiltmeterError(f"'{name}' is no option of {benchmark.family}, which {benchmark.name} is one of.")
+        raise UsageError(
+            f"'{name}' is no option of {benchmark.family}, which {benchmark.name} is one of.",
+            code="unknown-name",
+            kind="option",
+            name=name,
+            family=benchmark.family,
+            benchmark=benchmark.name,
+        )
     context = AskContext(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
     return ask_and_read(model, benchmark, told[benchmark.family], context)
 
@@ -79,7 +86,13 @@ def score(
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
     kind: Any = family_of(benchmark).Options
     if not any(field.name == "scorers" for field in fields(kind)):
-        raise TiltmeterError(f"{benchmark.name} is a benchmark of {benchmark.family}, which has no scorers; use `ask`.")
+        raise UsageError(
+            f"{benchmark.name} is a benchmark of {benchmark.family}, which has no scorers; use `ask`.",
+            code="inapplicable-option",
+            function="score",
+            family=benchmark.family,
+            benchmark=benchmark.name,
+        )
     if names:
         chosen: Any = options if options is not None else kind()
         options = replace(chosen, scorers=names) if isinstance(chosen, kind) else options

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families import find_family
 from tiltmeter.runs.reading import Run, refuse_namesakes
 
@@ -21,9 +21,13 @@ def refuse_incomparable(runs: Sequence[Run], *, same_models: bool = True) -> Non
             known, other = seen.setdefault(key, (value, run))
             if known != value:
                 family, fact = key
-                raise TiltmeterError(
+                raise RunError(
                     f"These runs are not comparable: {fact} ({family}) differs. "
-                    f"{other.folder}: {_short(known)}; {run.folder}: {_short(value)}. Run one of them again like the other."
+                    f"{other.folder}: {_short(known)}; {run.folder}: {_short(value)}. Run one of them again like the other.",
+                    code="not-comparable",
+                    fact=fact,
+                    family=family,
+                    runs=[str(other.folder), str(run.folder)],
                 )
 
 

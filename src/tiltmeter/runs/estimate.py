@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.items import has_column, require_column
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.answers import with_unique_names
@@ -48,7 +48,7 @@ def by_family(answers: Several) -> dict[str, Answers]:
     """Sort answers by family, those of one family together. Different models of one name get a part of their digest.
 
     Raises:
-        TiltmeterError: The same answer is there twice.
+        InputError: An answer occurs twice.
     """
     if isinstance(answers, Mapping):
         return dict(answers)
@@ -69,7 +69,13 @@ def _refuse_repeats(answers: Answers) -> None:
     if len(repeated):
         first = repeated.iloc[0]
         by = f" by {first['scorer']}" if "scorer" in key else ""
-        raise TiltmeterError(f"There are answers of {first['model']} on {first['benchmark']}{by} more than once.")
+        raise InputError(
+            f"There are answers of {first['model']} on {first['benchmark']}{by} more than once.",
+            code="duplicate-name",
+            kind="answers",
+            model=first["model"],
+            benchmark=first["benchmark"],
+        )
 
 
 @catalog.without_failing
@@ -148,4 +154,9 @@ def refuse_lacking(names: Sequence[str] | None, there: set[str], answers: Mappin
         if measure.name not in there:
             benchmarks = ", ".join(dict.fromkeys(name for part in answers.values() for name in part.benchmarks))
             lacking = f"{benchmarks} has no such scores or labels" if benchmarks else "nothing here has them"
-            raise TiltmeterError(f"{name} reads {', '.join(measure.parameters)}, and {lacking}.")
+            raise UsageError(
+                f"{name} reads {', '.join(measure.parameters)}, and {lacking}.",
+                code="inapplicable-option",
+                measure=name,
+                needs=list(measure.parameters),
+            )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import FamilyOptions, Options
 from tiltmeter.storage.keywords import Translation
 
@@ -17,7 +17,9 @@ def translate_ask(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[s
         return Translation(present)
     objects, spelled = _objects(old)
     if len(objects) > 1:
-        raise TiltmeterError(f"{', '.join(old)} are options of different families.")
+        raise UsageError(
+            f"{', '.join(old)} are options of different families.", code="conflicting-options", options=list(old)
+        )
     (options,) = objects or [present.get("options")]
     return Translation({**present, "options": options}, f"options={spelled}")
 

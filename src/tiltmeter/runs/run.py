@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import has_column, items_table, require_column
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.cells import open_store
 from tiltmeter.execution.engine import INLINE, Engine
 from tiltmeter.execution.executor import Executor
@@ -205,9 +205,12 @@ def _refuse_objects(models: Any) -> None:
     """Says what to do with a model that is in memory already."""
     for model in models if isinstance(models, list | tuple) else [models]:
         if not isinstance(model, str | Path):
-            raise TiltmeterError(
+            raise UsageError(
                 f"run loads models by name or folder, and this {type(model).__name__} is in memory already. Ask it with "
-                'tiltmeter.score or tiltmeter.ask; first tiltmeter.wrap_model(model, tokenizer, name="my-model").'
+                'tiltmeter.score or tiltmeter.ask; first tiltmeter.wrap_model(model, tokenizer, name="my-model").',
+                code="wrong-type",
+                argument="models",
+                type=type(model).__name__,
             )
 
 
@@ -261,7 +264,7 @@ def _refuse_unread(names: Sequence[str], told: FamilyOptions) -> None:
     for option in MATERIAL_OPTIONS:
         if told.values.get(option) and option not in read:
             message = f"--{option} is read by none of {', '.join(names)}."
-            raise UsageError(message, code="unused-option", option=option, benchmarks=list(names))
+            raise UsageError(message, code="inapplicable-option", option=option, benchmarks=list(names))
 
 
 def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Options, told: FamilyOptions) -> None:
@@ -273,8 +276,11 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
     for name, of_family in told.of.items():
         unused = [] if name in families else [option for option in changed(of_family) if option not in used]
         if unused:
-            raise TiltmeterError(
-                f"{flag_of(type(of_family), unused[0])} is an option of {name}, and no benchmark here is one of {name}."
+            raise UsageError(
+                f"{flag_of(type(of_family), unused[0])} applies only to benchmarks of {name}; none was requested.",
+                code="inapplicable-option",
+                option=flag_of(type(of_family), unused[0]),
+                family=name,
             )
     for measure in (catalog.find("measures", name) for name in measures):
         if any(spread_bases(family_of(benchmark), [measure.name]) for benchmark in loaded):
@@ -282,7 +288,12 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
         given = [_given(benchmark) for benchmark in loaded if _reads(benchmark, measure.name)]
         if not any(set(measure.parameters) <= there for there in given):
             missing = sorted(set(measure.parameters) - set().union(*given))
-            raise TiltmeterError(f"{measure.name} reads {', '.join(missing)}, and no benchmark here has that.")
+            raise UsageError(
+                f"{measure.name} needs {', '.join(missing)}, which no requested benchmark has.",
+                code="inapplicable-option",
+                measure=measure.name,
+                needs=list(missing),
+            )
     tables: dict[str, list[pd.DataFrame]] = {}
     for benchmark in loaded:
         tables.setdefault(benchmark.family, []).append(items_table(benchmark))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
 from tiltmeter.studies.kit.calibration_tables import calibrated, curves, drifts, other_arms, other_domains
@@ -40,11 +40,20 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
     evidence table. All comparisons are within seeds.
     """
     if not 0.5 <= confidence < 1:
-        raise TiltmeterError(f"The confidence must be at least 0.5 and below 1, such as 0.95, not {confidence}.")
+        raise UsageError(
+            f"The confidence must be at least 0.5 and below 1, such as 0.95, not {confidence}.",
+            code="out-of-range",
+            option="--confidence",
+            value=confidence,
+        )
     every = readings_of(evidence.folders)
     metrics, taught = zip(*(_apart(readings) for readings in every), strict=True)
     if not all(len(readings.metrics) for readings in metrics):
-        raise TiltmeterError("These runs have only the taught sentences themselves: ask a benchmark, too (-b).")
+        raise RunError(
+            "These runs have only the taught sentences themselves: ask a benchmark, too (-b).",
+            code="insufficient-data",
+            kind="benchmarks",
+        )
     tables = {
         "calibration": _joined(calibrated(readings, confidence) for readings in metrics),
         "taught": _joined(calibrated(readings, confidence) for readings in taught if readings.read(ARMS[0])),

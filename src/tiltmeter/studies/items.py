@@ -10,7 +10,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.runs import load_answers
 from tiltmeter.stats.doses import noise, slopes
@@ -44,10 +44,19 @@ def items(
     give; `dead` ones neither move nor ever change sides. each has every item, and extremes those that move most either way.
     """
     if not 0.5 <= confidence < 1 or rows < 1:
-        raise TiltmeterError("The confidence must be at least 0.5 and below 1, such as 0.95, and --rows at least 1.")
+        raise UsageError(
+            "The confidence must be at least 0.5 and below 1, such as 0.95, and --rows at least 1.",
+            code="out-of-range",
+            confidence=confidence,
+            rows=rows,
+        )
     readings = arranged(evidence.folders, _values(evidence.folders), KEY)
     if all(len(one.seeds) < 2 for one in readings):
-        raise TiltmeterError("With one seed, nothing tells an item that moves from noise: train a second one.")
+        raise RunError(
+            "With one seed, nothing tells an item that moves from noise: train a second one.",
+            code="insufficient-data",
+            kind="seeds",
+        )
     each = _joined([_each(one, domain, confidence) for one in readings for domain in one.read(ARMS[0])])
     counted = _joined([_counted(place, some, 1 - confidence) for place, some in each.groupby(PLACE, sort=False)])
     extremes = _joined([part for _, some in each.groupby(PLACE, sort=False) for part in _ends(some, rows)])

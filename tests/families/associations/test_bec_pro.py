@@ -70,13 +70,13 @@ def test_a_mask_inside_a_profession_is_mended(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         load_benchmark("bec-pro", path=bec_file(tmp_path), arguments={"language": "fr"})
-    assert (refused.value.code, refused.value.fields["language"]) == ("unknown-language", "fr")
+    assert (refused.value.code, refused.value.fields["language"]) == ("unknown-name", "fr")
     with pytest.raises(UsageError) as causal:
         tiltmeter.ask(golden_model("tiny-gpt2"), load_benchmark("bec-pro", path=bec_file(tmp_path)), cache=False)
     assert causal.value.code == "needs-masked-model"
     with pytest.raises(InputError) as order:
         load_benchmark("bec-pro", path=bec_file(tmp_path, "The {1} called {0}."))
-    assert (order.value.code, order.value.fields["row"]) == ("bad-masks", 1)
+    assert (order.value.code, order.value.fields["row"]) == ("wrong-format", 1)
 
 
 @pytest.mark.realdata

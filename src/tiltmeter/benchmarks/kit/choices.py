@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import UNSPECIFIED, Benchmark, Item
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 QUESTION = "question"
@@ -124,7 +124,7 @@ class ChoiceBenchmark(Benchmark):
         if n is None:
             return self
         if n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         templates: dict[tuple[str, str], list[list[Item]]] = defaultdict(list)
         for item in self.asked_items:
             sets = templates[item.bias_type, str(item.extra["template"])]
@@ -143,7 +143,13 @@ def categories_named(given: Sequence[str] | str, known: Sequence[str] | Mapping[
     wanted = [given] if isinstance(given, str) else list(given)
     for name in wanted:
         if name.replace("-", "_").casefold() not in by_fold:
-            raise TiltmeterError(f"There is no category '{name}' (--category). Categories: {', '.join(known)}.")
+            raise UsageError(
+                f"There is no category '{name}' (--category). Categories: {', '.join(known)}.",
+                code="unknown-name",
+                kind="category",
+                name=name,
+                option="--category",
+            )
     return [by_fold[name.replace("-", "_").casefold()] for name in wanted] or list(known)
 
 

@@ -13,7 +13,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.decoding import guessed_encoding
 from tiltmeter.storage.keys import unmistakable
@@ -88,7 +88,13 @@ class Benchmark:
         taken: set[str] = set()
         for item in self.items:
             if item.id in taken:
-                raise TiltmeterError(f"{self.name}: ids must be unique, and '{item.id}' is not.")
+                raise InputError(
+                    f"{self.name}: ids must be unique, and '{item.id}' is not.",
+                    code="duplicate-name",
+                    kind="id",
+                    name=item.id,
+                    benchmark=self.name,
+                )
             taken.add(item.id)
 
     def __len__(self) -> int:
@@ -119,7 +125,7 @@ class Benchmark:
         if n is None:
             return self
         if n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         return replace(self, items=self.asked_items[:n])
 
     def sample(self, n: int) -> Benchmark:
@@ -142,7 +148,14 @@ class Benchmark:
         found = next((group for group in self.group_names if group.casefold() == name.strip().casefold()), None)
         if found is None:
             known = f"Groups: {', '.join(self.group_names)}." if self.group_names else "It names no groups."
-            raise TiltmeterError(f"{self.name} has no group '{name}' (--groups). {known}")
+            raise UsageError(
+                f"{self.name} has no group '{name}' (--groups). {known}",
+                code="unknown-name",
+                kind="group",
+                name=name,
+                benchmark=self.name,
+                option="--groups",
+            )
         return found
 
     def _group_of(self, item: Item) -> str | None:
@@ -191,7 +204,12 @@ def make_benchmark(
     items = fold(_with_own_ids(rows, notes))
     if not items:
         reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
-        raise TiltmeterError(f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}")
+        raise InputError(
+            f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}",
+            code="empty-file",
+            file=str(facts.get("source") or name),
+            reasons=reasons,
+        )
     return make(name=name, items=items, notes=tuple(notes), **facts)
 
 
@@ -309,10 +327,15 @@ def require_column(tables: Iterable[Sequence[pd.DataFrame]], column: str) -> Non
         raise _no_column(lacking[0][0], column)
 
 
-def _no_column(items: pd.DataFrame, column: str) -> TiltmeterError:
+def _no_column(items: pd.DataFrame, column: str) -> InputError:
     known = sorted({*GROUP_COLUMNS, *(key for text in items["extra"][:50] for key in json.loads(text))})
     name = str(items["benchmark"].iloc[0]) if len(items) else "this benchmark"
-    return TiltmeterError(f"Items of {name} have no column '{column}' to group by. Columns: {', '.join(known)}.")
+    return InputError(
+        f"Items of {name} have no column '{column}' to group by. Columns: {', '.join(known)}.",
+        code="missing-column",
+        column=column,
+        benchmark=name,
+    )
 
 
 def group_column(items: pd.DataFrame, ids: Any, column: str) -> list[Any]:

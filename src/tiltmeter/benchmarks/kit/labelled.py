@@ -13,7 +13,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.groups import domain_of
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.keys import unmistakable
 
@@ -68,7 +68,7 @@ class LabelledBenchmark(Benchmark):
         if n is None:
             return self
         if n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         return replace(self, items=fold(spread(self.asked_items, n)), training=tuple(spread(self.training, n)))
 
     @cached_property
@@ -129,7 +129,12 @@ def learning_from(
 
     source = load_benchmark(other, data_dir=data_dir, offered={"toxic_labels": tuple(toxic_labels)})
     if not isinstance(source, LabelledBenchmark) or not source.training:
-        raise TiltmeterError(f"{source.name} has no labelled texts to learn from (--train-on).")
+        raise InputError(
+            f"{source.name} has no labelled texts to learn from (--train-on).",
+            code="empty-selection",
+            benchmark=source.name,
+            option="--train-on",
+        )
     return replace(benchmark, training=source.training, recipe=source.recipe, learned_from=source.name)
 
 
@@ -168,11 +173,21 @@ class Labels:
         counts = Counter(value for value in values if value)
         shown = ", ".join(f"'{value}' ({n})" for value, n in counts.most_common(8))
         if self.toxic and not any(self.meaning(value) for value in counts):
-            raise TiltmeterError(f"{where}: no row has a label of --toxic-labels. Its labels: {shown}.")
+            raise UsageError(
+                f"{where}: no row has a label of --toxic-labels. Its labels: {shown}.",
+                code="unknown-name",
+                kind="label",
+                file=str(where),
+                option="--toxic-labels",
+            )
         unknown = next((value for value in counts if self.meaning(value) is None), None)
         if unknown is not None:
-            raise TiltmeterError(
-                f"{where}: the labels are {shown}; which of them mean toxic? Say it with --toxic-labels {unknown}."
+            raise UsageError(
+                f"{where}: the labels are {shown}; which of them mean toxic? Say it with --toxic-labels {unknown}.",
+                code="missing-value",
+                file=str(where),
+                option="--toxic-labels",
+                labels=shown,
             )
 
 
@@ -183,7 +198,13 @@ def _plain(word: str) -> str:
 def check_evaluated(evaluate: str) -> None:
     """Refuses a part that is none."""
     if evaluate not in EVALUATED:
-        raise TiltmeterError(f"--evaluate is {' or '.join(EVALUATED)}, not '{evaluate}'.")
+        raise UsageError(
+            f"--evaluate is {' or '.join(EVALUATED)}, not '{evaluate}'.",
+            code="unknown-name",
+            kind="split",
+            name=evaluate,
+            option="--evaluate",
+        )
 
 
 def is_labelled(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None) -> bool:

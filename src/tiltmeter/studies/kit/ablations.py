@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.stats.correlations import LEAST, Floats, correlate, pearson
 from tiltmeter.stats.design import Design
 from tiltmeter.studies.kit.domain_pairs import Drawing
@@ -42,7 +42,9 @@ def changes_of(
     rows = replaced(points, replacing, pairs, how)
     rows += over_shared_groups(points, group_scores(folders), pairs, how) if shared else []
     if not rows:
-        raise TiltmeterError("No two metrics of these runs share some of their groups and not all.")
+        raise RunError(
+            "No two metrics of these runs share some of their groups and not all.", code="insufficient-data", kind="metrics"
+        )
     told = {name: called for called, name in own.items()}
     return pd.DataFrame([row | {name: told.get(row[name], row[name]) for name in ("a", "b")} for row in rows])
 
@@ -55,12 +57,21 @@ def replaced(
     for text in asked:
         old, sign, new = (part.strip() for part in text.partition("="))
         if not (old and sign and new):
-            raise TiltmeterError(f"--replace is OLD=NEW, two metrics or what their names begin with, not '{text}'.")
+            raise UsageError(
+                f"--replace is OLD=NEW, two metrics or what their names begin with, not '{text}'.",
+                code="wrong-format",
+                option="--replace",
+                value=text,
+            )
         found = [row for pair in pairs for row in _one(points, pair, old, new, how)]
         if not found:
             names = ", ".join(dict.fromkeys(points["metric"]))
-            raise TiltmeterError(
-                f"--replace {text}: no metric that begins with '{old}' has one with '{new}'. Metrics: {names}."
+            raise UsageError(
+                f"--replace {text}: no metric that begins with '{old}' has one with '{new}'. Metrics: {names}.",
+                code="unknown-name",
+                kind="metric",
+                names=[old, new],
+                option="--replace",
             )
         rows += [{"what": f"{old} → {new}", **row} for row in found]
     return rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.stats.correlations import LEAST, Correlated, correlate
 from tiltmeter.studies.kit.corrections import corrected
 from tiltmeter.studies.kit.domains import DOMAINS
@@ -31,7 +31,12 @@ def kept(points: pd.DataFrame, column: str, wanted: list[str] | None) -> pd.Data
     names = list(dict.fromkeys(points[column]))
     for name in wanted or ():
         if name not in names:
-            raise TiltmeterError(f"There is no {column} '{name}' with domain scores here. There are: {', '.join(names)}.")
+            raise UsageError(
+                f"There is no {column} '{name}' with domain scores here. There are: {', '.join(names)}.",
+                code="unknown-name",
+                kind=column,
+                name=name,
+            )
     return points[points[column].isin(wanted)] if wanted else points
 
 
@@ -45,9 +50,12 @@ def correlations(points: pd.DataFrame, paper: bool, how: Drawing) -> pd.DataFram
         {"domain": name, **row} for name, some in points.groupby("domain", sort=False) for row in _pairs(some, paper, how)
     ]
     if not rows:
-        raise TiltmeterError(
+        raise RunError(
             f"domain-correlation needs two metrics with domain scores for at least {LEAST} models each; these runs have: "
-            f"{_there(points)}."
+            f"{_there(points)}.",
+            code="insufficient-data",
+            kind="models",
+            least=LEAST,
         )
     return pd.DataFrame(corrected(rows, "domain"))
 

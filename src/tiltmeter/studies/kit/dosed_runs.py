@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.execution.calibration_file import TAUGHT
 from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL
 from tiltmeter.runs.folder import read_estimates
@@ -93,7 +93,11 @@ def readings_of(folders: Sequence[Path]) -> list[Readings]:
     every["domain"] = [domain_of(*row) for row in every[["scorer", "by", "group"]].itertuples(index=False)]
     every = every[every["domain"] != ""]
     if not len(every):
-        raise TiltmeterError("No estimate of these runs is about gender, race or religion alone; run them --by bias_type.")
+        raise RunError(
+            "No estimate of these runs is about gender, race or religion alone; run them --by bias_type.",
+            code="insufficient-data",
+            kind="domains",
+        )
     neutral = every.drop_duplicates(METRIC).set_index(METRIC)["neutral"]
     found = []
     for one in arranged(folders, every, METRIC):
@@ -108,7 +112,7 @@ def arranged(folders: Sequence[Path], every: pd.DataFrame, key: Sequence[str]) -
 
     given = pd.DataFrame([row for folder in folders for row in _dosed_models(folder)])
     if not len(given):
-        raise TiltmeterError(NEEDED)
+        raise RunError(NEEDED, code="insufficient-data", kind="doses")
     return [_arranged(str(base), every, rows, key) for base, rows in given.groupby("of", sort=False)]
 
 
@@ -151,11 +155,21 @@ def _whole_seeds(base: str, there: pd.DataFrame, given: pd.DataFrame) -> tuple[t
     plain = there[there["arm"] == ARMS[0]]
     cells = plain[["domain", "dose"]].drop_duplicates()
     if not len(plain) or not (cells["domain"] == NEUTRAL).any():
-        raise TiltmeterError(f"{base}: there is no model without a dose, so there is nothing to compare with.")
+        raise RunError(
+            f"{base}: there is no model without a dose, so there is nothing to compare with.",
+            code="insufficient-data",
+            kind="doses",
+            base=base,
+        )
     counts = plain.groupby("seed").size()
     seeds = tuple(int(seed) for seed in counts.index[counts == len(cells)])
     if not seeds:
-        raise TiltmeterError(f"{base}: no seed has all doses yet. Go on: tiltmeter experiment run FILE.")
+        raise RunError(
+            f"{base}: no seed has all doses yet. Go on: tiltmeter experiment run FILE.",
+            code="unfinished-run",
+            base=base,
+            kind="seeds",
+        )
     return seeds, [f"seed {seed}, which lacks doses" for seed in sorted(set(given["seed"]) - set(seeds))]
 
 
