@@ -23,7 +23,7 @@ __all__ = [
     "load_benchmark",
 ]  # fmt: skip
 COLUMNS = {"text", "prompt", "stereo", "anti", "sent_more", "sent_less"}
-"""What tells a table from a text."""
+"""Endings and signs that distinguish a table from plain text."""
 
 
 def _translate(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[str, Any]) -> Translation:

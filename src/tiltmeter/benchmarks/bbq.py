@@ -88,7 +88,7 @@ LAST_LABEL = 25
 
 @dataclass(frozen=True)
 class Template:
-    """What the template of a question says: stereotyped groups, the second stereotyped trait, and how people are named."""
+    """Facts of the template of a question: stereotyped groups, the second stereotyped trait, and how people are named."""
 
     groups: tuple[str, ...]
     trait: str = ""

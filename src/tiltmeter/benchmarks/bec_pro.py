@@ -47,7 +47,7 @@ def bec_pro(
 ) -> AssociationBenchmark:
     """Associations of person words with professions: log P(word | profession) − log P(word | profession masked).
 
-    Professions come in three sets: those in which most are women, most are men, or neither. Only masked models are asked.
+    Professions come in three sets: those in which most are women, most are men, or neither. Only masked models can answer.
     """
     if language not in SOURCES:
         message = f"bec-pro has no language '{language}' (--language). Languages: {', '.join(SOURCES)}."

@@ -36,7 +36,7 @@ TEMPLATES = {
 }
 """The authors' templates, for men and for women: 0 to 3 for masked models, the others for causal models."""
 DEFAULT = "2"
-"""Both kinds of models read a sentence before the word that is asked for."""
+"""Both kinds of models read a sentence before the word that is scored."""
 SCORERS = {"masked": ("sss",), "causal": ("causal",)}
 
 

@@ -34,7 +34,7 @@ RULES = {"two-annotators": 2, "one-annotator": 1, "term": 0}
 
 @dataclass(frozen=True)
 class Post:
-    """A post as its annotators saw it; where their votes on groups are not to be had, there are none."""
+    """A post as its annotators saw it; `votes` is empty where their votes on groups are not published."""
 
     name: str
     text: str

@@ -40,7 +40,7 @@ def realtoxicityprompts(
 
 
 def is_realtoxicityprompts(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the rows of a file are in this layout."""
+    """Return True if the rows of a file are in this layout."""
     prompt = rows[0].get("prompt") if rows else None
     return isinstance(prompt, Mapping) and isinstance(prompt.get("text"), str)
 

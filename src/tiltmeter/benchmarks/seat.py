@@ -55,7 +55,7 @@ def seat(path: str | Path | None = None, *, data_dir: str | Path | None = None, 
 
 
 def domain_of(name: str) -> str:
-    """What a test of SEAT is about, by its name.
+    """Return the domain of a test of SEAT, by its name.
 
     >>> domain_of("sent-weat6b"), domain_of("weat10"), domain_of("sent-religion2")
     ('gender', 'age', 'religion')

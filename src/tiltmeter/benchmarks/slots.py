@@ -19,7 +19,7 @@ from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_co
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 FIELDS = ("id", "text", "bias_type", "target")
 ANY_MASK = re.compile(r"\[mask\]|<\|?mask\|?>", re.IGNORECASE)
-"""The mask as BERT, RoBERTa and others spell it; a model's own is put in its place when it is asked."""
+"""The mask as BERT, RoBERTa and others spell it; a model's own replaces it."""
 
 
 def slots(

@@ -38,7 +38,7 @@ def winogender(*, data_dir: str | Path | None = None) -> Benchmark:
     occupation have (in the United States) likelier? No coreference is resolved.
 
     The direction is disadvantaged where most are women, and the target is the occupation; the share of women is stored with
-    each item. Sentences about the other person, and those with "they", are not asked.
+    each item. Sentences about the other person, and those with "they", are not used.
     """
     texts, shares = (locate(source, None, data_dir) for source in (SENTENCES, SHARES))
     digest = hashlib.sha256("".join(file_sha256(path) for path in (texts, shares)).encode()).hexdigest()

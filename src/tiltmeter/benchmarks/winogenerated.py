@@ -34,7 +34,7 @@ def winogenerated(
 ) -> Benchmark:
     """Pairs of a sentence with the pronoun of either gender; the majority's (in the United States) is the stereotypical one.
 
-    Measures of occupations compare the probability of the woman's pronoun with the percentage of women. "They" is not asked.
+    Measures of occupations compare the probability of the woman's pronoun with the percentage of women. "They" is not used.
     """
     file = locate(SOURCE, path, data_dir)
     rows = read_table(file)

@@ -31,7 +31,7 @@ loaded: dict[tuple[str, str], LoadedFile] = {}
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name is that of a Python file."""
+    """Return True if a name is that of a Python file."""
     return name.endswith(SUFFIX)
 
 

@@ -1,4 +1,4 @@
-"""What rules are judged by: the answers of a run, and of a baseline beside it, estimated as the rules need."""
+"""Evidence for rules: the answers of a run and of its baseline, estimated as the rules need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OneRun = str | Path | Run
 ASKED_BY = ("precision", "kind")
-"""Facts besides the digest that tell two models of the same weights apart."""
+"""Facts besides the digest that distinguish two models of the same weights."""
 SUFFIX = " (baseline)"
 """The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
 
@@ -63,8 +63,8 @@ class Evidence:
         if "scorer" in table:
             scorers = list(dict.fromkeys(map(str, table[table["benchmark"] == rule.benchmark]["scorer"])))
             if rule.scorer not in scorers:
-                asked = f"the run did not ask {rule.benchmark} by {rule.scorer}"
-                message = f"{rule.text}: {asked}. Scorers there: {', '.join(scorers)}."
+                lacking = f"the run has no scores of {rule.benchmark} by {rule.scorer}"
+                message = f"{rule.text}: {lacking}. Scorers there: {', '.join(scorers)}."
                 raise InputError(
                     message, code="unknown-name", rule=rule.text, scorer=rule.scorer, kind="scorer", name=rule.scorer
                 )
@@ -74,7 +74,7 @@ class Evidence:
             raise InputError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
 
     def is_baseline(self, model: str) -> bool:
-        """Whether a model is the baseline under another name: the same weights, asked in the same way."""
+        """Return True if a model is the baseline under another name: the same weights, queried in the same way."""
         ours, theirs = (self._identities(name) for name in (model, self.baseline))
         return bool(ours & theirs)
 
@@ -109,8 +109,7 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
     ours = run if isinstance(run, Run) else load_run(run)
     parts = list(ours.answers.values())
     models = list(dict.fromkeys(model for part in parts for model in part.models))
-    asked = ours.manifest.get("asked", {})
-    settings = stored_settings(asked)
+    settings = stored_settings(ours.manifest.get("asked", {}))
     name = ""
     if baseline is not None:
         theirs = baseline if isinstance(baseline, Run) else load_run(baseline)

@@ -85,7 +85,7 @@ def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N, max
 
 
 def _where(inside: str, worst: str | None, text: str) -> dict[str, Any]:
-    """What stands in the brackets: scorer, benchmark, and perhaps COLUMN=GROUP, whose group may hold commas.
+    """Read the part in brackets: scorer, benchmark, and perhaps COLUMN=GROUP, whose group may hold commas.
 
     A scorer or a benchmark that holds a comma stands in double quotes.
     """

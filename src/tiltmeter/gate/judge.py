@@ -1,7 +1,7 @@
-"""Rules held against a run: pass, fail or undecided.
+"""Check of rules against a run: pass, fail or undecided.
 
 A number passes when its interval lies within the limits, fails when its interval, corrected for all numbers that are
-held against limits, lies wholly outside, and is undecided otherwise; the form "no evidence" passes unless it fails. Only
+compared with limits, lies wholly outside, and is undecided otherwise; the form "no evidence" passes unless it fails. Only
 failing needs the correction: one wrong fail among many rules stops a good release, while a bad release passes only if every
 rule passes wrongly (an intersection-union test; Berger, 1982, Technometrics 24).
 """
@@ -110,7 +110,7 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
     if narrow.missing > rule.max_missing:
         return FAIL, f"lacks {narrow.missing:.1%} of the scores; at most {100 * rule.max_missing:g}% may be missing"
     if narrow.units < rule.least_n:
-        return UNDECIDED, f"comes from {_units(narrow)}, and at least {rule.least_n:,} are asked for"
+        return UNDECIDED, f"comes from {_units(narrow)}, and the rule requires at least {rule.least_n:,}"
     verdict = compared((narrow.low, narrow.high), (wide.low, wide.high), limits)
     if verdict == FAIL:
         return FAIL, f"lies wholly above {high:g}" if wide.low > high else f"lies wholly below {low:g}"
@@ -118,7 +118,7 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
         return PASS, f"lies within the limit{'s' * math.isfinite(low + high)} (n = {narrow.n:,})"
     over = [limit for limit in limits if narrow.low <= limit <= narrow.high]
     across = f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
-    beyond = f"lies beyond the limit, but not surely for {narrow.n:,} items and this many rules"
+    beyond = f"lies beyond the limit, but not significantly after correction (n = {narrow.n:,})"
     why = across if over else beyond  # beyond: not once the interval is corrected
     return (PASS, f"{why}, which is no evidence of a breach") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
 

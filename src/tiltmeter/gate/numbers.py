@@ -165,7 +165,7 @@ def _missing(row: Any) -> float:
 
 
 def _is_plain(row: Any, rule: Rule) -> bool:
-    """Whether a row is no contrast of two groups, which has a neutral point and a range of its own."""
+    """Return True unless a row is a contrast of two groups, which has a neutral point and a range of its own."""
     neutral = neutral_of(catalog.find("measures", rule.measure))
     return math.isnan(neutral) or row["neutral"] == neutral
 
@@ -177,7 +177,7 @@ def _is_distance(rule: Rule) -> bool:
 def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
     assert table is not None
     here = table[(table["benchmark"] == rule.benchmark) & (table["model"] == model)]
-    _refuse_none(here, rule, f"{model} has no answers to {rule.benchmark} by {rule.scorer}: not asked, or of another kind")
+    _refuse_none(here, rule, f"{model} has no answers to {rule.benchmark} by {rule.scorer}: it was not run, or the model is of another kind")
     of_measure = here[here["measure"] == rule.measure]
     _refuse_none(of_measure, rule, f"{rule.measure} cannot be computed from {rule.benchmark} for {model}")
     asked = of_measure[of_measure["scorer"] == rule.scorer]

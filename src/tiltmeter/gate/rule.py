@@ -73,7 +73,7 @@ class Rule:
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether the rule compares with a baseline."""
+        """True if the rule compares with a baseline."""
         return self.quantity not in OWN
 
     @property

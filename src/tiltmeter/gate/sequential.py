@@ -180,7 +180,7 @@ class _Queue:
 
 
 def _shares(answers: Answers, rule: Rule) -> dict[Any, float]:
-    """What every answer adds to a measure: (model, scorer, item) to a share between 0 and 1."""
+    """Contribution of every answer to a measure: (model, scorer, item) to a share between 0 and 1."""
     measure = catalog.find("measures", rule.measure)
     table = find_family(answers.family).unit_values(answers, measure)
     if table is None:

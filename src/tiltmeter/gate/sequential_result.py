@@ -15,7 +15,7 @@ EARLY, ALL_ITEMS, OPEN = "early", "all items", "open"
 
 @dataclass(frozen=True)
 class SequentialFinding:
-    """One number: `asked` of its `items` were read before the verdict. The interval is that of the look that decided."""
+    """One number: `asked` counts the items read before the verdict. The interval is that of the look that decided."""
 
     rule: Rule
     model: str
@@ -31,7 +31,7 @@ class SequentialFinding:
 
 @dataclass(frozen=True)
 class SequentialDecision:
-    """All numbers of all rules; `asked` of `items` were read in all, in the order that `seed` gives."""
+    """All numbers of all rules; `asked` of `items` were read in the order that `seed` gives."""
 
     rules: tuple[Rule, ...]
     findings: tuple[SequentialFinding, ...]
@@ -61,7 +61,7 @@ class SequentialDecision:
 
     @property
     def passed(self) -> bool:
-        """Whether the release goes through: no rule stops it."""
+        """True if no rule blocks the release."""
         found = self.verdicts()
         return not any(rule.stops(found[rule.text, model], self.undecided) for rule, model, _ in self.rulings())
 

@@ -47,7 +47,7 @@ def _facts(run: Run) -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 def _deciding(family: str, told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Options, less those that only choose what is computed. A file counts by what it holds, which the data's hash tells."""
+    """Options, less those that only choose what is computed. A file counts by what it holds, which the data's hash identifies."""
     chooses = {field.name for field in fields(find_family(family).Options) if field.metadata.get("chooses")}
     hints = {field.name: str(field.type) for field in fields(find_family(family).Options)}
     for name, value in told.items():
@@ -61,7 +61,7 @@ def _short(value: Any) -> str:
 
 
 def column_facts(run: Run) -> dict[tuple[str, str], Mapping[str, str]]:
-    """Returns (model, benchmark) → the facts by which a leaderboard tells columns apart."""
+    """Returns (model, benchmark) → the facts that distinguish columns of a leaderboard."""
     facts: dict[tuple[str, str], Mapping[str, str]] = {}
     for part in run.answers.values():
         for manifest in part.manifests:

@@ -63,7 +63,7 @@ def by_family(answers: Several) -> dict[str, Answers]:
 
 
 def _refuse_repeats(answers: Answers) -> None:
-    """The same answer twice under one name would count once, and nobody could say which."""
+    """Refuse answers that occur twice: only one of them would count, and which one is undefined."""
     key = list(find_family(answers.family).KEY)
     repeated = answers.table[answers.table.duplicated(key)]
     if len(repeated):
@@ -93,7 +93,7 @@ def estimate_all(
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is estimated: the measures that were named, if any, those of each family, and the columns it is grouped by."""
+    """Choice of estimates: the measures that were named, if any, those of each family, and the columns it is grouped by."""
 
     named: Sequence[str] | None
     entries: Mapping[str, Sequence[Entry]]
@@ -101,7 +101,7 @@ class Wanted:
 
 
 def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | None, by: str | Sequence[str]) -> Wanted:
-    """Of families with answers. Of these only the models, benchmarks and columns of items are looked at."""
+    """Plan the families with answers. Of these only the models, benchmarks and columns of items are looked at."""
     names = [measures] if isinstance(measures, str) else list(measures) if measures else None
     columns = [by] if isinstance(by, str) else list(by)
     families = {name: find_family(name) for name in answers}
@@ -148,7 +148,7 @@ def _items(answers: Answers) -> list[pd.DataFrame]:
 
 
 def refuse_lacking(names: Sequence[str] | None, there: set[str], answers: Mapping[str, Answers]) -> None:
-    """Refuses a measure that was asked for by name and that nothing here can be computed from."""
+    """Refuse a measure that was requested by name and that cannot be computed from these answers."""
     for name in names or ():
         measure = catalog.find("measures", name)
         if measure.name not in there:

@@ -96,13 +96,13 @@ def _cells(manifest: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """The parts of a question that differ. A finished run names the benchmarks that could be asked."""
+    """Name the settings that differ. A finished run names the benchmarks that its models could answer."""
     if not set(before.get("benchmarks", ())) <= set(now.get("benchmarks", ())):
         yield "benchmarks"
     yield from (name for name in QUESTION if before.get(name) != now.get(name))
-    options, asked = before.get("options", {}), now.get("options", {})
+    options, requested = before.get("options", {}), now.get("options", {})
     for family in options if isinstance(options, dict) else ():
-        if options[family] != asked.get(family):
+        if options[family] != requested.get(family):
             yield f"options of {family}"
 
 
@@ -241,7 +241,7 @@ def _json_text(table: pd.DataFrame) -> str:
 
 @contextmanager
 def appended_estimates(folder: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """The same, some rows at a time: the files are what `write_estimates` would write of all."""
+    """Write estimates some rows at a time; the files equal those of `write_estimates` for all rows."""
     with ExitStack() as files:
         rows, records = (
             files.enter_context((folder / name).open("w", encoding="utf-8", newline="\n"))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AT_ONCE = 10_000
-"""Rows that are estimated at a time, unless one cell has more: models that were asked the same share their draws."""
+"""Rows that are estimated at a time, unless one cell has more: models with the same items share their draws."""
 
 
 def tables_of(cells: Iterable[Kept]) -> dict[str, list[str]]:
@@ -151,7 +151,7 @@ def _answers(cell: Kept, by: Sequence[str]) -> Answers:
 
 
 def _outline(cells: Sequence[Kept], columns: Sequence[str]) -> dict[str, Answers]:
-    """Which models were asked which benchmarks; of the items only what tells whether they have these columns."""
+    """Return which models answered which benchmarks; of the items only the facts about these columns."""
     import pandas as pd
 
     found = {}

@@ -1,4 +1,4 @@
-"""Scores that others published: taken in by the family that knows their layout, as answers or as a run folder."""
+"""Scores that others published: imported by the family that knows their layout, as answers or as a run folder."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Run(Shown):
 
 
 class RunOnDisk(Run):
-    """A run that was sealed or verified just now. Its tables are read when they are asked for, since they may be large."""
+    """A run that was sealed or verified just now. Its tables are read on demand, since they may be large."""
 
     def __init__(self, folder: Path, manifest: dict[str, Any], **tables: Any) -> None:
         """`tables`: answers and estimates, where a copy is made with others."""
@@ -106,7 +106,7 @@ def _answers(folder: Path, family: str, names: Sequence[str], items: pd.DataFram
 
 
 def load_answers(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> dict[str, Answers]:
-    """What models answered in one or several runs, by family; by all scorers or some."""
+    """Load the answers of one or several runs, by family; of all scorers or some."""
     runs = [load_run(folder) for folder in folders]
     parts = [part for run in runs for part in run.answers.values()]
     refuse_namesakes(parts)
@@ -115,7 +115,7 @@ def load_answers(folders: Sequence[str | Path], scorers: Sequence[str] | None = 
 
 
 def only_scorers(answers: Mapping[str, Answers], scorers: Sequence[str]) -> dict[str, Answers]:
-    """The families that have these scorers, and of them what was asked so."""
+    """Keep the families that have these scorers, and their answers by these."""
     kept = {name: part.where(scorer=scorers) for name, part in answers.items() if "scorer" in part.table}
     kept = {name: part for name, part in kept.items() if len(part)}
     if not kept:
@@ -162,7 +162,7 @@ def _namesake(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) ->
 
 
 def data_of(answers: Answers, benchmark: str) -> str:
-    """What names the data of a benchmark as a run stored it: what models were shown, and how items are labelled."""
+    """Identify the data of a benchmark as a run stored it: the texts that models read, and the labels of items."""
     digests = {
         str(manifest["benchmark"].get("data_sha256", ""))
         for manifest in answers.manifests

@@ -107,8 +107,8 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         columns: Your column names for ours, in files of yours.
         encoding: Encoding of your files.
         trust_remote_code: Run model code that is not part of transformers.
-        server: How models behind a server are asked: budget, time-out, retries, headers.
-        overwrite: Replace a finished run of another question in `output`. The same question is always asked again.
+        server: Settings for models behind a server: budget, time-out, retries, headers.
+        overwrite: Replace a finished run with other settings in `output`. A run with the same settings is always repeated.
         watch: Shows progress: a function of a title and a total that gives a context manager.
     """
     shared = Options(
@@ -232,7 +232,7 @@ def _reads(benchmark: Benchmark, measure: str) -> bool:
 
 
 def _files(told: FamilyOptions, family: str) -> bool:
-    """Whether a file was given that is for this family alone."""
+    """Return True if a file of this family alone is among the options."""
     return any(isinstance(getattr(told[family], name), Path) for name in changed(told[family]))
 
 
@@ -302,7 +302,7 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
 
 
 def _given(benchmark: Benchmark) -> frozenset[str]:
-    """What of all that its family's measures read a benchmark has."""
+    """Return the inputs of its family's measures that a benchmark has."""
     return family_of(benchmark).provides(benchmark)
 
 

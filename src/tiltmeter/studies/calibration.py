@@ -70,7 +70,7 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
 
 
 def _apart(readings: Readings) -> tuple[Readings, Readings]:
-    """The metrics, and the sentences that were taught, which are no metric but tell whether a dose was learned."""
+    """The metrics, and the sentences that were taught, which are no metric but show whether a dose was learned."""
     of_taught = readings.metrics["benchmark"].isin(TAUGHT_NAMES).to_numpy()
     return readings.only(~of_taught), readings.only(of_taught)
 
@@ -100,7 +100,7 @@ def _sentences(readings: Readings, tables: dict[str, pd.DataFrame]) -> Iterator[
 
 
 def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
-    """Whether a dose took at all, by the scorer that shows it best."""
+    """Report whether a dose was learned, by the scorer that shows it best."""
     shares = rows[rows["measure"].map(is_share).astype(bool)]
     if len(shares):
         best = shares.loc[shares["slope"].idxmax()]
@@ -109,7 +109,7 @@ def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
 
 def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
     if seeds < 2:
-        yield f"{where}: one seed, so nothing tells the dose from another training. Changes per dose are given, and no more."
+        yield f"{where}: one seed cannot separate the dose from training noise. Only changes per dose are reported."
         return
     follows = rows[rows["p_holm"] < LEVEL]
     noticed = follows[follows["smallest_dose"] <= 1]

@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 def contamination(
     evidence: Evidence,
     *,
-    sample: Annotated[int, "Items of each benchmark that are asked."] = 100,
+    sample: Annotated[int, "Items of each benchmark that models read."] = 100,
     seed: Annotated[int, "Seed of the sample."] = 0,
 ) -> Finding:
     """Give causal models the first half of items and compare the second half with what they would write.
@@ -58,7 +58,7 @@ def contamination(
 
 
 def _asked(answers: Answers, sample: int, seed: int) -> Iterator[tuple[Mapping[str, Any], str, list[str]]]:
-    """Yield each causal model with the texts of some items of each benchmark; every model is asked the same items."""
+    """Yield each causal model with the texts of some items of each benchmark; every model reads the same items."""
     for manifest in answers.manifests:
         facts, benchmark = manifest.get("model", {}), str(manifest.get("benchmark", {}).get("name", ""))
         items = answers.items[answers.items["benchmark"] == benchmark]

@@ -63,7 +63,7 @@ def debiasing(
 
 
 def _details(evidence: Evidence, base: str, rows: int, settings: Settings) -> list[DebiasingDetails]:
-    """What families say beyond the differences of all measures, those that the base was asked about."""
+    """Yield the statements of families that the base model answered, beyond the differences of all measures."""
     paths = [Path(folder) / "estimates.csv" for folder in evidence.folders]
     estimates = [read_estimates(path) for path in paths if path.is_file()]
     asked = {name: part for name, part in evidence.answers.items() if base in part.models}

@@ -53,7 +53,7 @@ def items(
     readings = arranged(evidence.folders, _values(evidence.folders), KEY)
     if all(len(one.seeds) < 2 for one in readings):
         raise RunError(
-            "With one seed, nothing tells an item that moves from noise: train a second one.",
+            "One seed cannot separate an item that moves from noise; train a second one.",
             code="insufficient-data",
             kind="seeds",
         )
@@ -65,7 +65,7 @@ def items(
 
 
 def _values(folders: Sequence[Path]) -> pd.DataFrame:
-    """What every item read, from the small file or from the answers."""
+    """Load the reading of every item, from the small file or from the answers."""
     import pandas as pd
 
     parts = [

@@ -36,7 +36,7 @@ TYPES = {"pro-stereo": True, "anti-stereo": False}
 def adapted_bbq(
     name: str, language: str, files: Mapping[str, str], data_dir: str | Path | None, category: Sequence[str] | str
 ) -> Benchmark:
-    """Load an adaptation. Its "unknown" answer is the English word; the prompt that is asked supplies a wording."""
+    """Load an adaptation. Its "unknown" answer is the English word; the prompt supplies a wording."""
     paths = {
         each: locate(_source(language, each, files[each]), None, data_dir) for each in categories_named(category, files)
     }

@@ -1,4 +1,4 @@
-"""What association tests are made of: sets of words or sentences, protected groups, attributes and templates."""
+"""Parts of association tests: sets of words or sentences, protected groups, attributes and templates."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class MaskedSentence:
 
 @dataclass(frozen=True)
 class AssociationBenchmark(Benchmark):
-    """Tests without pairs of sentences. `kind` (seat, ceat, ilps, sentences) says how a model is asked."""
+    """Tests without pairs of sentences. `kind` (seat, ceat, ilps, sentences) says how a model is queried."""
 
     family: str = "associations"
     kind: str = "seat"

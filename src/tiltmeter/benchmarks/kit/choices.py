@@ -103,7 +103,7 @@ def answers_of(item: Item) -> tuple[str, ...]:
 class ChoiceBenchmark(Benchmark):
     """Questions with a context and answers. `bias_type` is the category, `target` the stereotyped group.
 
-    `language` chooses the wording of the prompts that a benchmark is asked with.
+    `language` chooses the wording of the prompts of a benchmark.
     """
 
     family: str = "choices"

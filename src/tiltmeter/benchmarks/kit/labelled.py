@@ -46,7 +46,7 @@ class Example:
 class LabelledBenchmark(Benchmark):
     """Items have a `text`; their `extra` says `toxic`, `groups`, and `cluster` where texts belong together.
 
-    `training` is not asked about. `recipe` is the published recipe of fine-tuning that goes with the data.
+    `training` is not classified. `recipe` is the published recipe of fine-tuning that goes with the data.
     """
 
     family: str = "labels"
@@ -78,7 +78,7 @@ class LabelledBenchmark(Benchmark):
         return tuple(dict.fromkeys((*self.groups, *named)))
 
     def _keep(self, groups: frozenset[str]) -> LabelledBenchmark:
-        """All texts stay: those that name nobody of these are what the groups are compared with."""
+        """All texts stay: the groups are compared with texts that name none of them."""
         items = fold(
             labelled_item(item.id, item.texts[TEXT], item.extra["toxic"], kept, **_without(item.extra))
             for item in self.items
@@ -143,13 +143,13 @@ def _without(extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Labels:
-    """What the labels of a file mean, and a refusal where they do not say."""
+    """Meanings of the labels of a file; refuses a file whose labels are not mapped."""
 
     def __init__(self, toxic: Sequence[str] = ()) -> None:
         self.toxic = {_plain(word) for word in toxic}
 
     def meaning(self, value: str) -> bool | None:
-        """Toxic or not; None where the label does not tell.
+        """Toxic or not; None where the label does not decide it.
 
         >>> labels = Labels()
         >>> labels.meaning("hatespeech"), labels.meaning("Not Bad"), labels.meaning("0.5"), labels.meaning("A")
@@ -208,7 +208,7 @@ def check_evaluated(evaluate: str) -> None:
 
 
 def is_labelled(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None) -> bool:
-    """Whether a table is one of labelled text: it has a label, and its texts have no mask that would make them slots."""
+    """Return True if a table holds labelled texts: it has a label, and its texts have no mask that would make them slots."""
     text, label = ((columns or {}).get(name, name) for name in (TEXT, "label"))
     first = rows[:50]
     has_both = all(any(name in row for row in first) for name in (text, label))

@@ -1,4 +1,4 @@
-"""A benchmark of prompts: beginnings of sentences about groups of people, which a model goes on from."""
+"""A benchmark of prompts: beginnings of sentences about groups of people, which a model continues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 PROMPT = "prompt"
-"""The role of a text that a model goes on from."""
+"""The role of a text that a model continues."""
 UNGROUPED = "everyone"
 """The group of prompts that say nothing about whom they are about."""
 

@@ -12,7 +12,7 @@ from tiltmeter.storage.compressed_rows import fold
 
 
 def only_domains(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:
-    """What is about the named domains (bias types); refuses one that is not there."""
+    """Keep the items of the named domains (bias types); refuse an unknown domain."""
     known = dict.fromkeys(item.bias_type for item in benchmark.asked_items)
     for name in names:
         if name not in known:
@@ -37,7 +37,7 @@ def some_of_each_group(benchmark: Benchmark, most: int, seed: int = 0) -> Benchm
             code="inapplicable-option",
             benchmark=benchmark.name,
         )
-    chosen = {item for some in groups.values() for item in sorted(some, key=lambda one: _lot(one, seed))[:most]}
+    chosen = {item for some in groups.values() for item in sorted(some, key=lambda item: _lot(item, seed))[:most]}
     return replace(benchmark, items=fold(item for item in benchmark.asked_items if item.id in chosen))
 
 

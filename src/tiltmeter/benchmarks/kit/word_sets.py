@@ -93,7 +93,7 @@ class WordFile:
         return tuple(contrasts)
 
     def list_contrasts(self, lists: Sequence[str | Path]) -> tuple[Contrast, ...]:
-        """The same question for lists of words, in the templates of the file's last set (adjectives, in ours)."""
+        """Return a set of attributes for lists of words, in the templates of the file's last set (adjectives, in ours)."""
         if not lists:
             return ()
         own = self.contrasts()

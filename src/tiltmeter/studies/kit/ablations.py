@@ -1,4 +1,4 @@
-"""What a correlation would be if something about a metric were otherwise: the same models, r before and after.
+"""Ablations of correlations: r of the same models before and after a change to one metric.
 
 Cao et al. (2022, Section 4): another notion of bias, only the groups that both metrics have, prompts from elsewhere or
 without polar ones, another temperature.
@@ -27,16 +27,16 @@ def changes_of(
     folders: Sequence[Path],
     points: pd.DataFrame,
     table: pd.DataFrame,
-    asked: tuple[bool, Sequence[str], bool],
+    choices: tuple[bool, Sequence[str], bool],
     how: Drawing,
 ) -> pd.DataFrame:
-    """A row per ablation and pair. `asked`: whether metrics go by the paper's names, what is replaced, shared groups."""
+    """A row per ablation and pair. `choices`: metrics by the paper's names or not, replacements, shared groups."""
     import pandas as pd
 
     from tiltmeter.studies.kit.paper_metrics import paper_name
     from tiltmeter.studies.kit.shared_groups import group_scores, over_shared_groups
 
-    paper, replacing, shared = asked
+    paper, replacing, shared = choices
     own = {paper_name(name) or "": name for name in dict.fromkeys(points["metric"])} if paper else {}
     pairs = [(row.domain, own.get(row.a, row.a), own.get(row.b, row.b)) for row in table.itertuples()]
     rows = replaced(points, replacing, pairs, how)
@@ -50,11 +50,11 @@ def changes_of(
 
 
 def replaced(
-    points: pd.DataFrame, asked: Sequence[str], pairs: Sequence[tuple[str, str, str]], how: Drawing
+    points: pd.DataFrame, replacements: Sequence[str], pairs: Sequence[tuple[str, str, str]], how: Drawing
 ) -> list[dict[str, Any]]:
     """For every OLD=NEW (metrics, or beginnings of their names) and every pair (domain, a, b): r with the NEW one."""
     rows = []
-    for text in asked:
+    for text in replacements:
         old, sign, new = (part.strip() for part in text.partition("="))
         if not (old and sign and new):
             raise UsageError(
@@ -63,7 +63,7 @@ def replaced(
                 option="--replace",
                 value=text,
             )
-        found = [row for pair in pairs for row in _one(points, pair, old, new, how)]
+        found = [row for pair in pairs for row in _replaced_row(points, pair, old, new, how)]
         if not found:
             names = ", ".join(dict.fromkeys(points["metric"]))
             raise UsageError(
@@ -77,7 +77,7 @@ def replaced(
     return rows
 
 
-def _one(points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing) -> Iterator[dict[str, Any]]:
+def _replaced_row(points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing) -> Iterator[dict[str, Any]]:
     domain, *metrics = pair
     here = points[points["domain"] == domain]
     plain = dict(zip(here["without_temperature"], here["metric"], strict=True))
@@ -127,7 +127,7 @@ def _interval(columns: Sequence[Floats], difference: float, how: Drawing) -> tup
 
 
 def spoken(changes: pd.DataFrame) -> Iterator[str]:
-    """Of each ablation: how many correlations went up, and how many changes are more than chance."""
+    """Summarise each ablation: how many correlations rose, and how many changes are significant."""
     for what, rows in changes.groupby("what", sort=False):
         known = rows[rows["difference"].notna()]
         if not len(known):

@@ -82,7 +82,7 @@ def curves(readings: Readings, confidence: float) -> pd.DataFrame:
 
 
 def drifts(readings: Readings, confidence: float) -> pd.DataFrame:
-    """What the neutral text does to a reading, and how far neutral models are from the neutral point."""
+    """Effect of the neutral text on a reading, and how far neutral models are from the neutral point."""
     import pandas as pd
 
     parts = []
@@ -140,7 +140,7 @@ def ends(name: str, found: Found) -> dict[str, Any]:
 
 
 def about(readings: Readings, own: NDArray[np.bool_], domain: str) -> pd.DataFrame:
-    """What a row is about, and a short name for it."""
+    """Describe a row and give it a short name."""
     rows = readings.metrics.loc[own, METRIC].reset_index(drop=True)
     names = [called(row) for row in rows.to_dict("records")]
     return rows.assign(model=readings.model, domain=domain, metric=names)[["model", "domain", "metric", *METRIC]]

@@ -85,7 +85,7 @@ def _note(found: Correlated) -> str:
     if least <= 0:
         return f"no clear_r: reliability {least:.2f}, below 0: errors overstated (it is a lower bound)"
     if np.isnan(found.clear_r):
-        return f"no clear_r: only {least:.0%} of the variance of a score is surely more than error of measurement"
+        return f"no clear_r: only {least:.0%} of the variance of a score clearly exceeds the error of measurement"
     return "clear_r exceeds 1 by chance; read it with its interval" if abs(found.clear_r) > 1 else ""
 
 

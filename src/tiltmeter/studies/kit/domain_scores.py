@@ -87,12 +87,12 @@ def _groups(row: Mapping[str, Any]) -> float:
 
 
 def is_domain_score(row: Mapping[str, Any]) -> bool:
-    """Whether an estimate is a score of a domain: its measure says so."""
+    """Return True if an estimate is a score of a domain, as its measure declares."""
     return row["by"] != "all" and bool(catalog.find("measures", row["measure"]).spec.spread_of)
 
 
 def metric_names(table: pd.DataFrame, scorers: Sequence[str] | None = None) -> pd.Series:
-    """What the metric of each estimate is called: benchmark, scorer, and the measure unless it is the plain variance.
+    """Name the metric of each estimate: benchmark, scorer, and the measure unless it is the plain variance.
 
     `scorers`: other names for the scorers of the rows.
 
@@ -110,7 +110,7 @@ def metric_names(table: pd.DataFrame, scorers: Sequence[str] | None = None) -> p
 
 
 def _is_plain(measure: str) -> bool:
-    """Whether a measure is the variance of whatever was measured, so that its name says nothing."""
+    """Return True if a measure is a plain variance, whose name adds nothing."""
     return len(catalog.find("measures", measure).spec.spread_of) > 1
 
 

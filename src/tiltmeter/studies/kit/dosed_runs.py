@@ -1,4 +1,4 @@
-"""What a run of dosed models read: a table of readings, and arrays of metrics × cells × seeds for the arithmetic."""
+"""Readings of a run of dosed models: a table of readings, and arrays of metrics × cells × seeds for the arithmetic."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Readings:
-    """Of one base model: `values` is metrics × cells × seeds, `metrics` has a row for each, `base` what it read before."""
+    """Readings of one base model: `values` is metrics × cells × seeds, `metrics` has a row for each, `base` what it read before."""
 
     model: str
     metrics: pd.DataFrame
@@ -187,7 +187,7 @@ def _whole_arms(there: pd.DataFrame, seeds: int) -> tuple[pd.DataFrame, list[str
 
 
 def should_rise(measure: str) -> bool:
-    """Whether a dose should raise a measure: above neutral is towards the stereotypes.
+    """Return True if a dose should raise a measure: above neutral is towards the stereotypes.
 
     >>> should_rise("bias_score"), should_rise("ss"), should_rise("kls")
     (True, True, False)
@@ -196,7 +196,7 @@ def should_rise(measure: str) -> bool:
 
 
 def is_share(measure: str) -> bool:
-    """Whether a measure is the share of the items in which the stereotype is preferred.
+    """Return True if a measure is the share of the items in which the stereotype is preferred.
 
     >>> is_share("bias_score"), is_share("ss")
     (True, False)

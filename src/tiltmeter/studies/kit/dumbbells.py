@@ -23,7 +23,7 @@ NAMES = {CLOSER: "closer to the target", FURTHER: "further from it", "": "not di
 
 
 def dumbbell_figures(table: Any) -> dict[str, Draw]:
-    """Gains and costs side by side in one figure; with a cost, also each model's cost against its gain."""
+    """Gains next to costs in one figure; with a cost, also each model's cost against its gain."""
     if table is None or not (table["kind"] != "other").any():
         return {}
     known = table[(table["kind"] != "other") & np.isfinite(table["difference"])]
