@@ -83,19 +83,19 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
         offered: Further arguments, used by the benchmarks that take them.
     """
     name = catalog.name_of("benchmarks", str(name_or_path))
-    given: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}
-    given["category"] = category
-    given |= {"toxic_labels": tuple(toxic_labels), "group_rule": group_rule, "evaluate": evaluate, **(arguments or {})}
-    given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
+    passed: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}
+    passed["category"] = category
+    passed |= {"toxic_labels": tuple(toxic_labels), "group_rule": group_rule, "evaluate": evaluate, **(arguments or {})}
+    passed |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
     if name.replace("-", "_") not in catalog.names("benchmarks"):
-        given["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
+        passed["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
     entry = catalog.find("benchmarks", name)
-    if given.get("path") is not None and name != "stereoset":
+    if passed.get("path") is not None and name != "stereoset":
         from tiltmeter.storage.compression import title_of
 
-        given["name"] = title_of(Path(given["path"]))
+        passed["name"] = title_of(Path(passed["path"]))
     allowed = inspect.signature(entry.function).parameters
-    refused = [key for key, value in given.items() if value and key not in allowed and key not in ("data_dir", "name")]
+    refused = [key for key, value in passed.items() if value and key not in allowed and key not in ("data_dir", "name")]
     if refused:
         raise UsageError(
             f"The benchmark '{name}' takes no {', '.join(refused)}.",
@@ -106,7 +106,7 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
     options = dict(offered or {})
     if not any(key in allowed and is_file(Path(value)) for key, value in options.items() if isinstance(value, str | Path)):
         options.pop("encoding", None)  # it is about files of the user's, and none is read
-    options |= {key: value for key, value in given.items() if value}
+    options |= {key: value for key, value in passed.items() if value}
     loaded: Benchmark = entry.function(**{key: value for key, value in options.items() if key in allowed and value})
     return loaded.only_groups([groups] if isinstance(groups, str) else groups).limit(limit)
 

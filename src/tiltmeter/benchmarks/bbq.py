@@ -133,13 +133,13 @@ def _rows(category: str, questions: Path, templates: Path) -> Iterator[tuple[str
                 ) from None
 
 
-def _row(category: str, row: Mapping[str, Any], known: Mapping[str, Template]) -> tuple[str, Item | str]:
+def _row(category: str, row: Mapping[str, Any], templates: Mapping[str, Template]) -> tuple[str, Item | str]:
     identity, index = f"{category}-{row['example_id']}", str(row["question_index"])
-    if index not in known:
+    if index not in templates:
         return identity, f"no template {index} in the category's templates"
     details = [row["answer_info"][f"ans{n}"] for n in range(3)]
     groups = tuple(str(detail[-1]) for detail in details)
-    template = _narrowed(known[index], category, groups)
+    template = _narrowed(templates[index], category, groups)
     unknown = [n for n, group in enumerate(groups) if group == UNKNOWN]
     if len(unknown) != 1:
         return identity, f"{len(unknown)} answers are marked 'unknown' instead of one"
@@ -235,12 +235,12 @@ def _read_templates(path: Path) -> dict[str, Template]:
             code="missing-column",
             file=str(path),
         )
-    found: dict[str, Template] = {}
+    templates: dict[str, Template] = {}
     for row in rows:
         listed = row.get("Known_stereotyped_groups") or row.get("Known_stereotyped_race") or ""
         groups = tuple(_group(name) for name in re.sub(r'["\[\]]', "", listed).split(",") if name.strip())
         index, trait = str(row["Q_id"]).strip(), str(row.get("Known_stereotyped_var2") or "").strip()
-        before = found.get(index, Template(()))
+        before = templates.get(index, Template(()))
         by_name = str(row.get("Proper_nouns_only") or "").strip().upper() == "TRUE"
-        found[index] = Template(tuple(dict.fromkeys(before.groups + groups)), trait, by_name)
-    return found
+        templates[index] = Template(tuple(dict.fromkeys(before.groups + groups)), trait, by_name)
+    return templates

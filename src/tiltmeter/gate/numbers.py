@@ -177,7 +177,11 @@ def _is_distance(rule: Rule) -> bool:
 def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
     assert table is not None
     here = table[(table["benchmark"] == rule.benchmark) & (table["model"] == model)]
-    _refuse_none(here, rule, f"{model} has no answers to {rule.benchmark} by {rule.scorer}: it was not run, or the model is of another kind")
+    _refuse_none(
+        here,
+        rule,
+        f"{model} has no answers to {rule.benchmark} by {rule.scorer}: it was not run, or the model is of another kind",
+    )
     of_measure = here[here["measure"] == rule.measure]
     _refuse_none(of_measure, rule, f"{rule.measure} cannot be computed from {rule.benchmark} for {model}")
     asked = of_measure[of_measure["scorer"] == rule.scorer]

@@ -128,11 +128,11 @@ def _plan(place: Place, together: int, disagreement: float | None) -> Plan:
         fails = items_for(lambda n: chance(place.breach, n).fails)
         if place.n is not None and not rule.pooled:
             best, limit, breach = (_chances(place, at, spread, together) for at in (place.best, place.limit, place.breach))
-            found = (best, limit, breach)
+            chances = (best, limit, breach)
     whole = place.measure.spec.proportion
     items = abs(place.limit - place.best) / whole * place.n if whole and place.n else None
     return Plan(
-        rule, place.group, place.best, place.limit, place.breach, *found, passes, fails, place.n, items,
+        rule, place.group, place.best, place.limit, place.breach, *chances, passes, fails, place.n, items,
         spread is not None, note,
     )  # fmt: skip
 

@@ -80,12 +80,12 @@ def _table(path: Path) -> dict[str, Any]:
     return stated
 
 
-def _refuse_unknown(stated: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+def _refuse_unknown(stated: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
     for key in stated:
-        if key not in known:
-            near = get_close_matches(key, known, 1)
+        if key not in keys:
+            near = get_close_matches(key, keys, 1)
             meant = f" Did you mean '{near[0]}'?" if near else ""
-            message = f"{where} has an unknown key '{key}'.{meant} Keys: {', '.join(known)}."
+            message = f"{where} has an unknown key '{key}'.{meant} Keys: {', '.join(keys)}."
             raise InputError(message, code="unknown-name", key=key, where=where, kind="key", name=key)
 
 
@@ -130,20 +130,20 @@ def _rule(stated: Any, where: str, confidence: float, least_n: int, max_missing:
     return Rule(**fields, least_n=_count(stated, "min_n", least_n, where))
 
 
-def _limit(given: Any, key: str, where: str) -> Any:
-    if key not in RANGES and not (key == "shown_within" and isinstance(given, list)):
-        return _number({key: given}, key, 0.0, where)
-    if not isinstance(given, list) or len(given) != 2:
+def _limit(value: Any, key: str, where: str) -> Any:
+    if key not in RANGES and not (key == "shown_within" and isinstance(value, list)):
+        return _number({key: value}, key, 0.0, where)
+    if not isinstance(value, list) or len(value) != 2:
         raise InputError(
             f"{where}: {key} is a list of two numbers, such as [45, 55].", code="wrong-type", key=key, where=where
         )
-    return [_number({key: one}, key, 0.0, where) for one in given]
+    return [_number({key: one}, key, 0.0, where) for one in value]
 
 
-def _text(given: Any, where: str) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise InputError(f"{where} must be a text, not {given!r}.", code="wrong-type", where=where)
-    return given.strip()
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where} must be a text, not {value!r}.", code="wrong-type", where=where)
+    return value.strip()
 
 
 def _flag(stated: Mapping[str, Any], key: str, where: str) -> bool:

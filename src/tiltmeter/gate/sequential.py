@@ -95,14 +95,14 @@ def needed_items(tracks: Sequence[Track], queue: _Queue) -> frozenset[str]:
 
 
 def _exhausted(tracks: Sequence[Track]) -> list[Track]:
-    return [track for track in tracks if is_open(track, tracks) and track.asked == len(track.members)]
+    return [track for track in tracks if is_open(track, tracks) and track.items_read == len(track.members)]
 
 
 def _finding(track: Track, full: Decision | None) -> SequentialFinding:
-    place = (track.rule, track.model, track.group, len(track.members), track.asked)
+    place = (track.rule, track.model, track.group, len(track.members), track.items_read)
     if track.verdict != UNDECIDED:
         return SequentialFinding(*place, track.value(), *track.interval, track.verdict, EARLY)
-    if full is not None and track.asked == len(track.members):
+    if full is not None and track.items_read == len(track.members):
         for ruling in full.rulings:
             for one in ruling.findings if (ruling.rule, ruling.model) == (track.rule, track.model) else ():
                 if one.group == track.group:
@@ -189,6 +189,6 @@ def _shares(answers: Answers, rule: Rule) -> dict[Any, float]:
     return dict(zip(keys, (table["value"] / measure.spec.proportion).astype(float), strict=True))
 
 
-def _pair(known: dict[Any, float], track: Track, baseline: str, item: str) -> Ends:
-    ours = known.get((track.model, track.rule.scorer, item), np.nan)
-    return ours, known.get((baseline, track.rule.scorer, item), np.nan) if track.rule.needs_baseline else 0.0
+def _pair(shares: dict[Any, float], track: Track, baseline: str, item: str) -> Ends:
+    ours = shares.get((track.model, track.rule.scorer, item), np.nan)
+    return ours, shares.get((baseline, track.rule.scorer, item), np.nan) if track.rule.needs_baseline else 0.0

@@ -46,13 +46,13 @@ def ask(
         seed: For everything that is drawn at random.
         watch: Shows progress: a function of a title and a total that gives a context manager.
     """
-    told = FamilyOptions.of_objects(options)
+    family_options = FamilyOptions.of_objects(options)
     model = usable(model)
-    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=told.values)
-    if benchmark.family not in told.of:
+    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=family_options.values)
+    if benchmark.family not in family_options.of:
         family_of(benchmark)  # says what is wrong with it
         raise UsageError(f"The family '{benchmark.family}' cannot be used.", code="broken-package", family=benchmark.family)
-    if options is not None and not isinstance(options, type(told[benchmark.family])):
+    if options is not None and not isinstance(options, type(family_options[benchmark.family])):
         name = next(iter(changed(options)), type(options).__name__)
         raise UsageError(
             f"'{name}' is no option of {benchmark.family}, which {benchmark.name} is one of.",
@@ -63,7 +63,7 @@ def ask(
             benchmark=benchmark.name,
         )
     context = AskContext(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
-    return ask_and_read(model, benchmark, told[benchmark.family], context)
+    return ask_and_read(model, benchmark, family_options[benchmark.family], context)
 
 
 @accept_old_keywords(translate_ask)

@@ -119,7 +119,7 @@ def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
         f"{where}: {len(follows)} of {len(rows)} metrics follow the dose, and {len(noticed)} would notice the largest one "
         f"in a single model. The most sensitive is {best['metric']}: {best['slope']:+.3g} per dose, "
         f"{best['sensitivity']:.1f} times the spread over seeds; it notices a dose of {best['smallest_dose']:.2f}. {tied} "
-        "others cannot be told from it."
+        "others are not distinguishable from it."
     )
     shares = rows[rows["measure"].map(should_rise).astype(bool)]
     if len(shares):

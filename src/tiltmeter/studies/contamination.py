@@ -48,7 +48,7 @@ def contamination(
     rows: list[dict[str, Any]] = []
     loaded: dict[str, LanguageModel] = {}
     for answers in load_answers(evidence.folders).values():
-        for facts, benchmark, texts in _asked(answers, sample, seed):
+        for facts, benchmark, texts in _sampled_texts(answers, sample, seed):
             model = loaded.setdefault(recorded_model(facts), _load(facts))
             rows.append({"model": facts["shown_as"], "benchmark": benchmark} | _completed(model, texts))
     if not rows:
@@ -57,7 +57,7 @@ def contamination(
     return Finding("contamination", {"contamination": table}, {"contamination": lambda: _draw(table)}, tuple(_said(table)))
 
 
-def _asked(answers: Answers, sample: int, seed: int) -> Iterator[tuple[Mapping[str, Any], str, list[str]]]:
+def _sampled_texts(answers: Answers, sample: int, seed: int) -> Iterator[tuple[Mapping[str, Any], str, list[str]]]:
     """Yield each causal model with the texts of some items of each benchmark; every model reads the same items."""
     for manifest in answers.manifests:
         facts, benchmark = manifest.get("model", {}), str(manifest.get("benchmark", {}).get("name", ""))

@@ -90,7 +90,7 @@ def _each(readings: Readings, domain: str, confidence: float) -> pd.DataFrame:
     cells = readings.of(domain, ARMS[0])
     values = readings.values[own]
     doses = np.array([readings.cells[n].dose for n in cells])
-    line = slopes(values[:, cells], doses, noise(values[:, readings.given()]), confidence)
+    line = slopes(values[:, cells], doses, noise(values[:, readings.undebiased()]), confidence)
     kind = np.where(line.p >= 1 - confidence, STILL, np.where(line.value > 0, MOVES, WRONG))
     ends = np.sign(values[:, [cells[0], cells[-1]]])
     table = readings.metrics.loc[own, KEY].reset_index(drop=True)

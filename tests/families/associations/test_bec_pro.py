@@ -64,7 +64,7 @@ def test_a_mask_inside_a_profession_is_mended(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("[MASK] is a nurse.", "[MASK] is a n[MASK]rse.", 1), encoding="utf-8")
     loaded = load_benchmark("bec-pro", path=path)
     assert loaded.note_counts() == {"mended: a mask inside the profession": 1}
-    assert loaded.sentences[0].given == "[MASK] is a nurse."
+    assert loaded.sentences[0].sentence == "[MASK] is a nurse."
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class MaskedSentence:
     side: str
     attribute: str
     set: str
-    given: str
+    sentence: str
     prior: str
 
 

@@ -137,20 +137,20 @@ class ChoiceBenchmark(Benchmark):
         return replace(self, items=fold(item for item in self.asked_items if item.id in kept))
 
 
-def categories_named(given: Sequence[str] | str, known: Sequence[str] | Mapping[str, Any]) -> list[str]:
-    """Find categories by name, in any case of letters; all where none is given."""
-    by_fold = {name.casefold(): name for name in known}
-    wanted = [given] if isinstance(given, str) else list(given)
+def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """Find categories by name, in any case of letters; all where none is named."""
+    by_fold = {name.casefold(): name for name in categories}
+    wanted = [names] if isinstance(names, str) else list(names)
     for name in wanted:
         if name.replace("-", "_").casefold() not in by_fold:
             raise UsageError(
-                f"There is no category '{name}' (--category). Categories: {', '.join(known)}.",
+                f"There is no category '{name}' (--category). Categories: {', '.join(categories)}.",
                 code="unknown-name",
                 kind="category",
                 name=name,
                 option="--category",
             )
-    return [by_fold[name.replace("-", "_").casefold()] for name in wanted] or list(known)
+    return [by_fold[name.replace("-", "_").casefold()] for name in wanted] or list(categories)
 
 
 def _is_same_set(items: Sequence[Item], item: Item) -> bool:

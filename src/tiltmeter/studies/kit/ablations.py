@@ -77,7 +77,9 @@ def replaced(
     return rows
 
 
-def _replaced_row(points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing) -> Iterator[dict[str, Any]]:
+def _replaced_row(
+    points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing
+) -> Iterator[dict[str, Any]]:
     domain, *metrics = pair
     here = points[points["domain"] == domain]
     plain = dict(zip(here["without_temperature"], here["metric"], strict=True))

@@ -63,7 +63,7 @@ def target_of(measure: str) -> float:
 
 
 def judged(row: Mapping[str, Any]) -> str:
-    """Decide whether a model came closer to the target. Certain only if its interval lies between the base and its mirror image.
+    """Decide if a model came closer to the target: certain only if its interval lies between the base and its mirror image.
 
     >>> row = {"before": 60.0, "target": 50.0, "p_holm": 0.01, "low": -6.0, "high": -2.0, "kind": "bias"}
     >>> judged(row), judged(row | {"low": -22.0, "high": -12.0}), judged(row | {"low": -30.0, "high": -25.0})

@@ -75,18 +75,18 @@ def _pairs(points: pd.DataFrame, paper: bool, how: Drawing) -> Iterator[dict[str
         yield {"a": a, "b": b, **vars(found), "note": _note(found)}
 
 
-def _note(found: Correlated) -> str:
+def _note(correlation: Correlated) -> str:
     """Why a value is missing."""
-    if np.isnan(found.r):
+    if np.isnan(correlation.r):
         return "no correlation: one of the two is the same for all models"
-    if np.isnan([found.reliability_x, found.reliability_y]).any():
+    if np.isnan([correlation.reliability_x, correlation.reliability_y]).any():
         return "no clear_r: the error of measurement of a score is not known"
-    least = min(found.reliability_x, found.reliability_y)
+    least = min(correlation.reliability_x, correlation.reliability_y)
     if least <= 0:
         return f"no clear_r: reliability {least:.2f}, below 0: errors overstated (it is a lower bound)"
-    if np.isnan(found.clear_r):
+    if np.isnan(correlation.clear_r):
         return f"no clear_r: only {least:.0%} of the variance of a score clearly exceeds the error of measurement"
-    return "clear_r exceeds 1 by chance; read it with its interval" if abs(found.clear_r) > 1 else ""
+    return "clear_r exceeds 1 by chance; read it with its interval" if abs(correlation.clear_r) > 1 else ""
 
 
 def _wide(points: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Readings:
-    """Readings of one base model: `values` is metrics × cells × seeds, `metrics` has a row for each, `base` what it read before."""
+    """Readings of one base model: `values` is metrics × cells × seeds, `metrics` describes them, `base` is before doses."""
 
     model: str
     metrics: pd.DataFrame
@@ -75,8 +75,8 @@ class Readings:
         """Words, names, and methods of debiasing."""
         return list(dict.fromkeys(cell.arm for cell in self.cells))
 
-    def given(self) -> list[int]:
-        """The cells of doses as they were given, before any debiasing."""
+    def undebiased(self) -> list[int]:
+        """Return the cells of doses before any debiasing."""
         return [n for n, cell in enumerate(self.cells) if cell.arm in ARMS]
 
     def read(self, arm: str) -> list[str]:
@@ -118,21 +118,21 @@ def arranged(folders: Sequence[Path], every: pd.DataFrame, key: Sequence[str]) -
 
 def _dosed_models(folder: Path) -> Iterator[dict[str, Any]]:
     """The dosed models, and those of them that were debiased afterwards: what that is called is their arm."""
-    known: dict[str, dict[str, Any]] = {}
+    models: dict[str, dict[str, Any]] = {}
     for model in read_json(folder / "manifest.json").get("study", {}).get("models", []):
         variant = model.get("variant") or {}
         if variant.get("method") == GIVEN:
-            told = {name: variant["dose"][name] for name in ("domain", "arm", "dose")}
-            known[model["name"]] = told | {"of": variant["of"], "seed": variant["seed"]}
-        elif (parent := known.get(variant.get("of", ""))) and parent["arm"] == ARMS[0]:
-            known[model["name"]] = parent | {"arm": variant.get("called") or catalog.public_name(variant["method"])}
-    yield from (told | {"model": name} for name, told in known.items())
+            facts = {name: variant["dose"][name] for name in ("domain", "arm", "dose")}
+            models[model["name"]] = facts | {"of": variant["of"], "seed": variant["seed"]}
+        elif (parent := models.get(variant.get("of", ""))) and parent["arm"] == ARMS[0]:
+            models[model["name"]] = parent | {"arm": variant.get("called") or catalog.public_name(variant["method"])}
+    yield from (facts | {"model": name} for name, facts in models.items())
 
 
-def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame, key: Sequence[str]) -> Readings:
+def _arranged(base: str, every: pd.DataFrame, doses: pd.DataFrame, key: Sequence[str]) -> Readings:
     """Readings of complete metrics; seeds without all doses, and metrics with a gap, are left out and said."""
-    there = given[given["model"].isin(set(every["model"]))].drop_duplicates("model")
-    seeds, left_out = _whole_seeds(base, there, given)
+    there = doses[doses["model"].isin(set(every["model"]))].drop_duplicates("model")
+    seeds, left_out = _whole_seeds(base, there, doses)
     there, lacking = _whole_arms(there[there["seed"].isin(seeds)], len(seeds))
     left_out += lacking
     cells = tuple(Cell(*row) for row in there[["domain", "arm", "dose"]].drop_duplicates().itertuples(index=False))
@@ -150,13 +150,13 @@ def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame, key: Sequence
     return Readings(base, metrics, values, before, cells, seeds, tuple(left_out))
 
 
-def _whole_seeds(base: str, there: pd.DataFrame, given: pd.DataFrame) -> tuple[tuple[int, ...], list[str]]:
+def _whole_seeds(base: str, there: pd.DataFrame, doses: pd.DataFrame) -> tuple[tuple[int, ...], list[str]]:
     """The seeds that have all doses by direct words, and what is said of the others."""
     plain = there[there["arm"] == ARMS[0]]
     cells = plain[["domain", "dose"]].drop_duplicates()
     if not len(plain) or not (cells["domain"] == NEUTRAL).any():
         raise RunError(
-            f"{base}: there is no model without a dose, so there is nothing to compare with.",
+            f"{base}: there is no model without a dose to compare with.",
             code="insufficient-data",
             kind="doses",
             base=base,
@@ -165,12 +165,12 @@ def _whole_seeds(base: str, there: pd.DataFrame, given: pd.DataFrame) -> tuple[t
     seeds = tuple(int(seed) for seed in counts.index[counts == len(cells)])
     if not seeds:
         raise RunError(
-            f"{base}: no seed has all doses yet. Go on: tiltmeter experiment run FILE.",
+            f"{base}: no seed has all doses yet. Continue: tiltmeter experiment run FILE.",
             code="unfinished-run",
             base=base,
             kind="seeds",
         )
-    return seeds, [f"seed {seed}, which lacks doses" for seed in sorted(set(given["seed"]) - set(seeds))]
+    return seeds, [f"seed {seed}, which lacks doses" for seed in sorted(set(doses["seed"]) - set(seeds))]
 
 
 def _whole_arms(there: pd.DataFrame, seeds: int) -> tuple[pd.DataFrame, list[str]]:
