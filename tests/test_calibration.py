@@ -263,10 +263,10 @@ def test_one_seed_gives_slopes_and_says_why_no_more(tmp_path: Path) -> None:
 def test_a_run_without_doses_is_refused(tmp_path: Path) -> None:
     folder = made_up_run(tmp_path / "run")
     (folder / "manifest.json").write_text(json.dumps({"tiltmeter": "0"}))
-    with pytest.raises(TiltmeterError, match="No model of these runs has a dose"):
+    with raises("too-few", kind="doses"):
         tiltmeter.study("calibration", folder)
     (folder / "estimates.csv").unlink()
-    with pytest.raises(TiltmeterError, match="no finished run"):
+    with raises("unfinished-run", folder=folder, file="estimates.csv"):
         tiltmeter.study("calibration", folder)
 
 

@@ -126,7 +126,7 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
         models.remove(name)
         if not models:
             message = f"{name} is the only model of the run, so there is none to compare with it."
-            raise UsageError(message, code="insufficient-data", model=name)
+            raise UsageError(message, code="too-few", model=name)
     return Evidence(by_family([part for part in parts if len(part)]), tuple(models), name, settings)
 
 

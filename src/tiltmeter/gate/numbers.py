@@ -97,7 +97,7 @@ class _Tables:
         whole = catalog.find("measures", rule.measure).spec.proportion
         if whole is None or not is_poolable(rows):
             message = f"{rule.text}: pooling needs at least 3 groups of {rule.by}, each with a value and an interval."
-            raise RunError(message, code="insufficient-data", rule=rule.text, by=rule.by, reason="too-few-groups")
+            raise RunError(message, code="too-few", rule=rule.text, by=rule.by, reason="too-few-groups")
         changed = []
         for row, ends in zip(rows, pool_rows(rows, whole, self.confidence), strict=True):
             copy = row.copy()
@@ -117,13 +117,13 @@ class _Tables:
             why = f": {row['note']}" if row["note"] else ""
             group = f" in {row['group']}" if rule.worst else ""
             message = f"{rule.text}: {model} has {what}{group}, so the rule cannot be judged{why}."
-            raise RunError(message, code="insufficient-data", rule=rule.text, model=model, reason=what.replace(" ", "-"))
+            raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason=what.replace(" ", "-"))
         if rule.quantity == WORSENING:
             ends = self._worsening(rule, model, row)
         sides = self._sides(rule, model, row) if rule.needs_baseline else [row]
         if any(0 < int(one["n"]) == int(one["n_ties"]) for one in sides):
             message = f"{rule.text}: every pair has two equal scores, so the rule cannot be judged."
-            raise RunError(message, code="insufficient-data", rule=rule.text, model=model, reason="all-tied")
+            raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason="all-tied")
         missing = max(map(_missing, [row, *sides]))
         width, baseline = float(row["high"]) - float(row["low"]), float(row.get("baseline_value", math.nan))
         units = min(map(units_of, [row, *sides]))
@@ -152,7 +152,7 @@ class _Tables:
         if same is None or not math.isfinite(same["low"]):
             why = f": {same['note']}" if same is not None else ""
             message = f"{rule.text}: {model} has no interval, so the rule cannot be judged{why}."
-            raise RunError(message, code="insufficient-data", rule=rule.text, model=model, reason="no-interval")
+            raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason="no-interval")
         return same
 
 

@@ -93,7 +93,5 @@ def _models(answers: Mapping[str, Answers], baseline: str | None) -> tuple[str, 
             name=baseline,
         )
     if len(models) < 2:
-        raise RunError(
-            f"Comparing needs two models; these runs have one, {models[0]}.", code="insufficient-data", models=list(models)
-        )
+        raise RunError(f"Comparing needs two models; these runs have one, {models[0]}.", code="too-few", models=list(models))
     return baseline, [model for model in models if model != baseline]

@@ -51,7 +51,7 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
     if not all(len(readings.metrics) for readings in metrics):
         raise RunError(
             "These runs have only the taught sentences themselves: ask a benchmark, too (-b).",
-            code="insufficient-data",
+            code="too-few",
             kind="benchmarks",
         )
     tables = {

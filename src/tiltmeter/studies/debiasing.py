@@ -51,7 +51,7 @@ def debiasing(
     changed = before_after(evidence.answers, base, settings)
     details = _details(evidence, base, rows, settings)
     if not details and changed is None:
-        raise RunError(NOTHING, code="insufficient-data", kind="models")
+        raise RunError(NOTHING, code="too-few", kind="models")
     tables = {name: table for part in details for name, table in part.tables.items()}
     tables |= {"before_and_after": changed} if changed is not None else {}
     seeds = over_seeds(changed, [part.changes for part in details])

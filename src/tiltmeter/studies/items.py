@@ -54,7 +54,7 @@ def items(
     if all(len(one.seeds) < 2 for one in readings):
         raise RunError(
             "One seed cannot separate an item that moves from noise; train a second one.",
-            code="insufficient-data",
+            code="too-few",
             kind="seeds",
         )
     each = _joined([_each(one, domain, confidence) for one in readings for domain in one.read(ARMS[0])])

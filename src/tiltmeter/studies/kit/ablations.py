@@ -43,7 +43,7 @@ def changes_of(
     rows += over_shared_groups(points, group_scores(folders), pairs, how) if shared else []
     if not rows:
         raise RunError(
-            "No two metrics of these runs share some of their groups and not all.", code="insufficient-data", kind="metrics"
+            "No two metrics of these runs share some of their groups and not all.", code="too-few", kind="metrics"
         )
     told = {name: called for called, name in own.items()}
     return pd.DataFrame([row | {name: told.get(row[name], row[name]) for name in ("a", "b")} for row in rows])

@@ -53,7 +53,7 @@ def correlations(points: pd.DataFrame, paper: bool, how: Drawing) -> pd.DataFram
         raise RunError(
             f"domain-correlation needs two metrics with domain scores for at least {LEAST} models each; these runs have: "
             f"{_there(points)}.",
-            code="insufficient-data",
+            code="too-few",
             kind="models",
             least=LEAST,
         )

@@ -95,7 +95,7 @@ def readings_of(folders: Sequence[Path]) -> list[Readings]:
     if not len(every):
         raise RunError(
             "No estimate of these runs is about gender, race or religion alone; run them --by bias_type.",
-            code="insufficient-data",
+            code="too-few",
             kind="domains",
         )
     neutral = every.drop_duplicates(METRIC).set_index(METRIC)["neutral"]
@@ -112,7 +112,7 @@ def arranged(folders: Sequence[Path], every: pd.DataFrame, key: Sequence[str]) -
 
     given = pd.DataFrame([row for folder in folders for row in _dosed_models(folder)])
     if not len(given):
-        raise RunError(NEEDED, code="insufficient-data", kind="doses")
+        raise RunError(NEEDED, code="too-few", kind="doses")
     return [_arranged(str(base), every, rows, key) for base, rows in given.groupby("of", sort=False)]
 
 
@@ -157,7 +157,7 @@ def _whole_seeds(base: str, there: pd.DataFrame, doses: pd.DataFrame) -> tuple[t
     if not len(plain) or not (cells["domain"] == NEUTRAL).any():
         raise RunError(
             f"{base}: there is no model without a dose to compare with.",
-            code="insufficient-data",
+            code="too-few",
             kind="doses",
             base=base,
         )

@@ -100,7 +100,7 @@ def _leave_out(answers: Answers, types: Sequence[str]) -> Answers:
     unknown = [name for name in types if name not in known]
     if unknown:
         raise UsageError(
-            f"--without: there is no bias type '{unknown[0]}'. Bias types: {', '.join(known)}.",
+            f"There is no bias type '{unknown[0]}' to leave out. Bias types: {', '.join(known)}.",
             code="unknown-name",
             kind="bias type",
             name=unknown[0],
@@ -109,5 +109,5 @@ def _leave_out(answers: Answers, types: Sequence[str]) -> Answers:
         lambda frame: frame[~frame["bias_type"].isin(types)].reset_index(drop=True) if "bias_type" in frame else frame
     )
     if not len(kept):
-        raise UsageError("--without excludes all bias types, so no items remain.", code="empty-selection", kind="bias types")
+        raise UsageError("All bias types are left out, so nothing remains.", code="empty-selection", kind="bias types")
     return kept

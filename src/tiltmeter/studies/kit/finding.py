@@ -92,7 +92,7 @@ def refuse_gaps(study: str, name: str, table: pd.DataFrame) -> None:
     if not len(table):
         raise RunError(
             f"{study}: the table '{name}' would be empty, because these runs have nothing to study.",
-            code="insufficient-data",
+            code="too-few",
             study=study,
             table=name,
         )
@@ -103,7 +103,7 @@ def refuse_gaps(study: str, name: str, table: pd.DataFrame) -> None:
         where = ", ".join(str(value) for key, value in row.items() if isinstance(value, str) and key != column)
         raise RunError(
             f"{study}: '{column}' cannot be computed for {where}: the scores are constant or too few.",
-            code="insufficient-data",
+            code="undefined-result",
             study=study,
             column=column,
         )

@@ -36,9 +36,9 @@ def check_sampling(repeats: int, rates: Sequence[float] | None) -> tuple[float, 
     wrong = [rate for rate in chosen if not 0 < rate < 1]
     if wrong:
         raise UsageError(
-            f"--rate must be between 0 and 1, such as 0.3, not {wrong[0]:g}.",
+            f"A rate must be between 0 and 1, such as 0.3, not {wrong[0]:g}.",
             code="out-of-range",
-            option="--rate",
+            option="rates",
             value=wrong[0],
         )
     if repeats < 2:
