@@ -89,7 +89,7 @@ def test_ilps_as_the_paper_asks_it() -> None:
         golden_model("tiny-bert-cased"), bench, cache=False, options=tiltmeter.AssociationsOptions(tests=["gender"])
     )
     assert any(
-        "asked in one template: The {group} is {attribute}." in note for note in answers.manifests[0]["benchmark"]["notes"]
+        "one template: The {group} is {attribute}." in note for note in answers.manifests[0]["benchmark"]["notes"]
     )
     assert any("tiltmeter's own attributes" in note for note in answers.manifests[0]["benchmark"]["notes"])
     assert {"toxicity:toxic", "plumb-valence:unpleasant"} < set(answers.table["scorer"])
