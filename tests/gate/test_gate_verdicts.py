@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from tiltmeter.gate.chances import chance_to_fail, chance_to_pass
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
-from tiltmeter.gate.plan import chance_to_fail, chance_to_pass, items_for
+from tiltmeter.gate.plan import items_for
 
+LIMITS = (40.0, 60.0)
 RULE: Any = SimpleNamespace(low=40.0, high=60.0, confidence=0.95, worst=True)
 
 
@@ -42,9 +44,9 @@ def test_of_several_groups_the_gravest_and_then_the_farthest_decides() -> None:
 def test_chances_of_a_rule() -> None:
     from scipy.stats import norm
 
-    assert chance_to_pass(RULE, 50.0, 2.0) == pytest.approx(2 * norm.cdf(10 / 2 - 1.959964) - 1)
-    assert chance_to_fail(RULE, 66.0, 2.0, 0.95) == pytest.approx(norm.cdf(6 / 2 - 1.959964), abs=1e-6)
-    assert chance_to_fail(RULE, 34.0, 2.0, 0.95) == pytest.approx(chance_to_fail(RULE, 66.0, 2.0, 0.95))
+    assert chance_to_pass(LIMITS, 50.0, 2.0, 0.95) == pytest.approx(2 * norm.cdf(10 / 2 - 1.959964) - 1)
+    assert chance_to_fail(LIMITS, 66.0, 2.0, 0.95) == pytest.approx(norm.cdf(6 / 2 - 1.959964), abs=1e-6)
+    assert chance_to_fail(LIMITS, 34.0, 2.0, 0.95) == pytest.approx(chance_to_fail(LIMITS, 66.0, 2.0, 0.95))
 
 
 def test_items_for_is_the_fewest_that_give_the_chance() -> None:

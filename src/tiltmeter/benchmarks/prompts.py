@@ -44,7 +44,7 @@ def prompts(
 
 
 def prompt_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
-    """Where each field is; refuses a mapping of fields that we do not know."""
+    """Map fields to columns; refuse unknown fields."""
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
         raise UsageError(
             f"Unknown field {', '.join(unknown)} in --columns. Fields of prompts: {', '.join(FIELDS)}.",

@@ -50,7 +50,7 @@ class Ruling:
         return max(self.findings, key=lambda finding: (GRAVITY[finding.verdict], self._beyond(finding)))
 
     def _beyond(self, finding: Finding) -> float:
-        """How far a value lies beyond the nearer limit; below 0 within them."""
+        """Distance of a value beyond the nearer limit; below 0 within them."""
         return max(finding.value - finding.limit_high, finding.limit_low - finding.value)
 
     @property
@@ -111,7 +111,7 @@ class Decision:
         return self.undecided == PASS and self.verdict == UNDECIDED and not self.passed
 
     def count(self, verdict: str) -> int:
-        """How many rulings have this verdict."""
+        """Count the rulings with this verdict."""
         return sum(ruling.verdict == verdict for ruling in self.rulings)
 
     @property

@@ -92,7 +92,7 @@ def as_markdown(decision: Decision) -> str:
 
 
 def explained(decision: Decision) -> str:
-    """How verdicts are made, in a few sentences."""
+    """Explain verdicts in a few sentences."""
     levels = sorted({f"{100 * ruling.rule.confidence:g} %" for ruling in decision.rulings})
     many = f", corrected for the {decision.numbers} numbers that were checked," if decision.numbers > 1 else ""
     lenient = any(ruling.rule.form == NO_EVIDENCE for ruling in decision.rulings)

@@ -144,7 +144,7 @@ def _text(rule: Rule, number: Number, places: int) -> str:
 
 
 def noticed(number: Number, confidence: float) -> float:
-    """How far beyond a limit a value must lie for the interval to lie wholly beyond it 80 times in 100."""
+    """Distance beyond a limit at which a value must lie for the interval to lie wholly beyond it 80 times in 100."""
     # An interval reaches as far as a difference that is detected half of the time.
     standard_error = (number.high - number.low) / (2 * smallest_difference(1.0, confidence, power=0.5))
     return smallest_difference(standard_error, confidence, POWER)

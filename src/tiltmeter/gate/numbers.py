@@ -40,7 +40,7 @@ class Number:
     best: float = math.nan
     """The value of a model without fault: the neutral point of this row, or the measure's ideal."""
     units: int = 0
-    """How many independent units the n items are: clusters where the benchmark has them."""
+    """Number of independent units among the n items: clusters where the benchmark has them."""
     width: float = math.nan
     """The width of the interval of the value or of the difference from the baseline."""
     baseline: float = math.nan
@@ -137,7 +137,7 @@ class _Tables:
         return [one for one in pair if one is not None]
 
     def _worsening(self, rule: Rule, model: str, row: Any) -> tuple[float, float, float]:
-        """How much worse than the baseline; intervals of both models are read only where distances count."""
+        """Return the worsening against the baseline; intervals of both models are read only where distances count."""
         measure = catalog.find("measures", rule.measure)
         values = (float(row["value"]), float(row["baseline_value"]))
         ends = [(value, value) for value in values]

@@ -223,7 +223,7 @@ def items_for(chance: Callable[[int], float]) -> int | None:
 
 
 def _sizes(rule: Rule) -> dict[str, int]:
-    """How many items the rule's groups have; nothing where the benchmark or the column cannot be read here."""
+    """Count the items of the rule's groups; empty where the benchmark or the column cannot be read here."""
     try:
         benchmark = load_benchmark(rule.benchmark)
         table = items_table(replace(benchmark, items=benchmark.asked_items))

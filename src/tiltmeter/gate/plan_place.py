@@ -24,7 +24,7 @@ class Place:
 
     @property
     def best(self) -> float:
-        """Where a model without fault lies: the best value, no change at all, or the middle of the limits."""
+        """Value of a model without fault: the best value, no change at all, or the middle of the limits."""
         if self.rule.needs_baseline:
             return 0.0
         best = best_of(self.measure)

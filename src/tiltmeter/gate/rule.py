@@ -13,7 +13,7 @@ much worse than the baseline it is."""
 OWN = (VALUE, DISTANCE)
 """Quantities of the model alone."""
 LIMIT, NO_EVIDENCE, SHOWN = "limit", "no-evidence", "shown"
-"""How a verdict follows from an interval: `no-evidence` passes unless the interval lies wholly outside the limits, `shown`
+"""Forms of verdicts: `no-evidence` passes unless the interval lies wholly outside the limits, `shown`
 passes only if it lies within them, and for `limit` the policy about undecided rules applies."""
 FORMS = (LIMIT, NO_EVIDENCE, SHOWN)
 CONFIDENCE = 0.95

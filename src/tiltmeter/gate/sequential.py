@@ -32,7 +32,7 @@ from tiltmeter.gate.track import Ends, Track
 FIRST = 50
 """Clusters before the first look."""
 GROWTH = 1.5
-"""How much longer the sample is at each look than at the one before."""
+"""Growth of the sample from one look to the next."""
 
 
 def decide_sequentially(source: Source, book: RuleBook, *, seed: int = 0, budget: int | None = None) -> SequentialDecision:

@@ -10,7 +10,7 @@ from tiltmeter.gate.decision import FAIL, GRAVITY, PASS, UNDECIDED, said
 from tiltmeter.gate.rule import Rule
 
 EARLY, ALL_ITEMS, OPEN = "early", "all items", "open"
-"""How a verdict came about: by a confidence sequence, by the full gate after the last item, or not at all."""
+"""Origin of a verdict: by a confidence sequence, by the full gate after the last item, or not at all."""
 
 
 @dataclass(frozen=True)

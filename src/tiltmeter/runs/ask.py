@@ -55,7 +55,7 @@ def ask(
     if options is not None and not isinstance(options, type(family_options[benchmark.family])):
         name = next(iter(changed(options)), type(options).__name__)
         raise UsageError(
-            f"'{name}' is no option of {benchmark.family}, which {benchmark.name} is one of.",
+            f"'{name}' is not an option of {benchmark.family}, the family of {benchmark.name}.",
             code="unknown-name",
             kind="option",
             name=name,
@@ -87,7 +87,7 @@ def score(
     kind: Any = family_of(benchmark).Options
     if not any(field.name == "scorers" for field in fields(kind)):
         raise UsageError(
-            f"{benchmark.name} is a benchmark of {benchmark.family}, which has no scorers; use `ask`.",
+            f"{benchmark.name} belongs to {benchmark.family}, which has no scorers; use `ask`.",
             code="inapplicable-option",
             function="score",
             family=benchmark.family,

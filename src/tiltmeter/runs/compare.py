@@ -83,7 +83,7 @@ def _with_rest_corrected(rows: Sequence[Difference]) -> list[Difference]:
 def _models(answers: Mapping[str, Answers], baseline: str | None) -> tuple[str, list[str]]:
     models = list(dict.fromkeys(model for part in answers.values() for model in part.models))
     if not models:
-        raise RunError("These runs hold no answers of any model.", code="empty-selection", kind="answers")
+        raise RunError("These runs contain no answers.", code="empty-selection", kind="answers")
     baseline = baseline or models[0]
     if baseline not in models:
         raise UsageError(

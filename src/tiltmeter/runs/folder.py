@@ -48,7 +48,7 @@ def output_folder(output: str | Path | None) -> Path:
         raise UsageError(f"{folder} cannot be made: {above} is a file.", code="not-a-folder", folder=str(above))
     if is_folder(folder) and any(folder.iterdir()) and not _is_run(folder):
         raise UsageError(
-            f"{folder} holds other files and no tiltmeter run; choose another folder with -o.",
+            f"{folder} contains other files and no tiltmeter run. Choose another folder with -o.",
             code="output-exists",
             folder=str(folder),
         )
@@ -84,7 +84,7 @@ def refuse_other_run(folder: Path, manifest: Mapping[str, Any]) -> None:
         differs = "question" if not isinstance(before, dict) else next(_differences(before, now), "")
     if differs:
         raise RunError(
-            f"{folder} holds a finished run of another question ({differs} differ). Choose another folder with -o, or "
+            f"{folder} contains a finished run with other settings ({differs} differ). Choose another folder with -o, or "
             "replace it with --overwrite.",
             code="output-exists", folder=str(folder), differs=differs,
         )  # fmt: skip
@@ -187,7 +187,7 @@ def _take_place(making: Path, folder: Path) -> None:
         if old.is_dir() and not place.exists():
             old.rename(place)
         raise RunError(
-            f"Cannot write {folder}: {error.strerror or error}. An earlier run there is as it was; free some space or "
+            f"Cannot write {folder}: {error.strerror or error}. An earlier run there is unchanged. Free some space or "
             "choose another folder with -o, and run the same command again.",
             code="cannot-write",
             folder=str(folder),
@@ -222,7 +222,7 @@ def write_errors(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise RunError(
             f"Cannot write {folder}: {error.strerror or error}. Free some space or choose another folder with -o, and run "
-            "the same command again: what the models answered is in the cache.",
+            "the same command again: answers are in the cache.",
             code="cannot-write",
             folder=str(folder),
             error=str(error),

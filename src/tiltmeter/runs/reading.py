@@ -46,7 +46,7 @@ class RunOnDisk(Run):
         whole = load_run(self.folder)
         if run_digest(whole.manifest) != run_digest(self.manifest):
             raise RunError(
-                f"Another run was written to {self.folder} since. Give each run a folder of its own.",
+                f"Another run was written to {self.folder} in the meantime. Give each run a folder of its own.",
                 code="outdated-result",
                 folder=str(self.folder),
             )
@@ -73,7 +73,7 @@ def load_run(folder: str | Path) -> Run:
     manifest = _with_numbers(read_seal(folder))
     tables = manifest.get("families", {})
     if not tables:
-        raise RunError(f"{folder} is not a finished run: it holds no answers.", code="unfinished-run", folder=str(folder))
+        raise RunError(f"{folder} is not a finished run: it has no answers.", code="unfinished-run", folder=str(folder))
     items = read_frame(verified(folder, manifest, "items.parquet"))
     answers = {name: _answers(folder, name, names, items, manifest) for name, names in tables.items()}
     stored = "estimates.csv" in manifest["files"]

@@ -33,7 +33,7 @@ def domain_ablation(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """How r over models changes when a metric is replaced by another one, or made over the groups that both metrics have.
+    """Report changes of r over models when a metric is replaced, or computed over the groups that both metrics have.
 
     Before and after are about the same models; the interval of the difference draws models. Another notion of bias, prompts
     from elsewhere, without polar ones, or of another temperature are benchmarks with names of their own.

@@ -19,7 +19,7 @@ AMBIGUOUS, DISAMBIGUATED = "ambiguous", "disambiguated"
 NEGATIVE, NON_NEGATIVE = "negative", "non-negative"
 CONDITIONS = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
 POLARITIES = {"neg": NEGATIVE, "nonneg": NON_NEGATIVE}
-"""How BBQ's files, and those of its adaptations, name both."""
+"""Names of both in the files of BBQ and its adaptations."""
 FEWEST_ANSWERS, MOST_ANSWERS = 2, 6
 
 

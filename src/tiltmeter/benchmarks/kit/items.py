@@ -107,7 +107,7 @@ class Benchmark:
 
     @property
     def size(self) -> int:
-        """How many questions there are, for a progress bar."""
+        """Number of questions, for a progress bar."""
         return len(self.asked_items)
 
     @property
@@ -189,7 +189,7 @@ class Benchmark:
             yield from item.texts.values()
 
     def note_counts(self) -> dict[str, int]:
-        """How often each note was made."""
+        """Count each note."""
         return dict(Counter(note.what for note in self.notes))
 
 

@@ -1,4 +1,4 @@
-"""Where a dataset's file is: given path, data folder, user cache, download; or a message that says what to put where."""
+"""Location of a dataset's file: explicit path, data folder, user cache or download; else a message with instructions."""
 
 from __future__ import annotations
 

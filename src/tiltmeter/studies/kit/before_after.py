@@ -99,7 +99,7 @@ def _kind(row: Mapping[str, Any], first: Mapping[tuple[str, str], str]) -> str:
 
 
 def _lacking(row: Mapping[str, Any]) -> str:
-    """Why cells of a row are empty."""
+    """Give the reason why cells of a row are empty."""
     parts = ["no p"] if np.isnan(row["p"]) else []
     parts += ["not judged"] if row["kind"] == "other" else []
     parts += ["no neutral value"] if np.isnan(row["target"]) else []

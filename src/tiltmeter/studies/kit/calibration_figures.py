@@ -97,7 +97,7 @@ def _order(rows: pd.DataFrame) -> Any:
 
 
 def _place(row: pd.Series) -> dict[str, Any]:
-    """By whether a metric may be the best."""
+    """Style of a point: possibly the best metric, or not."""
     best = row["rank_best"] == 1
     return figures.dot(0 if best else 1) | {
         "label": "not distinguishable from the best" if best else "less sensitive than the best"
@@ -135,7 +135,7 @@ def _lines(name: str, most: int = LINE) -> int:
 
 
 def _name(row: Any) -> str:
-    """Which benchmark, of it what, and how."""
+    """Name a metric: benchmark, group, scorer and measure."""
     group = "" if row["by"] == "bias_type" else f" {row['group']}"
     asked = "" if row["scorer"] in ("mean", "slots") else f", {str(row['scorer']).removeprefix('plumb-')}"
     what = "" if is_share(row["measure"]) else f", {row['measure']}"

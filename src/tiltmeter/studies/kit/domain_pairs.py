@@ -1,4 +1,4 @@
-"""Which metrics are correlated with which, and what comes out."""
+"""Correlations of pairs of metrics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Drawing(NamedTuple):
-    """How to resample."""
+    """Settings of resampling."""
 
     resamples: int
     confidence: float
@@ -76,7 +76,7 @@ def _pairs(points: pd.DataFrame, paper: bool, how: Drawing) -> Iterator[dict[str
 
 
 def _note(correlation: Correlated) -> str:
-    """Why a value is missing."""
+    """Give the reason why a value is missing."""
     if np.isnan(correlation.r):
         return "no correlation: one of the two is the same for all models"
     if np.isnan([correlation.reliability_x, correlation.reliability_y]).any():

@@ -126,6 +126,6 @@ def draw_prices(measured: Any) -> Any:
 
 
 def _reach(part: Any) -> Any:
-    """How far intervals reach to either side; not at all where there is none."""
+    """Lengths of intervals to either side; 0 where there is none."""
     ends = np.array([part["difference"] - part["low"], part["high"] - part["difference"]], dtype=np.float64)
     return np.nan_to_num(ends).clip(0)

@@ -23,7 +23,7 @@ LEVEL = 0.05
 
 
 def treated(readings: Readings, confidence: float) -> pd.DataFrame:
-    """How much of a dose each method leaves: the change per dose before and after it, metric by metric, and their ratio."""
+    """Share of a dose that a method leaves: the change per dose before and after it, metric by metric, and their ratio."""
     import pandas as pd
 
     parts = []
