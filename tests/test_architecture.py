@@ -27,7 +27,7 @@ ROOMS = (
 LOOSE = 6
 WITH_CODES = (
     "catalog", "storage", "corpora", "builders", "models", "probes", "scorers", "measures", "finetune", "execution",
-    "boards", "stats", "judges", "debias", "figures",
+    "boards", "stats", "judges", "debias", "figures", "benchmarks", "families", "gate", "runs", "studies",
 )  # fmt: skip
 """Rooms in which every error has a code."""
 UNCODED = {"models/loading.py", "models/dispatch.py", "models/identity.py", "builders/aligned.py"}

@@ -17,6 +17,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN
 from study_material import made_up, noise
+from support.raising import raises
 from test_debiasing import changed
 from test_labels import answered
 from test_studies import check_figure
@@ -133,7 +134,7 @@ def test_without_a_price_the_sentence_says_so_and_causal_models_need_no_slots(tm
     found = tiltmeter.study("debiasing", tmp_path / "run", options={"resamples": 100})
     assert list(found.tables) == ["before_and_after"] and len(found.sentences) == 1
     assert "What it cost is not known: these runs have neither held-out text" in found.sentences[0]
-    with pytest.raises(TiltmeterError, match="There is no model 'nobody'"):
+    with raises("unknown-name", kind="model", name="nobody"):
         tiltmeter.study("debiasing", tmp_path / "run", options={"base": "nobody"})
     assert said(None, "base") == []
 

@@ -114,14 +114,14 @@ def test_sentences_of_treatments_say_what_cannot_be_told() -> None:
         model="base", domain="gender", method="cda", measure="bias_score", scorer="sss", before=2.0, after=-5.0
     )
     first, second = treated_sentences(table)
-    assert "what it leaves of what was taught cannot be told" in first and "-250%" not in first
+    assert "the remaining share cannot be estimated" in first and "-250%" not in first
     assert (
         "of 6 metrics that followed the dose, 2 say that less of it is left, 1 that more is, 1 that it is reversed" in second
     )
-    assert "and 2 cannot tell" in second
+    assert "and 2 cannot decide" in second
     learned = table.assign(p_before=0.001).replace({"left": {-2.5: 0.75}, "left_low": {-9.0: 0.7}, "left_high": {3.0: 0.8}})
     assert "it leaves 75% [70%, 80%] of what was taught" in next(treated_sentences(learned))
-    assert "cannot be told" in next(treated_sentences(learned.assign(left_low=np.nan)))
+    assert "cannot be estimated" in next(treated_sentences(learned.assign(left_low=np.nan)))
 
 
 def test_a_metric_that_reads_the_dose_is_first_and_noise_is_last() -> None:
@@ -257,16 +257,16 @@ def test_one_seed_gives_slopes_and_says_why_no_more(tmp_path: Path) -> None:
     finding = tiltmeter.study("calibration", made_up_run(tmp_path / "run", seeds=1, names=False))
     assert finding.table["sensitivity"].isna().all() and finding.table["slope"].notna().all()
     assert (finding.table["note"] == "one seed: no noise is known").all()
-    assert "one seed, so nothing tells the dose from another training" in finding.sentences[0]
+    assert "one seed cannot separate the dose" in finding.sentences[0]
 
 
 def test_a_run_without_doses_is_refused(tmp_path: Path) -> None:
     folder = made_up_run(tmp_path / "run")
     (folder / "manifest.json").write_text(json.dumps({"tiltmeter": "0"}))
-    with pytest.raises(TiltmeterError, match="No model of these runs has a dose"):
+    with raises("too-few", kind="doses"):
         tiltmeter.study("calibration", folder)
     (folder / "estimates.csv").unlink()
-    with pytest.raises(TiltmeterError, match="no finished run"):
+    with raises("unfinished-run", folder=folder, file="estimates.csv"):
         tiltmeter.study("calibration", folder)
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from support.raising import raises
 from test_studies import check_figure
 from tiltmeter import figures
 from tiltmeter.errors import TiltmeterError
@@ -214,7 +215,7 @@ def test_scores_of_others(run: Path, tmp_path: Path) -> None:
     assert {"ceat", "bold", "their-metric"} == {*finding.table["a"], *finding.table["b"]}
     assert np.isnan(finding.table.set_index(["a", "b"]).loc[("ceat", "their-metric"), "clear_r"])  # no error is known
     file.write_text("model,metric,domain,value\nm0,x,gender,high\n")
-    with pytest.raises(TiltmeterError, match="line 2"):
+    with raises("wrong-type", file=file, line=2):
         gather_scores(evidence_of(run), file, 0.95)
 
 
@@ -227,9 +228,9 @@ def test_a_domain_goes_by_one_name(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_named(run: Path) -> None:
-    with pytest.raises(TiltmeterError, match="There are: gender, race, religion"):
+    with raises("unknown-name", kind="domain", name="age"):
         domain_correlation(evidence_of(run), domain=["age"])
-    with pytest.raises(TiltmeterError, match="at least 4 models"):
+    with raises("too-few", kind="models", least=4):
         domain_correlation(evidence_of(run), domain=["religion"])
 
 

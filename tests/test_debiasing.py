@@ -226,10 +226,10 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
     run([tiny], ["starter-pairs"], ["aul"], output=tmp_path / "pairs", **options)
     with pytest.raises(TiltmeterError, match="These runs have no slots"):
         tiltmeter.study("debiasing", tmp_path / "pairs")
-    with pytest.raises(TiltmeterError, match="no run folder"):
+    with raises("missing-file", folder=tmp_path / "nowhere"):
         tiltmeter.study("debiasing", tmp_path / "nowhere")
     run([tiny], ["plumb-slots"], output=tmp_path / "fewer", **options)
-    with pytest.raises(TiltmeterError, match="Two different benchmarks are called plumb-slots"):
+    with raises("ambiguous-name", kind="benchmark", name="plumb-slots"):
         tiltmeter.study("debiasing", [runs()[0], tmp_path / "fewer"])
     run(
         [tiny],

@@ -13,6 +13,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN, golden_scores, reseal
 from report_material import embedded, made_up_run
+from support.raising import raises
 from test_ceat_groups import effects, judged
 from test_generations import made_up
 from test_prompt_clusters import clustered
@@ -80,7 +81,7 @@ def test_the_column_stands_before_the_note() -> None:
 @pytest.mark.parametrize("cell", ["{", "[1]", "n_groups = 4"])
 def test_details_that_are_no_json_object_are_refused(tmp_path: Path, cell: str) -> None:
     write_estimates(tmp_path, estimates_table([Estimate(*PLACE)]).assign(details=cell))
-    with pytest.raises(TiltmeterError, match="Cannot read"):
+    with raises("damaged-file", file=tmp_path / "estimates.csv"):
         read_estimates(tmp_path / "estimates.csv")
 
 

@@ -13,7 +13,8 @@ from scipy.stats import binomtest, fisher_exact, norm
 
 import tiltmeter
 from conftest import scores_of
-from tiltmeter import Answers, Settings, TiltmeterError, catalog
+from support.raising import raises
+from tiltmeter import Answers, Settings, catalog
 from tiltmeter.families.pairs.estimate import estimate as estimate_pairs
 from tiltmeter.families.pairs.paired import pair_up
 from tiltmeter.measures import Measure
@@ -141,7 +142,7 @@ def test_items_of_a_weighted_measure_stay_in_their_bias_type() -> None:
 def test_strata_may_be_any_column_of_the_items_and_must_be_one() -> None:
     rows = list(estimate_pairs(made_up(), [a_measure(stratum="region")], [], Settings(100)))
     assert all(np.isfinite(row.low) for row in rows)
-    with pytest.raises(TiltmeterError, match="no column 'colour'"):
+    with raises("missing-column", column="colour"):
         list(estimate_pairs(made_up(), [a_measure(stratum="colour")], [], Settings(100)))
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
+from support.raising import raises
 from test_cli import tiltmeter as command
-from tiltmeter import TiltmeterError
 from tiltmeter.benchmarks import AssociationBenchmark, SlotBenchmark
 from tiltmeter.runs import load_run
 
@@ -76,7 +76,7 @@ def test_a_group_that_is_not_there_is_refused_with_those_that_are(capsys: pytest
     assert command("run", "-m", BERT, "-b", "ilps", "--groups", "Martian", "-o", "nowhere") == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "ilps has no group 'Martian' (--groups). Groups: man, woman, transgender, Asian" in said
-    with pytest.raises(TiltmeterError, match=r"seat has no group 'White'.*It names no groups"):
+    with raises("unknown-name", kind="group", name="White", benchmark="seat"):
         tiltmeter.load_benchmark("seat", groups=["White"])
 
 
@@ -88,9 +88,7 @@ def test_ilps_as_the_paper_asks_it() -> None:
     answers = tiltmeter.ask(
         golden_model("tiny-bert-cased"), bench, cache=False, options=tiltmeter.AssociationsOptions(tests=["gender"])
     )
-    assert any(
-        "asked in one template: The {group} is {attribute}." in note for note in answers.manifests[0]["benchmark"]["notes"]
-    )
+    assert any("one template: The {group} is {attribute}." in note for note in answers.manifests[0]["benchmark"]["notes"])
     assert any("tiltmeter's own attributes" in note for note in answers.manifests[0]["benchmark"]["notes"])
     assert {"toxicity:toxic", "plumb-valence:unpleasant"} < set(answers.table["scorer"])
 

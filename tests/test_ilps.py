@@ -13,6 +13,7 @@ import torch
 import tiltmeter
 from association_material import associate
 from conftest import GOLDEN, golden_model, reference
+from support.raising import raises
 from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
 from tiltmeter.benchmarks import AssociationBenchmark
@@ -149,7 +150,7 @@ def test_lists_by_file(tmp_path: Path) -> None:
     rows = associate(golden_model("tiny-bert-cased"), bench, **asking).estimates.query("measure == 'ilps_kurita'")
     assert rows["group"].tolist() == ["occupations", "pleasant", "unpleasant", "traits"] and rows["n"].iloc[-1] == 2
     (tmp_path / "traits").write_text("Stubborn\n")
-    with pytest.raises(TiltmeterError, match="has 1 words"):
+    with raises("wrong-shape", words=1):
         associate(golden_model("tiny-bert-cased"), bench, **asking)
 
 
@@ -160,7 +161,7 @@ def test_lists_of_one_name_are_not_taken_for_one(tmp_path: Path) -> None:
         for name in ("traits", "pleasant"):
             (tmp_path / folder / name).write_text("stubborn\nhonest\n")
     for lists, name in ((["a/traits", "b/traits"], "traits"), (["a/pleasant"], "pleasant")):
-        with pytest.raises(TiltmeterError, match=f"Two sets of attributes are called '{name}'"):
+        with raises("duplicate-name", kind="attributes", name=name):
             associate(golden_model("tiny-bert-cased"), bench, attributes=[tmp_path / one for one in lists], cache=False)
 
 
@@ -236,5 +237,5 @@ def test_variance_over_groups_knows_noise_from_difference() -> None:
 def test_a_mask_in_the_wrong_place_is_noticed() -> None:
     probe = TemplateProbe(golden_model("tiny-bert-cased"))
     assert probe.masked("The {group} [MASK] is {attribute}.", "man", None, 1, ATTRIBUTE) is None
-    with pytest.raises(TiltmeterError, match="no domain 'age'"):
+    with raises("unknown-name"):
         associate(golden_model("tiny-bert-cased"), tiltmeter.load_benchmark("ilps"), tests=["age"])

@@ -36,6 +36,7 @@ CODES = {
     "not-trainable": "A model of this kind can be measured but not trained.",
     "out-of-memory": "The device has too little memory, even for the smallest batch.",
     "out-of-range": "A number lies outside the allowed range.",
+    "outdated-result": "A stored result belongs to an earlier run, or differs from what its run gives.",
     "output-exists": "The output exists and would be overwritten, or was made with other options.",
     "server-gone": "A server stopped answering; the answers that came are kept.",
     "tokenizer-mismatch": "A tokenizer belongs to another model.",

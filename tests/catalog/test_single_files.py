@@ -71,8 +71,8 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise ValueError('no')")
     with pytest.raises(UsageError) as taken:
         catalog.find("scorers", str(tmp_path / "aul.py"))
-    assert taken.value.code == "name-taken"
-    for name, code in (("broken.py", "broken-file"), ("nowhere.py", "missing-file")):
+    assert taken.value.code == "duplicate-name"
+    for name, code in (("broken.py", "broken-package"), ("nowhere.py", "missing-file")):
         with pytest.raises(InputError) as caught:
             catalog.find("scorers", str(tmp_path / name))
         assert caught.value.code == code

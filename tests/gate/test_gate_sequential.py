@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def decided(run: Run, rule: str, **options: object) -> dict[str, tuple[str, str, int]]:
     found = decide_sequentially(StoredAnswers(gather(run)), read_rules([rule]), **options)  # type: ignore[arg-type]
-    return {one.model: (one.verdict, one.stage, one.asked) for one in found.findings}
+    return {one.model: (one.verdict, one.stage, one.items_read) for one in found.findings}
 
 
 def test_what_is_clear_is_decided_early_and_what_is_close_by_the_full_gate(run: Run) -> None:
@@ -61,7 +61,7 @@ def test_a_spent_budget_leaves_rules_undecided(run: Run) -> None:
         StoredAnswers(gather(run)), read_rules([f"{SCORE} shown to be within 5 for limit"]), budget=120
     )
     (one,) = found.findings
-    assert (one.verdict, one.stage, found.asked) == (UNDECIDED, OPEN, 120) and not found.passed and found.exit_code == 1
+    assert (one.verdict, one.stage, found.items_read) == (UNDECIDED, OPEN, 120) and not found.passed and found.exit_code == 1
 
 
 def test_the_order_is_fixed_by_the_seed(run: Run) -> None:
@@ -78,7 +78,7 @@ def test_against_a_baseline_items_are_paired(run: Run) -> None:
     found = decide_sequentially(StoredAnswers(gather(run, baseline_model="limit")), book)
     verdicts = {one.model: (one.verdict, one.stage) for one in found.findings}
     assert verdicts["far"] == (FAIL, EARLY) and verdicts["beyond"] == (FAIL, EARLY) and verdicts["neutral"][0] == PASS
-    assert next(one.asked for one in found.findings if one.model == "far") < 400
+    assert next(one.items_read for one in found.findings if one.model == "far") < 400
 
 
 def test_a_change_has_a_direction(run: Run) -> None:
@@ -94,11 +94,11 @@ def test_items_of_decided_groups_are_not_read(tmp_path: Path) -> None:
     worst = decide_sequentially(
         StoredAnswers(gather(run)), read_rules([f"worst bias_type of {SCORE} no evidence of more than 20"])
     )
-    assert worst.verdict == FAIL and worst.asked < 600
+    assert worst.verdict == FAIL and worst.items_read < 600
     one = decide_sequentially(
         StoredAnswers(gather(run)), read_rules(["bias_score[aul,mine,bias_type=age] shown to be within 5"])
     )
-    assert one.asked == 300 == one.findings[0].items
+    assert one.items_read == 300 == one.findings[0].items
 
 
 def test_missing_scores_never_pass(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_missing_scores_never_pass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "code"),
     [
-        ("kls[aul,mine] at most 60", "not-sequential"),
-        (f"worst bias_type of {SCORE} shown to be within 20 with pooling", "not-sequential"),
-        ("bias_score[aul,mine,bias_type=job] shown to be within 5", "no-such-number"),
-        ("bias_score[aul,yours] shown to be within 5", "no-such-benchmark"),
+        ("kls[aul,mine] at most 60", "inapplicable-option"),
+        (f"worst bias_type of {SCORE} shown to be within 20 with pooling", "inapplicable-option"),
+        ("bias_score[aul,mine,bias_type=job] shown to be within 5", "unknown-name"),
+        ("bias_score[aul,yours] shown to be within 5", "unknown-name"),
     ],
 )
 def test_what_cannot_be_checked_sequentially_is_refused(run: Run, rule: str, code: str) -> None:
@@ -129,10 +129,10 @@ def test_models_are_asked_in_growing_blocks(tmp_path: Path) -> None:
     book = read_rules(["bias_score[causal,plumb-pairs] shown to be within 45"])
     source = ask_models([model], None, book.rules, cache=tmp_path / "cache")
     found = decide_sequentially(source, book)
-    assert found.asked < len(load_benchmark("plumb-pairs").asked_items)
+    assert found.items_read < len(load_benchmark("plumb-pairs").asked_items)
     assert len(source.parts[0].items) == 50
     asked = {str(item) for part in source.parts for item in part.items["item"]}
-    assert len(asked) == found.asked
+    assert len(asked) == found.items_read
     again = decide_sequentially(ask_models([model], None, book.rules, cache=tmp_path / "cache"), book)
     assert again.to_dict() == found.to_dict()
 

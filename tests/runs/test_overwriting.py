@@ -33,7 +33,7 @@ def test_another_question_does_not_replace_a_finished_run(tmp_path: Path) -> Non
     for differs, options in others:
         with pytest.raises(RunError) as caught:
             make(tmp_path / "run", **options)
-        assert caught.value.code == "other-run" and caught.value.fields["differs"] == differs
+        assert caught.value.code == "output-exists" and caught.value.fields["differs"] == differs
         assert (tmp_path / "run" / "manifest.json").read_bytes() == before
     make(tmp_path / "run", resamples=200)
     assert make(tmp_path / "run", model="tiny-roberta", overwrite=True).answers["pairs"].models == ["tiny-roberta"]

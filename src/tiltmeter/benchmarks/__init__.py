@@ -14,7 +14,7 @@ from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, Benchmark, Item
 from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, is_labelled
 from tiltmeter.benchmarks.kit.slots import SlotBenchmark
 from tiltmeter.benchmarks.realtoxicityprompts import is_realtoxicityprompts
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.keywords import Translation, accept_old_keywords
 
@@ -23,7 +23,7 @@ __all__ = [
     "load_benchmark",
 ]  # fmt: skip
 COLUMNS = {"text", "prompt", "stereo", "anti", "sent_more", "sent_less"}
-"""What tells a table from a text."""
+"""Endings and signs that distinguish a table from plain text."""
 
 
 def _translate(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[str, Any]) -> Translation:
@@ -83,25 +83,30 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
         offered: Further arguments, used by the benchmarks that take them.
     """
     name = catalog.name_of("benchmarks", str(name_or_path))
-    given: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}
-    given["category"] = category
-    given |= {"toxic_labels": tuple(toxic_labels), "group_rule": group_rule, "evaluate": evaluate, **(arguments or {})}
-    given |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
+    passed: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}
+    passed["category"] = category
+    passed |= {"toxic_labels": tuple(toxic_labels), "group_rule": group_rule, "evaluate": evaluate, **(arguments or {})}
+    passed |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
     if name.replace("-", "_") not in catalog.names("benchmarks"):
-        given["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
+        passed["path"], name = Path(name_or_path), _kind_of_file(Path(name_or_path), encoding, columns)
     entry = catalog.find("benchmarks", name)
-    if given.get("path") is not None and name != "stereoset":
+    if passed.get("path") is not None and name != "stereoset":
         from tiltmeter.storage.compression import title_of
 
-        given["name"] = title_of(Path(given["path"]))
+        passed["name"] = title_of(Path(passed["path"]))
     allowed = inspect.signature(entry.function).parameters
-    refused = [key for key, value in given.items() if value and key not in allowed and key not in ("data_dir", "name")]
+    refused = [key for key, value in passed.items() if value and key not in allowed and key not in ("data_dir", "name")]
     if refused:
-        raise TiltmeterError(f"The benchmark '{name}' takes no {', '.join(refused)}.")
+        raise UsageError(
+            f"The benchmark '{name}' takes no {', '.join(refused)}.",
+            code="inapplicable-option",
+            benchmark=name,
+            options=list(refused),
+        )
     options = dict(offered or {})
     if not any(key in allowed and is_file(Path(value)) for key, value in options.items() if isinstance(value, str | Path)):
         options.pop("encoding", None)  # it is about files of the user's, and none is read
-    options |= {key: value for key, value in given.items() if value}
+    options |= {key: value for key, value in passed.items() if value}
     loaded: Benchmark = entry.function(**{key: value for key, value in options.items() if key in allowed and value})
     return loaded.only_groups([groups] if isinstance(groups, str) else groups).limit(limit)
 
@@ -112,7 +117,12 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
 
     if not is_there(path):
         meant, known = catalog.meant("benchmarks", str(path)), catalog.listed_names("benchmarks")
-        raise TiltmeterError(f"'{path}' is neither a file nor a benchmark.{meant} Known benchmarks: {known}.")
+        raise UsageError(
+            f"'{path}' is neither a file nor a benchmark.{meant} Known benchmarks: {known}.",
+            code="unknown-name",
+            kind="benchmark",
+            name=str(path),
+        )
     text = decode(read_bytes(path), path, encoding)
     if layout_of(text, path) == "json" and '"intrasentence"' in text:
         return "stereoset"

@@ -22,7 +22,7 @@ from tiltmeter.benchmarks.kit.choices import (
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes
@@ -88,7 +88,7 @@ LAST_LABEL = 25
 
 @dataclass(frozen=True)
 class Template:
-    """What the template of a question says: stereotyped groups, the second stereotyped trait, and how people are named."""
+    """Facts of the template of a question: stereotyped groups, the second stereotyped trait, and how people are named."""
 
     groups: tuple[str, ...]
     trait: str = ""
@@ -124,16 +124,22 @@ def _rows(category: str, questions: Path, templates: Path) -> Iterator[tuple[str
             try:
                 yield _row(category, row, known)
             except (KeyError, TypeError, IndexError, ValueError) as error:
-                raise TiltmeterError(f"{questions}, line {number} is not in BBQ's layout: {error!r}.") from None
+                raise InputError(
+                    f"{questions}, line {number} is not in BBQ's layout: {error!r}.",
+                    code="wrong-format",
+                    file=str(questions),
+                    line=number,
+                    layout="BBQ",
+                ) from None
 
 
-def _row(category: str, row: Mapping[str, Any], known: Mapping[str, Template]) -> tuple[str, Item | str]:
+def _row(category: str, row: Mapping[str, Any], templates: Mapping[str, Template]) -> tuple[str, Item | str]:
     identity, index = f"{category}-{row['example_id']}", str(row["question_index"])
-    if index not in known:
+    if index not in templates:
         return identity, f"no template {index} in the category's templates"
     details = [row["answer_info"][f"ans{n}"] for n in range(3)]
     groups = tuple(str(detail[-1]) for detail in details)
-    template = _narrowed(known[index], category, groups)
+    template = _narrowed(templates[index], category, groups)
     unknown = [n for n, group in enumerate(groups) if group == UNKNOWN]
     if len(unknown) != 1:
         return identity, f"{len(unknown)} answers are marked 'unknown' instead of one"
@@ -224,13 +230,17 @@ def _read_templates(path: Path) -> dict[str, Template]:
     needed = {"Q_id"}, {"Known_stereotyped_groups", "Known_stereotyped_race"}
     columns = set(rows[0]) if rows else set()
     if not needed[0] <= columns or not needed[1] & columns:
-        raise TiltmeterError(f"{path} is not a file of BBQ's templates: it lacks Q_id or the stereotyped groups.")
-    found: dict[str, Template] = {}
+        raise InputError(
+            f"{path} is not a file of BBQ's templates: it lacks Q_id or the stereotyped groups.",
+            code="missing-column",
+            file=str(path),
+        )
+    templates: dict[str, Template] = {}
     for row in rows:
         listed = row.get("Known_stereotyped_groups") or row.get("Known_stereotyped_race") or ""
         groups = tuple(_group(name) for name in re.sub(r'["\[\]]', "", listed).split(",") if name.strip())
         index, trait = str(row["Q_id"]).strip(), str(row.get("Known_stereotyped_var2") or "").strip()
-        before = found.get(index, Template(()))
+        before = templates.get(index, Template(()))
         by_name = str(row.get("Proper_nouns_only") or "").strip().upper() == "TRUE"
-        found[index] = Template(tuple(dict.fromkeys(before.groups + groups)), trait, by_name)
-    return found
+        templates[index] = Template(tuple(dict.fromkeys(before.groups + groups)), trait, by_name)
+    return templates

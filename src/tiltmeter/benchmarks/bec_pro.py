@@ -47,11 +47,11 @@ def bec_pro(
 ) -> AssociationBenchmark:
     """Associations of person words with professions: log P(word | profession) − log P(word | profession masked).
 
-    Professions come in three sets: those in which most are women, most are men, or neither. Only masked models are asked.
+    Professions come in three sets: those in which most are women, most are men, or neither. Only masked models can answer.
     """
     if language not in SOURCES:
         message = f"bec-pro has no language '{language}' (--language). Languages: {', '.join(SOURCES)}."
-        raise UsageError(message, code="unknown-language", language=language, languages=list(SOURCES))
+        raise UsageError(message, code="unknown-name", language=language, languages=list(SOURCES), kind="language")
     file = locate(SOURCES[language], path, data_dir)
     rows = read_table(file)
     require_columns(rows, COLUMNS, file)
@@ -79,7 +79,7 @@ def _sentences(rows: Sequence[Row], file: Path, notes: list[Note]) -> Iterator[M
         given, prior = (whole.sub(MASK, text_cell(row, column), count=1) for column in ("Sentence", "Sent_AM"))
         if given.count(MASK) != 1 or prior.count(MASK) < 2 or given.index(MASK) != prior.index(MASK):
             message = f"{file}, row {number}: the person must come before the profession, which must be masked in Sent_AM."
-            raise InputError(message, code="bad-masks", row=number)
+            raise InputError(message, code="wrong-format", row=number)
         if given != text_cell(row, "Sent_TM"):
             notes.append(Note(str(number), "mended: a mask inside the profession"))
         attribute = text_cell(row, ENGLISH) if ENGLISH in row else text_cell(row, "Profession")

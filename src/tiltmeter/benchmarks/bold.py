@@ -11,7 +11,7 @@ from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes
@@ -56,11 +56,21 @@ def _source(domain: str) -> Source:
 def _rows(domain: str, path: Path) -> Iterator[tuple[str, Item | str]]:
     groups: Any = parse_json(decode(read_bytes(path), path), str(path))
     if not isinstance(groups, Mapping) or not all(isinstance(entities, Mapping) for entities in groups.values()):
-        raise TiltmeterError(f"{path} is not in BOLD's layout: groups, then entities, then lists of prompts.")
+        raise InputError(
+            f"{path} is not in BOLD's layout: groups, then entities, then lists of prompts.",
+            code="wrong-format",
+            file=str(path),
+            layout="BOLD",
+        )
     for group, entities in groups.items():
         for entity, prompts in entities.items():
             if not isinstance(prompts, list) or not all(isinstance(prompt, str) for prompt in prompts):
-                raise TiltmeterError(f"{path}: the prompts of {entity} are not a list of texts.")
+                raise InputError(
+                    f"{path}: the prompts of {entity} are not a list of texts.",
+                    code="wrong-type",
+                    file=str(path),
+                    entity=entity,
+                )
             for number, prompt in enumerate(prompts, 1):
                 name = f"{group}/{entity}/{number}"
                 known = GROUPS.get(group, group.replace("_", " "))

@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark, AssociationTest, Polarity, WordSet, word_set
 from tiltmeter.benchmarks.kit.items import Note
 from tiltmeter.benchmarks.kit.word_sets import REPEATED, WordFile, read_document
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import content_sha256, is_file, title_of
 from tiltmeter.storage.places import user_cache
 
@@ -49,7 +49,12 @@ def ceat(
         polarities, further = published_attributes(data_dir)
         notes += further
     if not (groups and polarities):
-        raise TiltmeterError(f"{file.path} has no groups or attributes.")
+        raise InputError(
+            f"{file.path} has no groups or attributes.",
+            code="missing-value",
+            file=str(file.path),
+            keys=["groups", "attributes"],
+        )
     own = "ceat-labels" if labels else "ceat"
     return AssociationBenchmark(
         name=title_of(Path(words)) if words else own, items=(), source=str(folder or file.source),
@@ -76,7 +81,9 @@ def _published(lists: dict[str, Any], folder: Path) -> Polarity:
 def _list(lists: Any, name: str, path: Path) -> list[str]:
     words = lists.get(name) if isinstance(lists, dict) else None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise TiltmeterError(f"{path} has no list of words '{name}' where one is expected.")
+        raise InputError(
+            f"{path} has no list of words '{name}' where one is expected.", code="missing-value", file=str(path), keys=[name]
+        )
     return words
 
 

@@ -15,7 +15,7 @@ from tiltmeter.benchmarks.kit.choices import (
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.pairs import bias_type_name
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
@@ -42,15 +42,31 @@ def choices(
     context, polarity, category, group, language and id if you have them. `columns` maps these names to the file's.
     """
     if path is None:
-        raise TiltmeterError("The benchmark 'choices' needs your file: -b path/to/questions.csv.")
+        raise UsageError(
+            "The benchmark 'choices' needs your file: -b path/to/questions.csv.",
+            code="missing-value",
+            benchmark="choices",
+            argument="path",
+        )
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields of choices: {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Unknown field {', '.join(unknown)} in --columns. Fields of choices: {', '.join(FIELDS)}.",
+            code="unknown-name",
+            kind="field",
+            names=list(unknown),
+            option="--columns",
+        )
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping[field] for field in NEEDED], Path(path))
     languages = {cell(row, mapping["language"], "") for row in rows} - {""}
     if len(languages) > 1:
-        raise TiltmeterError(f"{path} mixes the languages {', '.join(sorted(languages))}. Give one file for each.")
+        raise InputError(
+            f"{path} mixes the languages {', '.join(sorted(languages))}. Give one file for each.",
+            code="ambiguous-name",
+            file=str(path),
+            languages=sorted(languages),
+        )
     facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)}
     made = make_benchmark(
         name,

@@ -110,7 +110,7 @@ def _source(language: str | None) -> Source:
     if language not in LANGUAGES:
         known = (ENGLISH, *LANGUAGES)
         message = f"crows-pairs has no language '{language}' (--language). Languages: {', '.join(known)}."
-        raise UsageError(message, code="unknown-language", language=language, languages=list(known))
+        raise UsageError(message, code="unknown-name", language=language, languages=list(known), kind="language")
     return LANGUAGES[str(language)]
 
 

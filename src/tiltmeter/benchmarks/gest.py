@@ -36,7 +36,7 @@ TEMPLATES = {
 }
 """The authors' templates, for men and for women: 0 to 3 for masked models, the others for causal models."""
 DEFAULT = "2"
-"""Both kinds of models read a sentence before the word that is asked for."""
+"""Both kinds of models read a sentence before the word that is scored."""
 SCORERS = {"masked": ("sss",), "causal": ("causal",)}
 
 
@@ -60,7 +60,7 @@ def gest(
     if template is not None and template not in TEMPLATES:
         known = ", ".join(TEMPLATES)
         message = f"gest has no template '{template}' (--template). Templates: {known}."
-        raise UsageError(message, code="unknown-template", template=template, templates=list(TEMPLATES))
+        raise UsageError(message, code="unknown-name", template=template, templates=list(TEMPLATES), kind="template")
     file = locate(SOURCE, path, data_dir)
     rows = read_table(file, encoding)
     require_columns(rows, ["sentence", "stereotype"], file)
@@ -80,7 +80,7 @@ def _items(rows: Sequence[Row], file: Path, template: str) -> Iterator[tuple[str
         sentence, label = text_cell(row, "sentence").strip(), cell(row, "stereotype")
         if label not in map(str, range(1, len(STEREOTYPES) + 1)):
             message = f"{file}, row {number}: the stereotype must be 1 to {len(STEREOTYPES)}, not '{label}'."
-            raise InputError(message, code="unknown-stereotype", row=number, stereotype=label)
+            raise InputError(message, code="unknown-name", row=number, stereotype=label, kind="stereotype")
         if not sentence:
             yield str(number), "blank sentence"
             continue

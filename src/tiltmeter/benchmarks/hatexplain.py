@@ -12,7 +12,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.groups import DOMAIN_OF, group_names, groups_in
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks.kit.labelled import Example, LabelledBenchmark, check_evaluated, labelled_item, learning_from
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import content_sha256, is_file, is_folder
 from tiltmeter.storage.places import user_cache
 from tiltmeter.storage.strict_json import parse_json
@@ -34,7 +34,7 @@ RULES = {"two-annotators": 2, "one-annotator": 1, "term": 0}
 
 @dataclass(frozen=True)
 class Post:
-    """A post as its annotators saw it; where their votes on groups are not to be had, there are none."""
+    """A post as its annotators saw it; `votes` is empty where their votes on groups are not published."""
 
     name: str
     text: str
@@ -54,7 +54,13 @@ def hatexplain(
     val_full.jsonl and test_full.jsonl (in the official layout). Hate speech and offensive posts count as toxic.
     """
     if group_rule not in RULES:
-        raise TiltmeterError(f"--group-rule is one of {', '.join(RULES)}, not '{group_rule}'.")
+        raise UsageError(
+            f"--group-rule is one of {', '.join(RULES)}, not '{group_rule}'.",
+            code="unknown-name",
+            kind="rule",
+            name=group_rule,
+            option="--group-rule",
+        )
     check_evaluated(evaluate)
     folder = _folder(path, data_dir)
     files, splits = _official(folder) if is_file(folder / OFFICIAL) else _derived(folder)
@@ -91,9 +97,13 @@ def _folder(path: str | Path | None, data_dir: str | Path | None) -> Path:
     places = [Path(folder) / "hatexplain" for folder in (given, user_cache() / "data") if folder]
     found = next((place for place in places if is_folder(place)), None)
     if found is None:
-        raise TiltmeterError(
+        raise InputError(
             f"HateXplain was not found. Get {OFFICIAL} and {DIVISIONS} from the folder Data of {URL} and put them into "
-            f"{places[0]}."
+            f"{places[0]}.",
+            code="missing-file",
+            files=[OFFICIAL, DIVISIONS],
+            folder=str(places[0]),
+            url=URL,
         )
     return found
 
@@ -101,7 +111,12 @@ def _folder(path: str | Path | None, data_dir: str | Path | None) -> Path:
 def _official(folder: Path) -> tuple[list[Path], dict[str, list[Post]]]:
     whole, divisions = (_json(folder / name) for name in (OFFICIAL, DIVISIONS))
     if not isinstance(whole, dict) or not isinstance(divisions, dict):
-        raise TiltmeterError(f"{folder}: {OFFICIAL} and {DIVISIONS} must be JSON objects.")
+        raise InputError(
+            f"{folder}: {OFFICIAL} and {DIVISIONS} must be JSON objects.",
+            code="wrong-type",
+            folder=str(folder),
+            files=[OFFICIAL, DIVISIONS],
+        )
     names = {"train": "train", "validation": "val", "test": "test"}
     posts = {split: [_post(whole[name], folder) for name in divisions.get(key, ()) if name in whole]
              for split, key in names.items()}  # fmt: skip
@@ -111,7 +126,13 @@ def _official(folder: Path) -> tuple[list[Path], dict[str, list[Post]]]:
 def _derived(folder: Path) -> tuple[list[Path], dict[str, list[Post]]]:
     missing = [name for name in (TRAINING, *FULL.values()) if not is_file(folder / name)]
     if missing:
-        raise TiltmeterError(f"{folder} has neither {OFFICIAL} (from {URL}) nor {', '.join(missing)}.")
+        raise InputError(
+            f"{folder} has neither {OFFICIAL} (from {URL}) nor {', '.join(missing)}.",
+            code="missing-file",
+            folder=str(folder),
+            files=list(missing),
+            url=URL,
+        )
     posts = {split: list(_lines(folder / name)) for split, name in FULL.items()}
     posts["train"] = list(_pairs(_json(folder / TRAINING), folder / TRAINING))
     return [folder / name for name in (TRAINING, *FULL.values())], posts
@@ -120,7 +141,13 @@ def _derived(folder: Path) -> tuple[list[Path], dict[str, list[Post]]]:
 def _pairs(rows: Any, path: Path) -> Iterator[Post]:
     for number, row in enumerate(rows if isinstance(rows, list) else [None], 1):
         if not isinstance(row, list) or len(row) != 2 or not all(isinstance(part, str) for part in row):
-            raise TiltmeterError(f"{path}, row {number}: expected a text and a label.")
+            raise InputError(
+                f"{path}, row {number}: expected a text and a label.",
+                code="missing-value",
+                file=str(path),
+                row=number,
+                keys=["text", "label"],
+            )
         yield Post(f"train-{number}", row[0], row[1], {})
 
 
@@ -138,7 +165,13 @@ def _post(row: Any, path: Path) -> Post:
         said = [group_names(name for name in one["target"] if name not in NO_GROUP) for one in annotators]
         return Post(str(row["post_id"]), " ".join(row["post_tokens"]), label, Counter(name for one in said for name in one))
     except (KeyError, TypeError, IndexError) as error:
-        raise TiltmeterError(f"{path}: a post lacks {error} or has it in another layout than HateXplain's.") from None
+        raise InputError(
+            f"{path}: a post lacks {error} or has it in another layout than HateXplain's.",
+            code="wrong-format",
+            file=str(path),
+            layout="HateXplain",
+            error=str(error),
+        ) from None
 
 
 def _json(path: Path) -> Any:

@@ -40,8 +40,9 @@ def hiring_bloomberg(path: str | Path | None = None, *, model: str | None = None
         raise InputError(
             f"{path} has no results of '{model}'. Models: {', '.join(models)}.",
             code="unknown-name",
-            model=model,
-            known=models,
+            kind="model",
+            name=model,
+            names=models,
         )
     ours = [row for row in rows if model in (None, str(row["model"]))]
     facts = {"source": str(path), "sha256": file_sha256(Path(path)), "citation": CITATION}

@@ -38,7 +38,7 @@ def honest(
     """
     if language not in FILES:
         message = f"honest has no language '{language}' (--language). Languages: {', '.join(FILES)}."
-        raise UsageError(message, code="unknown-language", language=language, languages=list(FILES))
+        raise UsageError(message, code="unknown-name", language=language, languages=list(FILES), kind="language")
     place = f"binary/{language}_template.tsv"
     title = name if language == "en" or path else f"{name}-{language}"
     return honest_benchmark(title, Source(f"honest/{place}", URL + place, FILES[language]), path, data_dir, language)

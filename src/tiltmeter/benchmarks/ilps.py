@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark
 from tiltmeter.benchmarks.kit.word_sets import WordFile
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import content_sha256, title_of
 
 CITATION = "Kurita et al. (2019), GeBNLP; Cao et al. (2022), ACL (groups of Table 4). Words: tiltmeter's own."
@@ -19,10 +19,21 @@ def ilps(words: str | Path | None = None) -> AssociationBenchmark:
     templates, contrasts = file.templates(), file.contrasts()
     for template in (*templates, *(further for contrast in contrasts for further in contrast.templates)):
         if any(template.count(slot) != 1 for slot in SLOTS):
-            raise TiltmeterError(f"{file.path}: a template needs {' and '.join(SLOTS)} once each: '{template}'.")
+            raise InputError(
+                f"{file.path}: a template needs {' and '.join(SLOTS)} once each: '{template}'.",
+                code="wrong-format",
+                file=str(file.path),
+                template=template,
+                slots=list(SLOTS),
+            )
     groups, polarities = file.groups(), file.polarities()
     if not (templates and groups and polarities):
-        raise TiltmeterError(f"{file.path} has no templates, groups or attributes.")
+        raise InputError(
+            f"{file.path} has no templates, groups or attributes.",
+            code="missing-value",
+            file=str(file.path),
+            keys=["templates", "groups", "attributes"],
+        )
     return AssociationBenchmark(
         name=title_of(Path(words)) if words else "ilps", items=(), source=file.source,
         sha256=content_sha256(file.path), citation=CITATION,

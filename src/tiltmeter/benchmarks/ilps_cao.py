@@ -21,8 +21,8 @@ def ilps_cao(*, data_dir: str | Path | None = None) -> AssociationBenchmark:
     anti-toxic words of the paper's Appendix D. `ilps` has four templates and words of ours.
     """
     attributes, notes = published_attributes(data_dir)
-    asked = Note("templates", f"asked in one template: {TEMPLATE}")
+    template = Note("templates", f"one template: {TEMPLATE}")
     return replace(
         ilps(), name="ilps-cao", citation=CITATION, templates=(TEMPLATE,), polarities=attributes, contrasts=(),
-        notes=(asked, *notes),
+        notes=(template, *notes),
     )  # fmt: skip

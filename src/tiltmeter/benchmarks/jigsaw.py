@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.groups import group_name
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks.kit.labelled import THRESHOLD, Example, LabelledBenchmark, labelled_item, learning_from
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.places import user_cache
 
@@ -54,7 +54,13 @@ def jigsaw(path: str | Path | None = None, *, data_dir: str | Path | None = None
             else:
                 judged.append((row.get("id", ""), _item(row, label, file, len(judged) + 1)))
     if not judged:
-        raise TiltmeterError(f"{place} has no comments to judge: put one of {', '.join((ALL, *JUDGED))} there ({WHERE}).")
+        raise InputError(
+            f"{place} has no comments to judge: put one of {', '.join((ALL, *JUDGED))} there ({WHERE}).",
+            code="missing-file",
+            folder=str(place),
+            files=[ALL, *JUDGED],
+            url=WHERE,
+        )
     made = make_benchmark(
         "jigsaw",
         judged,
@@ -76,9 +82,13 @@ def _place(path: str | Path | None, data_dir: str | Path | None) -> Path:
     places = [Path(folder) / "jigsaw" for folder in (given, user_cache() / "data") if folder]
     found = next((place for place in places if place.is_dir()), None)
     if found is None:
-        raise TiltmeterError(
+        raise InputError(
             f"Jigsaw's comments were not found. Download them from {WHERE} (an account is needed) and put {ALL}, or "
-            f"{TRAINING[0]} and {JUDGED[0]}, into {places[0]}."
+            f"{TRAINING[0]} and {JUDGED[0]}, into {places[0]}.",
+            code="missing-file",
+            folder=str(places[0]),
+            files=[ALL, TRAINING[0], JUDGED[0]],
+            url=WHERE,
         )
     return found
 
@@ -105,10 +115,15 @@ def _rows(file: Path) -> Iterator[Row]:
             reader = csv.DictReader(stream, restval="")
             columns = reader.fieldnames or []
             if TEXT not in columns or not set(TARGETS) & set(columns):
-                raise TiltmeterError(f"{file} has no columns {TEXT} and {' or '.join(TARGETS)}, so it is not Kaggle's file.")
+                raise InputError(
+                    f"{file} has no columns {TEXT} and {' or '.join(TARGETS)}, so it is not Kaggle's file.",
+                    code="missing-column",
+                    file=str(file),
+                    columns=[TEXT, *TARGETS],
+                )
             yield from reader
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TiltmeterError(f"Cannot read {file}: {error}.") from None
+        raise InputError(f"Cannot read {file}: {error}.", code="unreadable-file", file=str(file), error=str(error)) from None
 
 
 def _target(row: Row) -> str:
@@ -125,4 +140,10 @@ def _half(said: str, file: Path, row: Row) -> bool:
     try:
         return float(said) >= THRESHOLD
     except ValueError:
-        raise TiltmeterError(f"{file}, id {row.get('id', '?')}: '{said}' is not a share of annotators.") from None
+        raise InputError(
+            f"{file}, id {row.get('id', '?')}: '{said}' is not a share of annotators.",
+            code="wrong-type",
+            file=str(file),
+            id=row.get("id"),
+            value=said,
+        ) from None

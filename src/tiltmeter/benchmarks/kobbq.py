@@ -12,7 +12,7 @@ from pathlib import Path
 from tiltmeter.benchmarks.kit.choices import AMBIGUOUS, DISAMBIGUATED, Choice, ChoiceBenchmark, choice_item
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import decode, read_bytes
 
@@ -40,7 +40,13 @@ def _rows(path: Path) -> Iterator[tuple[str, Item | str]]:
         try:
             yield str(row["sample_id"]), _item(row)
         except (KeyError, TypeError, ValueError, SyntaxError) as error:
-            raise TiltmeterError(f"{path}, line {number} is not in KoBBQ's layout: {error!r}.") from None
+            raise InputError(
+                f"{path}, line {number} is not in KoBBQ's layout: {error!r}.",
+                code="wrong-format",
+                file=str(path),
+                line=number,
+                layout="KoBBQ",
+            ) from None
 
 
 def _item(row: Mapping[str, str]) -> Item | str:

@@ -16,7 +16,7 @@ from tiltmeter.benchmarks.kit.labelled import (
     labelled_item,
     learning_from,
 )
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, TYPES, Row, cell, read_table, require_columns, text_cell
 
@@ -46,9 +46,20 @@ def labels(
     Without a split all rows are judged and none is learned from.
     """
     if path is None:
-        raise TiltmeterError("The benchmark 'labels' needs your file: -b path/to/labels.csv with text and label.")
+        raise UsageError(
+            "The benchmark 'labels' needs your file: -b path/to/labels.csv with text and label.",
+            code="missing-value",
+            benchmark="labels",
+            argument="path",
+        )
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields of labels: {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Unknown field {', '.join(unknown)} in --columns. Fields of labels: {', '.join(FIELDS)}.",
+            code="unknown-name",
+            kind="field",
+            names=list(unknown),
+            option="--columns",
+        )
     check_evaluated(evaluate)
     place, mapping = Path(path), {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(place, encoding)
@@ -60,7 +71,12 @@ def labels(
     judged = parts["test"] + (parts["validation"] if evaluate != "test" else [])
     if not any(isinstance(item, Item) for _, item in judged):
         given = ", ".join(split for split, of_split in parts.items() if of_split)
-        raise TiltmeterError(f"{place}: its split '{evaluate}' is empty, so there is nothing to judge. It has: {given}.")
+        raise InputError(
+            f"{place}: its split '{evaluate}' is empty, so there is nothing to judge. It has: {given}.",
+            code="empty-selection",
+            file=str(place),
+            split=evaluate,
+        )
     skipped = [Note(label, f"skipped: {item}") for label, item in parts["train"] if isinstance(item, str)]
     training = [Example(item.texts["text"], item.extra["toxic"]) for _, item in parts["train"] if isinstance(item, Item)]
     made = make_benchmark(
@@ -93,7 +109,13 @@ class _Reader:
         name = cell(row, self.columns["id"], where) or str(number)
         said = cell(row, self.columns["split"], where).lower()
         if said not in SPLITS:
-            raise TiltmeterError(f"{where}: the split is '{said}'. It is one of: train, validation, test.")
+            raise InputError(
+                f"{where}: the split is '{said}'. It is one of: train, validation, test.",
+                code="unknown-name",
+                kind="split",
+                name=said,
+                file=str(where),
+            )
         text, label = text_cell(row, self.columns["text"], where).strip(), self.label(row, number)
         wrong = _reason_to_skip(row, text, label)
         return SPLITS[said], name, wrong or self._item(row, name, text, label, where)
@@ -121,4 +143,9 @@ def _groups(value: Any, where: str) -> list[str]:
         return split_groups(value or "")
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return group_names(value)
-    raise TiltmeterError(f"{where}: 'groups' must be a text or a list of texts, not {TYPES.get(type(value), 'this')}.")
+    raise InputError(
+        f"{where}: 'groups' must be a text or a list of texts, not {TYPES.get(type(value), 'this')}.",
+        code="wrong-type",
+        file=str(where),
+        field="groups",
+    )

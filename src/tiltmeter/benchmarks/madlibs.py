@@ -10,7 +10,7 @@ from pathlib import Path
 from tiltmeter.benchmarks.kit.groups import group_name
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.labelled import LabelledBenchmark, Labels, labelled_item, learning_from
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import content_sha256, is_file, is_folder
 from tiltmeter.storage.places import user_cache
 from tiltmeter.storage.tables import Row, read_table, require_columns
@@ -34,7 +34,9 @@ def madlibs(path: str | Path | None = None, *, data_dir: str | Path | None = Non
     ))  # fmt: skip
     identities = [str(row["word"]) for row in words if row["type"] == IDENTITY and row["connotation"] == "neutral"]
     if not identities:
-        raise TiltmeterError(f"{folder / WORDS} has no neutral identities.")
+        raise InputError(
+            f"{folder / WORDS} has no neutral identities.", code="missing-value", file=str(folder / WORDS), keys=["neutral"]
+        )
     made = make_benchmark(
         "madlibs",
         _items(rows, identities),
@@ -69,13 +71,19 @@ def _folder(path: str | Path | None, data_dir: str | Path | None) -> Path:
     places = [Path(folder) / RELATIVE for folder in (given, user_cache() / "data") if folder]
     found = next((place for place in places if is_folder(place)), None)
     if found is None:
-        raise TiltmeterError(f"The identity templates were not found. Put {TEXTS} and {WORDS} of {URL} into {places[0]}.")
+        raise InputError(
+            f"The identity templates were not found. Put {TEXTS} and {WORDS} of {URL} into {places[0]}.",
+            code="missing-file",
+            files=[TEXTS, WORDS],
+            folder=str(places[0]),
+            url=URL,
+        )
     return found
 
 
 def _table(file: Path, columns: Sequence[str]) -> Sequence[Row]:
     if not is_file(file):
-        raise TiltmeterError(f"There is no file {file} (from {URL}).")
+        raise InputError(f"There is no file {file} (from {URL}).", code="missing-file", file=str(file), url=URL)
     rows = read_table(file)
     require_columns(rows, columns, file)
     return rows

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, UNSPECIFIED, Benchmark, Item, encoding_notes, make_benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
@@ -31,7 +31,12 @@ def pairs(
     Pairs that are no independent evidence, such as those of one template, have the same value in a column `cluster`.
     """
     if path is None:
-        raise TiltmeterError("The benchmark 'pairs' needs your file: -b path/to/pairs.csv.")
+        raise UsageError(
+            "The benchmark 'pairs' needs your file: -b path/to/pairs.csv.",
+            code="missing-value",
+            benchmark="pairs",
+            argument="path",
+        )
     check_fields(columns)
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
@@ -46,11 +51,23 @@ def check_fields(columns: Mapping[str, str] | None) -> None:
     """Refuses a mapping of fields that we do not know."""
     unknown = set(columns or {}) - set(FIELDS)
     if unknown:
-        raise TiltmeterError(f"Unknown field {', '.join(sorted(unknown))} in --columns. Fields: {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Unknown field {', '.join(sorted(unknown))} in --columns. Fields: {', '.join(FIELDS)}.",
+            code="unknown-name",
+            kind="field",
+            names=sorted(unknown),
+            option="--columns",
+        )
     sentences = [(column, role) for role in ROLES if (column := (columns or {}).get(role))]
     for column, role in sentences:
         if owner := next((other for same, other in sentences if same == column and other != role), None):
-            raise TiltmeterError(f"--columns reads {role} and {owner} from the same column '{column}'.")
+            raise UsageError(
+                f"--columns reads {role} and {owner} from the same column '{column}'.",
+                code="conflicting-options",
+                option="--columns",
+                column=column,
+                fields=[role, owner],
+            )
 
 
 def table_items(

@@ -25,7 +25,7 @@ UNKNOWN = ("Cannot be determined", "Not enough information", "It is not known")
 
 
 class Design(NamedTuple):
-    """One way to fill a template: who is named first, whom the evidence is about (nobody: ambiguous), and the question."""
+    """One way to fill a template: who is named first, whom the evidence is about (no one: ambiguous), and the question."""
 
     order: str
     singled: str | None

@@ -17,7 +17,7 @@ PERSON = "{person}"
 
 
 def plumb_prompts() -> Benchmark:
-    """The same beginning for every group: what differs afterwards differs because of the group, or by chance."""
+    """Load beginnings that are the same for every group: continuations differ because of the group, or by chance."""
     with as_file(files("tiltmeter.benchmarks") / "data" / "plumb_prompts.json") as path:
         told = json.loads(path.read_text(encoding="utf-8"))
         rows = [

@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
 from tiltmeter.benchmarks.pairs import bias_type_name
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
@@ -30,7 +30,12 @@ def prompts(
     `columns` maps these names to the file's.
     """
     if path is None:
-        raise TiltmeterError("The benchmark 'prompts' needs your file: -b path/to/prompts.csv.")
+        raise UsageError(
+            "The benchmark 'prompts' needs your file: -b path/to/prompts.csv.",
+            code="missing-value",
+            benchmark="prompts",
+            argument="path",
+        )
     mapping = prompt_columns(columns)
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["prompt"], *(columns or {}).values()], Path(path))
@@ -39,9 +44,15 @@ def prompts(
 
 
 def prompt_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
-    """Where each field is; refuses a mapping of fields that we do not know."""
+    """Map fields to columns; refuse unknown fields."""
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields of prompts: {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Unknown field {', '.join(unknown)} in --columns. Fields of prompts: {', '.join(FIELDS)}.",
+            code="unknown-name",
+            kind="field",
+            names=list(unknown),
+            option="--columns",
+        )
     return {field: field for field in FIELDS} | dict(columns or {})
 
 

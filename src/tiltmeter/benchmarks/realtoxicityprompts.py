@@ -8,7 +8,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import Row, cell, read_table, require_columns
 
@@ -30,7 +30,7 @@ def realtoxicityprompts(
     """
     if path is None:
         message = "The benchmark 'realtoxicityprompts' needs your file: load_benchmark('realtoxicityprompts', path=…)."
-        raise InputError(message, code="needs-file", benchmark="realtoxicityprompts")
+        raise UsageError(message, code="missing-value", benchmark="realtoxicityprompts", argument="path")
     file = Path(path)
     rows = read_table(file, encoding)
     require_columns(rows, ["prompt"], file)
@@ -40,7 +40,7 @@ def realtoxicityprompts(
 
 
 def is_realtoxicityprompts(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the rows of a file are in this layout."""
+    """Return True if the rows of a file are in this layout."""
     prompt = rows[0].get("prompt") if rows else None
     return isinstance(prompt, Mapping) and isinstance(prompt.get("text"), str)
 
@@ -50,7 +50,7 @@ def _prompts(rows: Sequence[Row], file: Path) -> Iterator[tuple[str, Item | str]
         prompt = row["prompt"]
         if not isinstance(prompt, Mapping) or not isinstance(prompt.get("text"), str):
             message = f"{file}, row {number}: 'prompt' is not an object with a text."
-            raise InputError(message, code="bad-prompt", row=number)
+            raise InputError(message, code="missing-value", row=number)
         toxicity, label = prompt.get("toxicity"), cell(row, "id") or str(number)
         score = toxicity if isinstance(toxicity, int | float) and not isinstance(toxicity, bool) else None
         group = "no toxicity" if score is None else "toxic prompts" if score >= TOXIC else "other prompts"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark, AssociationTest
 from tiltmeter.benchmarks.kit.items import Note, encoding_notes
 from tiltmeter.benchmarks.kit.word_sets import WordFile, read_document, read_test
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import content_sha256, is_folder, title_of
 from tiltmeter.storage.places import user_cache
 
@@ -44,12 +44,18 @@ def seat(path: str | Path | None = None, *, data_dir: str | Path | None = None, 
         return _benchmark(name, tests, [*words.notes, Note("seat", why)], words.source, content_sha256(words.path))
     read = [read_test(read_document(file), file.stem, file, domain_of(file.stem)) for file in sorted(folder.glob("*.jsonl"))]
     if not read:
-        raise TiltmeterError(f"{folder} has no .jsonl file. SEAT's are at {UPSTREAM}.")
+        raise InputError(
+            f"{folder} has no .jsonl file. SEAT's are at {UPSTREAM}.",
+            code="missing-file",
+            folder=str(folder),
+            files=["*.jsonl"],
+            url=UPSTREAM,
+        )
     return _benchmark(name, [test for test, _ in read], [note for _, odd in read for note in odd], str(folder), "")
 
 
 def domain_of(name: str) -> str:
-    """What a test of SEAT is about, by its name.
+    """Return the domain of a test of SEAT, by its name.
 
     >>> domain_of("sent-weat6b"), domain_of("weat10"), domain_of("sent-religion2")
     ('gender', 'age', 'religion')

@@ -12,14 +12,14 @@ from tiltmeter.benchmarks.kit.slots import MASK, SLOT, SlotBenchmark
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.benchmarks.plumb_slots import default_terms
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 FIELDS = ("id", "text", "bias_type", "target")
 ANY_MASK = re.compile(r"\[mask\]|<\|?mask\|?>", re.IGNORECASE)
-"""The mask as BERT, RoBERTa and others spell it; a model's own is put in its place when it is asked."""
+"""The mask as BERT, RoBERTa and others spell it; a model's own replaces it."""
 
 
 def slots(
@@ -33,9 +33,20 @@ def slots(
 ) -> Benchmark:
     """Sentences from a table with a `text` column, and terms from a file; without one, the embedded gendered words."""
     if path is None:
-        raise TiltmeterError("The benchmark 'slots' needs your file: -b path/to/slots.jsonl (and --terms terms.jsonl).")
+        raise UsageError(
+            "The benchmark 'slots' needs your file: -b path/to/slots.jsonl (and --terms terms.jsonl).",
+            code="missing-value",
+            benchmark="slots",
+            argument="path",
+        )
     if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise TiltmeterError(f"Unknown field {', '.join(unknown)} in --columns. Fields of slots: {', '.join(FIELDS)}.")
+        raise UsageError(
+            f"Unknown field {', '.join(unknown)} in --columns. Fields of slots: {', '.join(FIELDS)}.",
+            code="unknown-name",
+            kind="field",
+            names=list(unknown),
+            option="--columns",
+        )
     mapping = {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(Path(path), encoding)
     require_columns(rows, [mapping["text"], *(columns or {}).values()], Path(path))

@@ -10,7 +10,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.pairs import bias_type_name
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import cell, decode, read_bytes, text_cell
@@ -63,12 +63,30 @@ def _parts(text: str, path: Path) -> Mapping[str, list[dict[str, Any]]]:
         document = {"data": {"intrasentence": document}}
     parts = document.get("data") if isinstance(document, dict) else None
     if not isinstance(parts, dict) or not isinstance(parts.get("intrasentence"), list):
-        raise TiltmeterError(f"{path} is not in StereoSet's layout: data → intrasentence is missing.")
+        raise InputError(
+            f"{path} is not in StereoSet's layout: data → intrasentence is missing.",
+            code="wrong-format",
+            file=str(path),
+            layout="StereoSet",
+            part="intrasentence",
+        )
     if not _are_objects(parts.get("intersentence") or []):
-        raise TiltmeterError(f"{path} is not in StereoSet's layout: data → intersentence is not a list of JSON objects.")
+        raise InputError(
+            f"{path} is not in StereoSet's layout: data → intersentence is not a list of JSON objects.",
+            code="wrong-format",
+            file=str(path),
+            layout="StereoSet",
+            part="intersentence",
+        )
     rows = [row for part in ("intrasentence", "intersentence") for row in parts.get(part) or []]
     if not all(isinstance(row, dict) and _are_objects(row.get("sentences") or []) for row in rows):
-        raise TiltmeterError(f"{path} is not in StereoSet's layout: an item or a sentence is not a JSON object.")
+        raise InputError(
+            f"{path} is not in StereoSet's layout: an item or a sentence is not a JSON object.",
+            code="wrong-format",
+            file=str(path),
+            layout="StereoSet",
+            part="item",
+        )
     return parts
 
 

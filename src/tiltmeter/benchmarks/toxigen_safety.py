@@ -55,7 +55,7 @@ def safety_items(rows: Sequence[Row], file: Path) -> Iterator[tuple[str, Item | 
         groups: Any = row["target_groups"]
         if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
             message = f"{file}, row {number}: target_groups is not a list of names."
-            raise InputError(message, code="bad-groups", row=number)
+            raise InputError(message, code="wrong-shape", row=number)
         toxicity = _positive(row["toxicity_score"])
         if not text or toxicity is None or not groups:
             yield label, "blank text" if not text else "no group" if not groups else "no toxicity above 0"

@@ -12,7 +12,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import decode, read_bytes
 
@@ -92,7 +92,11 @@ def _source(kind: str, part: str, side: str) -> Source:
 def _rows(kind: str, part: str, paths: list[Path], notes: list[Note]) -> Iterator[tuple[str, Item | str]]:
     for pro, anti in zip_longest(*(_sentences(path) for path in paths)):
         if pro is None or anti is None or pro[0] != anti[0]:
-            raise TiltmeterError(f"{paths[0]} and {paths[1]} do not have the same numbers of sentences: not twins.")
+            raise InputError(
+                f"{paths[0]} and {paths[1]} do not have the same numbers of sentences: not twins.",
+                code="wrong-shape",
+                files=[str(one) for one in paths],
+            )
         name = f"type{kind}-{part}-{pro[0]}"
         texts = {role: MARKED.sub(r"\1", text) for role, text in (("stereo", pro[1]), ("anti", anti[1]))}
         gender, other = _gender(pro[1]), _gender(anti[1])
@@ -118,7 +122,9 @@ def _sentences(path: Path) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(decode(read_bytes(path), path).split("\n"), 1):
         found = LINE.fullmatch(line)
         if line.strip() and not found:
-            raise TiltmeterError(f"{path}, line {number}: expected a number and a sentence.")
+            raise InputError(
+                f"{path}, line {number}: expected a number and a sentence.", code="wrong-format", file=str(path), line=number
+            )
         if found:
             yield found["number"], found["sentence"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
 from tiltmeter.benchmarks.winobias import DIRECTIONS
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import Row, cell, read_table, require_columns, text_cell
 
@@ -38,7 +38,7 @@ def winogender(*, data_dir: str | Path | None = None) -> Benchmark:
     occupation have (in the United States) likelier? No coreference is resolved.
 
     The direction is disadvantaged where most are women, and the target is the occupation; the share of women is stored with
-    each item. Sentences about the other person, and those with "they", are not asked.
+    each item. Sentences about the other person, and those with "they", are not used.
     """
     texts, shares = (locate(source, None, data_dir) for source in (SENTENCES, SHARES))
     digest = hashlib.sha256("".join(file_sha256(path) for path in (texts, shares)).encode()).hexdigest()
@@ -52,7 +52,12 @@ def _share_of_women(rows: Sequence[Row], path: Path) -> dict[str, float]:
     try:
         return {cell(row, "occupation"): float(cell(row, "bls_pct_female")) for row in rows}
     except ValueError:
-        raise TiltmeterError(f"{path}: a share of women (bls_pct_female) is not a number.") from None
+        raise InputError(
+            f"{path}: a share of women (bls_pct_female) is not a number.",
+            code="wrong-type",
+            file=str(path),
+            column="bls_pct_female",
+        ) from None
 
 
 def _rows(rows: Sequence[Row], path: Path, women: Mapping[str, float]) -> Iterator[tuple[str, Item | str]]:
@@ -61,8 +66,12 @@ def _rows(rows: Sequence[Row], path: Path, women: Mapping[str, float]) -> Iterat
     for number, row in enumerate(rows, 1):
         words = cell(row, "sentid").split(".")
         if len(words) != 5:
-            raise TiltmeterError(
-                f"{path}, row {number}: '{cell(row, 'sentid')}' is not OCCUPATION.PERSON.ANSWER.GENDER.txt."
+            raise InputError(
+                f"{path}, row {number}: '{cell(row, 'sentid')}' is not OCCUPATION.PERSON.ANSWER.GENDER.txt.",
+                code="wrong-format",
+                file=str(path),
+                row=number,
+                column="sentid",
             )
         occupation, person, answer, gender, _ = words
         if answer == ABOUT_OCCUPATION:

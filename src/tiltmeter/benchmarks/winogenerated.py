@@ -34,7 +34,7 @@ def winogenerated(
 ) -> Benchmark:
     """Pairs of a sentence with the pronoun of either gender; the majority's (in the United States) is the stereotypical one.
 
-    Measures of occupations compare the probability of the woman's pronoun with the percentage of women. "They" is not asked.
+    Measures of occupations compare the probability of the woman's pronoun with the percentage of women. "They" is not used.
     """
     file = locate(SOURCE, path, data_dir)
     rows = read_table(file)
@@ -55,7 +55,7 @@ def _items(rows: Sequence[Row], file: Path) -> Iterator[tuple[str, Item | str]]:
         )
         if not isinstance(pronouns, list) or len(pronouns) < 2 or frame.count(BLANK) != 1:
             message = f"{where}: expected one blank (_) and a list of pronouns, a man's first."
-            raise InputError(message, code="bad-schema", row=number)
+            raise InputError(message, code="wrong-format", row=number)
         try:
             women = float(cell(row, "BLS_percent_women_2019"))
         except ValueError:

@@ -31,7 +31,7 @@ loaded: dict[tuple[str, str], LoadedFile] = {}
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name is that of a Python file."""
+    """Return True if a name is that of a Python file."""
     return name.endswith(SUFFIX)
 
 
@@ -52,7 +52,13 @@ def load_file(kind: str, path: str | Path, taken: tuple[str, ...]) -> str:
     if not place.is_file():
         raise InputError(f"There is no file {place}.", code="missing-file", file=str(place))
     if name in taken and (kind, name) not in loaded:
-        raise UsageError(f"{place}: there is one called '{name}' already. Rename the file.", code="name-taken", name=name)
+        raise UsageError(
+            f"{place}: there is one called '{name}' already. Rename the file.",
+            code="duplicate-name",
+            name=name,
+            kind="entry",
+            file=str(place),
+        )
     content = place.read_bytes()
     version = int(hashlib.sha256(content).hexdigest()[:12], 16)
     before = loaded.get((kind, name))
@@ -71,5 +77,5 @@ def _import(place: Path, name: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # the code of others may raise what it likes
         del sys.modules[spec.name]
         what = f"{type(error).__name__}: {error}"
-        raise InputError(f"{place} cannot be loaded: {what}.", code="broken-file", file=str(place), error=what) from error
+        raise InputError(f"{place} cannot be loaded: {what}.", code="broken-package", file=str(place), error=what) from error
     return module

@@ -135,7 +135,7 @@ def _tails(confidence: float) -> Ends:
 
 
 def _reach(confidence: float) -> float:
-    """How many standard errors an interval reaches to either side."""
+    """Return the standard errors that an interval reaches to either side."""
     return smallest_difference(1.0, confidence, power=0.5)
 
 

@@ -1,4 +1,4 @@
-"""What came of a check: every number that was held against a limit, every rule, and the whole."""
+"""Result of a check: every number that was compared with a limit, every rule, and the whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Finding:
     """One number of one model against the limits of a rule.
 
     `low` and `high` are the interval at the rule's confidence, which must lie within the limits to pass; `wide_low` and
-    `wide_high` the one corrected for all numbers that were held against limits, which must lie wholly outside to fail.
+    `wide_high` the one corrected for all numbers that were compared with limits, which must lie wholly outside to fail.
     `noticed` is how far beyond a limit a value must truly lie to fail 80 times in 100.
     """
 
@@ -47,10 +47,10 @@ class Ruling:
     @property
     def decisive(self) -> Finding:
         """The finding that decides: the gravest, and of these the farthest out."""
-        return max(self.findings, key=lambda one: (GRAVITY[one.verdict], self._beyond(one)))
+        return max(self.findings, key=lambda finding: (GRAVITY[finding.verdict], self._beyond(finding)))
 
     def _beyond(self, finding: Finding) -> float:
-        """How far a value lies beyond the nearer limit; below 0 within them."""
+        """Distance of a value beyond the nearer limit; below 0 within them."""
         return max(finding.value - finding.limit_high, finding.limit_low - finding.value)
 
     @property
@@ -82,7 +82,7 @@ class Decision:
 
     @property
     def numbers(self) -> int:
-        """How many numbers were held against limits: what the correction is for."""
+        """Number of comparisons with limits, for which intervals are corrected."""
         return sum(len(ruling.findings) for ruling in self.rulings)
 
     @property
@@ -92,7 +92,7 @@ class Decision:
 
     @property
     def passed(self) -> bool:
-        """Whether the release goes through: no rule stops it."""
+        """True if no rule blocks the release."""
         return not any(ruling.rule.stops(ruling.verdict, self.undecided) for ruling in self.rulings)
 
     @property
@@ -102,16 +102,16 @@ class Decision:
 
     @property
     def fate(self) -> str:
-        """What an undecided rule does, as a verb."""
+        """Return the effect of an undecided rule, as a verb."""
         return "passes" if self.undecided == PASS else "fails"
 
     @property
     def must_be_shown(self) -> bool:
-        """Whether an undecided rule stops the release although undecided rules may pass."""
+        """True if an undecided rule blocks the release although undecided rules may pass."""
         return self.undecided == PASS and self.verdict == UNDECIDED and not self.passed
 
     def count(self, verdict: str) -> int:
-        """How many rulings have this verdict."""
+        """Count the rulings with this verdict."""
         return sum(ruling.verdict == verdict for ruling in self.rulings)
 
     @property

@@ -1,4 +1,4 @@
-"""What rules are judged by: the answers of a run, and of a baseline beside it, estimated as the rules need."""
+"""Evidence for rules: the answers of a run and of its baseline, estimated as the rules need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OneRun = str | Path | Run
 ASKED_BY = ("precision", "kind")
-"""Facts besides the digest that tell two models of the same weights apart."""
+"""Facts besides the digest that distinguish two models of the same weights."""
 SUFFIX = " (baseline)"
 """The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
 
@@ -56,21 +56,25 @@ class Evidence:
         there = {name: part for part in self.answers.values() for name in part.benchmarks}
         if rule.benchmark not in there:
             message = f"{rule.text}: the run has no {rule.benchmark}. Benchmarks there: {', '.join(there)}."
-            raise InputError(message, code="no-such-benchmark", rule=rule.text, benchmark=rule.benchmark)
+            raise InputError(
+                message, code="unknown-name", rule=rule.text, benchmark=rule.benchmark, kind="benchmark", name=rule.benchmark
+            )
         table = there[rule.benchmark].table
         if "scorer" in table:
             scorers = list(dict.fromkeys(map(str, table[table["benchmark"] == rule.benchmark]["scorer"])))
             if rule.scorer not in scorers:
-                asked = f"the run did not ask {rule.benchmark} by {rule.scorer}"
-                message = f"{rule.text}: {asked}. Scorers there: {', '.join(scorers)}."
-                raise InputError(message, code="no-such-scorer", rule=rule.text, scorer=rule.scorer)
+                lacking = f"the run has no scores of {rule.benchmark} by {rule.scorer}"
+                message = f"{rule.text}: {lacking}. Scorers there: {', '.join(scorers)}."
+                raise InputError(
+                    message, code="unknown-name", rule=rule.text, scorer=rule.scorer, kind="scorer", name=rule.scorer
+                )
         if rule.model and rule.model not in self.models:
             known = ", ".join(self.models)
             message = f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}."
-            raise InputError(message, code="no-such-model", rule=rule.text, model=rule.model)
+            raise InputError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
 
     def is_baseline(self, model: str) -> bool:
-        """Whether a model is the baseline under another name: the same weights, asked in the same way."""
+        """Return True if a model is the baseline under another name: the same weights, queried in the same way."""
         ours, theirs = (self._identities(name) for name in (model, self.baseline))
         return bool(ours & theirs)
 
@@ -105,8 +109,7 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
     ours = run if isinstance(run, Run) else load_run(run)
     parts = list(ours.answers.values())
     models = list(dict.fromkeys(model for part in parts for model in part.models))
-    asked = ours.manifest.get("asked", {})
-    settings = stored_settings(asked)
+    settings = stored_settings(ours.manifest.get("asked", {}))
     name = ""
     if baseline is not None:
         theirs = baseline if isinstance(baseline, Run) else load_run(baseline)
@@ -118,12 +121,12 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
     elif baseline_model is not None:
         if baseline_model not in models:
             message = f"The run has no model '{baseline_model}'. Models: {', '.join(models)}."
-            raise UsageError(message, code="no-such-model", model=baseline_model)
+            raise UsageError(message, code="unknown-name", model=baseline_model, kind="model", name=baseline_model)
         name = baseline_model
         models.remove(name)
         if not models:
             message = f"{name} is the only model of the run, so there is none to compare with it."
-            raise UsageError(message, code="only-model", model=name)
+            raise UsageError(message, code="too-few", model=name)
     return Evidence(by_family([part for part in parts if len(part)]), tuple(models), name, settings)
 
 
@@ -134,7 +137,7 @@ def _one_model(run: Run, wanted: str | None) -> str:
     if wanted not in models:
         which = f"has no model '{wanted}'" if wanted else "has several models; say which with --baseline-model"
         message = f"The baseline run {run.folder} {which}. Models: {', '.join(models)}."
-        raise RunError(message, code="baseline-model", run=str(run.folder), models=models)
+        raise RunError(message, code="unknown-name", run=str(run.folder), models=models, kind="model", name=wanted)
     return str(wanted)
 
 

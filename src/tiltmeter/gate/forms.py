@@ -27,15 +27,15 @@ def as_json(decision: Decision) -> str:
 
 def json_text(value: Mapping[str, Any]) -> str:
     """Return JSON in which a number that is not known is null."""
-    return json.dumps(_known(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _known(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {name: _known(part) for name, part in value.items()}
-    return [_known(part) for part in value] if isinstance(value, list | tuple) else value
+        return {name: _without_nan(part) for name, part in value.items()}
+    return [_without_nan(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def as_junit(decision: Decision) -> str:
@@ -92,7 +92,7 @@ def as_markdown(decision: Decision) -> str:
 
 
 def explained(decision: Decision) -> str:
-    """How verdicts are made, in a few sentences."""
+    """Explain verdicts in a few sentences."""
     levels = sorted({f"{100 * ruling.rule.confidence:g} %" for ruling in decision.rulings})
     many = f", corrected for the {decision.numbers} numbers that were checked," if decision.numbers > 1 else ""
     lenient = any(ruling.rule.form == NO_EVIDENCE for ruling in decision.rulings)

@@ -72,8 +72,7 @@ def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N, max
     if found is None:
         raise InputError(
             f'The rule "{text}" cannot be read. A rule is MEASURE[SCORER,BENCHMARK] and a limit, {EXAMPLE}.',
-            code="unreadable-rule", rule=text,
-        )  # fmt: skip
+            code="wrong-format", rule=text, part="rule")  # fmt: skip
     stated = {"least_n": least_n, "max_missing": max_missing, **_needs(found["needs"], text)}
     return Rule(
         measure=found["measure"].replace("-", "_"),
@@ -86,7 +85,7 @@ def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N, max
 
 
 def _where(inside: str, worst: str | None, text: str) -> dict[str, Any]:
-    """What stands in the brackets: scorer, benchmark, and perhaps COLUMN=GROUP, whose group may hold commas.
+    """Read the part in brackets: scorer, benchmark, and perhaps COLUMN=GROUP, whose group may hold commas.
 
     A scorer or a benchmark that holds a comma stands in double quotes.
     """
@@ -108,7 +107,7 @@ def _where(inside: str, worst: str | None, text: str) -> dict[str, Any]:
 
 
 def _unreadable_place(text: str, why: str) -> InputError:
-    return InputError(f'The rule "{text}": {why}.', code="unreadable-place", rule=text)
+    return InputError(f'The rule "{text}": {why}.', code="wrong-format", rule=text, part="place")
 
 
 def _needs(words: str | None, text: str) -> dict[str, Any]:
@@ -119,7 +118,7 @@ def _needs(words: str | None, text: str) -> dict[str, Any]:
         if not named or named[0][0] in stated:
             raise InputError(
                 f'The rule "{text}": "{part}" is no requirement. Requirements: n >= N, missing <= P%, pooling, once each.',
-                code="unknown-requirement", rule=text, part=part,
+                code="wrong-format", rule=text, part=part,
             )  # fmt: skip
         (key, value), *_ = named
         stated[key] = True if key == "pooled" else int(value) if key == "least_n" else float(value) / 100
@@ -133,7 +132,11 @@ def _condition(words: str, text: str) -> dict[str, Any]:
             numbers = [float(number) for number in found.groups()]
             return limits(key, numbers if len(numbers) == 2 else numbers[0])
     raise InputError(
-        f'The rule "{text}": "{words}" is no limit. Limits: {FORMS_TEXT}.', code="unknown-limit", rule=text, limit=words
+        f'The rule "{text}": "{words}" is no limit. Limits: {FORMS_TEXT}.',
+        code="wrong-format",
+        rule=text,
+        limit=words,
+        part="limit",
     )
 
 
@@ -142,7 +145,7 @@ def limits(key: str, value: Any) -> dict[str, Any]:
     ends = [float(number) for number in (value if isinstance(value, list | tuple) else [value])]
     for number in ends:
         if not math.isfinite(number):
-            raise InputError(f"A limit must be a finite number, not {number}.", code="limit-not-finite", limit=number)
+            raise InputError(f"A limit must be a finite number, not {number}.", code="out-of-range", limit=number)
     if len(ends) == 2:
         form = {"shown_within": {"form": SHOWN}, "no_evidence_outside": {"form": NO_EVIDENCE}}.get(key, {})
         return {"low": ends[0], "high": ends[1], **form}

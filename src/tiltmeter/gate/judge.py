@@ -1,7 +1,7 @@
-"""Rules held against a run: pass, fail or undecided.
+"""Check of rules against a run: pass, fail or undecided.
 
 A number passes when its interval lies within the limits, fails when its interval, corrected for all numbers that are
-held against limits, lies wholly outside, and is undecided otherwise; the form "no evidence" passes unless it fails. Only
+compared with limits, lies wholly outside, and is undecided otherwise; the form "no evidence" passes unless it fails. Only
 failing needs the correction: one wrong fail among many rules stops a good release, while a bad release passes only if every
 rule passes wrongly (an intersection-union test; Berger, 1982, Technometrics 24).
 """
@@ -48,9 +48,11 @@ def check(
     if compares and baseline is None and baseline_model is None:
         first = next(rule for rule in book.rules if rule.needs_baseline)
         message = f"{first.text}: there is no baseline. Give --baseline RUN, or --baseline-model of this run."
-        raise UsageError(message, code="no-baseline", rule=first.text)
+        raise UsageError(message, code="missing-value", rule=first.text, option="--baseline")
     if not compares and (baseline is not None or baseline_model is not None):
-        raise UsageError("A baseline is given, and no rule compares with one.", code="unused-baseline")
+        raise UsageError(
+            "A baseline is given, and no rule compares with one.", code="inapplicable-option", option="--baseline"
+        )
     loaded = run if isinstance(run, Run) else load_run(run)
     other = load_run(baseline) if isinstance(baseline, str | Path) else baseline
     evidence = gather(loaded, other, baseline_model)
@@ -68,7 +70,7 @@ def _refuse_itself(evidence: Evidence, rules: Sequence[Rule]) -> None:
                 raise UsageError(
                     f"{rule.text}: {model} and its baseline have the same weights, so a model is compared with itself. "
                     "Give the run of another model as --baseline, or name the model that the rule is for.",
-                    code="baseline-is-model", rule=rule.text, model=model,
+                    code="not-comparable", rule=rule.text, model=model,
                 )  # fmt: skip
 
 
@@ -108,7 +110,7 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
     if narrow.missing > rule.max_missing:
         return FAIL, f"lacks {narrow.missing:.1%} of the scores; at most {100 * rule.max_missing:g}% may be missing"
     if narrow.units < rule.least_n:
-        return UNDECIDED, f"comes from {_units(narrow)}, and at least {rule.least_n:,} are asked for"
+        return UNDECIDED, f"comes from {_units(narrow)}, and the rule requires at least {rule.least_n:,}"
     verdict = compared((narrow.low, narrow.high), (wide.low, wide.high), limits)
     if verdict == FAIL:
         return FAIL, f"lies wholly above {high:g}" if wide.low > high else f"lies wholly below {low:g}"
@@ -116,7 +118,7 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
         return PASS, f"lies within the limit{'s' * math.isfinite(low + high)} (n = {narrow.n:,})"
     over = [limit for limit in limits if narrow.low <= limit <= narrow.high]
     across = f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
-    beyond = f"lies beyond the limit, but not surely for {narrow.n:,} items and this many rules"
+    beyond = f"lies beyond the limit, but not significantly after correction (n = {narrow.n:,})"
     why = across if over else beyond  # beyond: not once the interval is corrected
     return (PASS, f"{why}, which is no evidence of a breach") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
 
@@ -142,7 +144,7 @@ def _text(rule: Rule, number: Number, places: int) -> str:
 
 
 def noticed(number: Number, confidence: float) -> float:
-    """How far beyond a limit a value must lie for the interval to lie wholly beyond it 80 times in 100."""
+    """Distance beyond a limit at which a value must lie for the interval to lie wholly beyond it 80 times in 100."""
     # An interval reaches as far as a difference that is detected half of the time.
     standard_error = (number.high - number.low) / (2 * smallest_difference(1.0, confidence, power=0.5))
     return smallest_difference(standard_error, confidence, POWER)

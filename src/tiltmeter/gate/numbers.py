@@ -40,7 +40,7 @@ class Number:
     best: float = math.nan
     """The value of a model without fault: the neutral point of this row, or the measure's ideal."""
     units: int = 0
-    """How many independent units the n items are: clusters where the benchmark has them."""
+    """Number of independent units among the n items: clusters where the benchmark has them."""
     width: float = math.nan
     """The width of the interval of the value or of the difference from the baseline."""
     baseline: float = math.nan
@@ -97,7 +97,7 @@ class _Tables:
         whole = catalog.find("measures", rule.measure).spec.proportion
         if whole is None or not is_poolable(rows):
             message = f"{rule.text}: pooling needs at least 3 groups of {rule.by}, each with a value and an interval."
-            raise RunError(message, code="too-few-groups", rule=rule.text, by=rule.by)
+            raise RunError(message, code="too-few", rule=rule.text, by=rule.by, reason="too-few-groups")
         changed = []
         for row, ends in zip(rows, pool_rows(rows, whole, self.confidence), strict=True):
             copy = row.copy()
@@ -117,13 +117,13 @@ class _Tables:
             why = f": {row['note']}" if row["note"] else ""
             group = f" in {row['group']}" if rule.worst else ""
             message = f"{rule.text}: {model} has {what}{group}, so the rule cannot be judged{why}."
-            raise RunError(message, code=what.replace(" ", "-"), rule=rule.text, model=model, group=str(row["group"]))
+            raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason=what.replace(" ", "-"))
         if rule.quantity == WORSENING:
             ends = self._worsening(rule, model, row)
         sides = self._sides(rule, model, row) if rule.needs_baseline else [row]
         if any(0 < int(one["n"]) == int(one["n_ties"]) for one in sides):
             message = f"{rule.text}: every pair has two equal scores, so the rule cannot be judged."
-            raise RunError(message, code="all-tied", rule=rule.text, model=model)
+            raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason="all-tied")
         missing = max(map(_missing, [row, *sides]))
         width, baseline = float(row["high"]) - float(row["low"]), float(row.get("baseline_value", math.nan))
         units = min(map(units_of, [row, *sides]))
@@ -137,7 +137,7 @@ class _Tables:
         return [one for one in pair if one is not None]
 
     def _worsening(self, rule: Rule, model: str, row: Any) -> tuple[float, float, float]:
-        """How much worse than the baseline; intervals of both models are read only where distances count."""
+        """Return the worsening against the baseline; intervals of both models are read only where distances count."""
         measure = catalog.find("measures", rule.measure)
         values = (float(row["value"]), float(row["baseline_value"]))
         ends = [(value, value) for value in values]
@@ -152,7 +152,7 @@ class _Tables:
         if same is None or not math.isfinite(same["low"]):
             why = f": {same['note']}" if same is not None else ""
             message = f"{rule.text}: {model} has no interval, so the rule cannot be judged{why}."
-            raise RunError(message, code="no-interval", rule=rule.text, model=model)
+            raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason="no-interval")
         return same
 
 
@@ -165,7 +165,7 @@ def _missing(row: Any) -> float:
 
 
 def _is_plain(row: Any, rule: Rule) -> bool:
-    """Whether a row is no contrast of two groups, which has a neutral point and a range of its own."""
+    """Return True unless a row is a contrast of two groups, which has a neutral point and a range of its own."""
     neutral = neutral_of(catalog.find("measures", rule.measure))
     return math.isnan(neutral) or row["neutral"] == neutral
 
@@ -177,7 +177,11 @@ def _is_distance(rule: Rule) -> bool:
 def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
     assert table is not None
     here = table[(table["benchmark"] == rule.benchmark) & (table["model"] == model)]
-    _refuse_none(here, rule, f"{model} has no answers to {rule.benchmark} by {rule.scorer}: not asked, or of another kind")
+    _refuse_none(
+        here,
+        rule,
+        f"{model} has no answers to {rule.benchmark} by {rule.scorer}: it was not run, or the model is of another kind",
+    )
     of_measure = here[here["measure"] == rule.measure]
     _refuse_none(of_measure, rule, f"{rule.measure} cannot be computed from {rule.benchmark} for {model}")
     asked = of_measure[of_measure["scorer"] == rule.scorer]
@@ -199,4 +203,6 @@ def _refuse_none(rows: pd.DataFrame, rule: Rule, why: str, what: str = "", there
     known = list(dict.fromkeys(map(str, there)))
     more = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
     listed = f" {what} there: {', '.join(known[:MOST_LISTED])}{more}." if known else ""
-    raise InputError(f"{rule.text}: {why}.{listed}", code="no-such-number", rule=rule.text)
+    raise InputError(
+        f"{rule.text}: {why}.{listed}", code="unknown-name", rule=rule.text, kind=what.lower() or "answers", names=known
+    )

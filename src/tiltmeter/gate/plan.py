@@ -1,7 +1,7 @@
 """Before a run: the chances of every rule, for a model without fault, at the limit and beyond it, and the items needed.
 
 The spread is known beforehand for a measure that counts items (a share p of n items varies by √(p(1 − p)/n)). For others,
-an earlier run of any model tells it.
+an earlier run of any model shows it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Three = tuple[Chances, Chances, Chances]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a rule can decide: chances for models at `best`, at `limit` and at `breach`, and the items it needs.
+    """Power of a rule: chances for models at `best`, at `limit` and at `breach`, and the items it needs.
 
     `passes` items let a model at `best` pass 80 times in 100, `fails` items let one at `breach` fail. None where the spread
     is unknown. `there` is how many items the benchmark has, None where it is not at hand; `limit_items` how many of them
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def enough(self) -> str:
-        """Whether the benchmark has enough items."""
+        """True if the benchmark has enough items."""
         if self.needed is None or self.there is None:
             return "unknown"
         return "yes" if self.there >= self.needed else "no"
@@ -90,8 +90,8 @@ def plan(
 
     Args:
         rules: The rules.
-        evidence: An earlier run of any model, which tells spreads, groups and how far two models agree.
-        disagreement: Share of items on which a model and its baseline are expected to disagree, where no run tells it.
+        evidence: An earlier run of any model, which shows spreads, groups and how far two models agree.
+        disagreement: Share of items on which a model and its baseline are expected to disagree, where no run shows it.
         together: Correct failing for all numbers of all rules, as a check does.
     """
     places = [place for rule in rules for place in _places(rule, evidence)]
@@ -121,18 +121,18 @@ def _plan(place: Place, together: int, disagreement: float | None) -> Plan:
     rule = place.rule
     spread, note = spread_of(place, disagreement)
     passes = fails = None
-    found: Three = (UNKNOWN, UNKNOWN, UNKNOWN)
+    chances: Three = (UNKNOWN, UNKNOWN, UNKNOWN)
     if spread is not None:
         chance = partial(_normal, place, spread, together)
         passes = items_for(lambda n: chance(place.best, n).passes if n >= rule.least_n else 0.0)
         fails = items_for(lambda n: chance(place.breach, n).fails)
         if place.n is not None and not rule.pooled:
             best, limit, breach = (_chances(place, at, spread, together) for at in (place.best, place.limit, place.breach))
-            found = (best, limit, breach)
+            chances = (best, limit, breach)
     whole = place.measure.spec.proportion
     items = abs(place.limit - place.best) / whole * place.n if whole and place.n else None
     return Plan(
-        rule, place.group, place.best, place.limit, place.breach, *found, passes, fails, place.n, items,
+        rule, place.group, place.best, place.limit, place.breach, *chances, passes, fails, place.n, items,
         spread is not None, note,
     )  # fmt: skip
 
@@ -223,7 +223,7 @@ def items_for(chance: Callable[[int], float]) -> int | None:
 
 
 def _sizes(rule: Rule) -> dict[str, int]:
-    """How many items the rule's groups have; nothing where the benchmark or the column cannot be read here."""
+    """Count the items of the rule's groups; empty where the benchmark or the column cannot be read here."""
     try:
         benchmark = load_benchmark(rule.benchmark)
         table = items_table(replace(benchmark, items=benchmark.asked_items))

@@ -24,7 +24,7 @@ class Place:
 
     @property
     def best(self) -> float:
-        """Where a model without fault lies: the best value, no change at all, or the middle of the limits."""
+        """Value of a model without fault: the best value, no change at all, or the middle of the limits."""
         if self.rule.needs_baseline:
             return 0.0
         best = best_of(self.measure)
@@ -59,7 +59,9 @@ def spread_of(place: Place, disagreement: float | None) -> tuple[float | None, s
     if rule.needs_baseline and disagreement is not None:
         return whole * math.sqrt(disagreement), f"if the models disagree on {disagreement:.0%} of the items"
     if rule.needs_baseline:
-        return whole * math.sqrt(0.5), "at most, for two models that have nothing in common; an earlier run tells better"
+        return whole * math.sqrt(
+            0.5
+        ), "at most, for two models that have nothing in common; an earlier run gives a better estimate"
     share = min(max(place.breach / whole, 0.05), 0.95)
     low, high = rule.limits(place.best)
     return whole * math.sqrt(max(0.25 if low < whole / 2 < high else 0.0, share * (1 - share))), "a share of items"

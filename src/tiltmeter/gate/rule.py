@@ -13,7 +13,7 @@ much worse than the baseline it is."""
 OWN = (VALUE, DISTANCE)
 """Quantities of the model alone."""
 LIMIT, NO_EVIDENCE, SHOWN = "limit", "no-evidence", "shown"
-"""How a verdict follows from an interval: `no-evidence` passes unless the interval lies wholly outside the limits, `shown`
+"""Forms of verdicts: `no-evidence` passes unless the interval lies wholly outside the limits, `shown`
 passes only if it lies within them, and for `limit` the policy about undecided rules applies."""
 FORMS = (LIMIT, NO_EVIDENCE, SHOWN)
 CONFIDENCE = 0.95
@@ -67,12 +67,13 @@ class Rule:
                 "pooling-needs-groups", "pooling is for the values of groups: name a group, or the worst of a column"
             )
 
-    def _refuse(self, code: str, why: str) -> None:
-        raise InputError(f"{self.text}: {why}.", code=code, rule=self.text)
+    def _refuse(self, reason: str, why: str) -> None:
+        code = {"unknown-form": "unknown-name", "pooling-needs-groups": "inapplicable-option"}.get(reason, "out-of-range")
+        raise InputError(f"{self.text}: {why}.", code=code, rule=self.text, reason=reason)
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether the rule compares with a baseline."""
+        """True if the rule compares with a baseline."""
         return self.quantity not in OWN
 
     @property

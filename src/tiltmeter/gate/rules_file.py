@@ -30,13 +30,15 @@ class RuleBook:
 
     def __post_init__(self) -> None:
         if not self.rules:
-            raise InputError("There is no rule to check. Give --rule or --rules FILE.", code="no-rule")
+            raise InputError(
+                "There is no rule to check. Give --rule or --rules FILE.", code="missing-value", option="--rule"
+            )
         if self.undecided not in POLICIES:
             message = f"What is undecided can {' or '.join(POLICIES)}, not '{self.undecided}'."
-            raise InputError(message, code="unknown-policy", policy=self.undecided)
+            raise InputError(message, code="unknown-name", policy=self.undecided, kind="policy", name=self.undecided)
         again = [rule.text for n, rule in enumerate(self.rules) if replace(rule, name="") in _unnamed(self.rules[:n])]
         if again:
-            raise InputError(f'The rule "{again[0]}" is there twice.', code="repeated-rule", rule=again[0])
+            raise InputError(f'The rule "{again[0]}" is there twice.', code="duplicate-name", rule=again[0], kind="rule")
 
 
 def _unnamed(rules: Sequence[Rule]) -> list[Rule]:
@@ -71,18 +73,20 @@ def _table(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or error}.", code="unreadable-file", file=str(path)) from None
     except (ValueError, RecursionError) as error:  # not TOML, or not UTF-8
-        raise InputError(f"{path} is not a file of rules: {error}.", code="not-rules", file=str(path)) from None
+        raise InputError(
+            f"{path} is not a file of rules: {error}.", code="wrong-format", file=str(path), error=str(error)
+        ) from None
     _refuse_unknown(stated, TOP, str(path))
     return stated
 
 
-def _refuse_unknown(stated: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+def _refuse_unknown(stated: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
     for key in stated:
-        if key not in known:
-            near = get_close_matches(key, known, 1)
+        if key not in keys:
+            near = get_close_matches(key, keys, 1)
             meant = f" Did you mean '{near[0]}'?" if near else ""
-            message = f"{where} has an unknown key '{key}'.{meant} Keys: {', '.join(known)}."
-            raise InputError(message, code="unknown-key", key=key, where=where)
+            message = f"{where} has an unknown key '{key}'.{meant} Keys: {', '.join(keys)}."
+            raise InputError(message, code="unknown-name", key=key, where=where, kind="key", name=key)
 
 
 def _list(stated: Mapping[str, Any], key: str, file: str | Path | None) -> list[Any]:
@@ -100,17 +104,22 @@ def _rule(stated: Any, where: str, confidence: float, least_n: int, max_missing:
     texts = {key: _text(stated[key], f"{where}, {key}") for key in TEXTS if key in stated}
     lacking = [key for key in PLACES if not texts.get(key)]
     if lacking:
-        raise InputError(f"{where} lacks {', '.join(lacking)}.", code="missing-key", where=where, keys=lacking)
+        raise InputError(f"{where} lacks {', '.join(lacking)}.", code="missing-value", where=where, keys=lacking)
     given = [key for key in LIMITS if key in stated]
     if not given or (len(given) > 1 and set(given) != {"at_least", "at_most"}):
         message = f"{where} needs exactly one limit ({', '.join(LIMITS)}), and has {len(given)}."
-        raise InputError(message, code="one-limit", where=where, limits=given)
+        raise InputError(message, code="conflicting-options", where=where, limits=given)
     about = {"by": texts["worst"], "worst": True} if "worst" in texts else {}
     if about and {"by", "group"} & set(texts):
         message = f"{where} asks for the worst {texts['worst']} and for one group; only one can be meant."
-        raise InputError(message, code="unreadable-place", where=where)
+        raise InputError(message, code="conflicting-options", where=where, keys=sorted(texts))
     if ("by" in texts) != ("group" in texts):
-        raise InputError(f"{where} needs both by and group, or worst instead of them.", code="unreadable-place", where=where)
+        raise InputError(
+            f"{where} needs both by and group, or worst instead of them.",
+            code="missing-value",
+            where=where,
+            keys=["by", "group"],
+        )
     fields: dict[str, Any] = {key: text for key, text in texts.items() if key != "worst"} | about
     for key in given:
         fields |= limits(key, _limit(stated[key], key, where))
@@ -121,20 +130,20 @@ def _rule(stated: Any, where: str, confidence: float, least_n: int, max_missing:
     return Rule(**fields, least_n=_count(stated, "min_n", least_n, where))
 
 
-def _limit(given: Any, key: str, where: str) -> Any:
-    if key not in RANGES and not (key == "shown_within" and isinstance(given, list)):
-        return _number({key: given}, key, 0.0, where)
-    if not isinstance(given, list) or len(given) != 2:
+def _limit(value: Any, key: str, where: str) -> Any:
+    if key not in RANGES and not (key == "shown_within" and isinstance(value, list)):
+        return _number({key: value}, key, 0.0, where)
+    if not isinstance(value, list) or len(value) != 2:
         raise InputError(
             f"{where}: {key} is a list of two numbers, such as [45, 55].", code="wrong-type", key=key, where=where
         )
-    return [_number({key: one}, key, 0.0, where) for one in given]
+    return [_number({key: one}, key, 0.0, where) for one in value]
 
 
-def _text(given: Any, where: str) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise InputError(f"{where} must be a text, not {given!r}.", code="wrong-type", where=where)
-    return given.strip()
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where} must be a text, not {value!r}.", code="wrong-type", where=where)
+    return value.strip()
 
 
 def _flag(stated: Mapping[str, Any], key: str, where: str) -> bool:

@@ -93,5 +93,6 @@ def _refuse_without_best(rule: Rule, measure: Entry) -> None:
         )  # fmt: skip
 
 
-def _refused(rule: Rule, code: str, message: str) -> InputError:
-    return InputError(message, code=code, rule=rule.text)
+def _refused(rule: Rule, reason: str, message: str) -> InputError:
+    code = "out-of-range" if reason in ("limit-beyond-range", "cannot-fail", "best-value-fails") else "inapplicable-option"
+    return InputError(message, code=code, rule=rule.text, reason=reason)

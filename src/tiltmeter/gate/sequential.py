@@ -32,7 +32,7 @@ from tiltmeter.gate.track import Ends, Track
 FIRST = 50
 """Clusters before the first look."""
 GROWTH = 1.5
-"""How much longer the sample is at each look than at the one before."""
+"""Growth of the sample from one look to the next."""
 
 
 def decide_sequentially(source: Source, book: RuleBook, *, seed: int = 0, budget: int | None = None) -> SequentialDecision:
@@ -79,7 +79,7 @@ def _refuse(rule: Rule) -> None:
 
 def _not_sequential(rule: Rule, why: str) -> UsageError:
     message = f"{rule.text} cannot be checked sequentially: {why}. Check the whole run without --sequential."
-    return UsageError(message, code="not-sequential", rule=rule.text)
+    return UsageError(message, code="inapplicable-option", rule=rule.text, option="--sequential", reason=why)
 
 
 def is_open(track: Track, tracks: Sequence[Track]) -> bool:
@@ -95,14 +95,14 @@ def needed_items(tracks: Sequence[Track], queue: _Queue) -> frozenset[str]:
 
 
 def _exhausted(tracks: Sequence[Track]) -> list[Track]:
-    return [track for track in tracks if is_open(track, tracks) and track.asked == len(track.members)]
+    return [track for track in tracks if is_open(track, tracks) and track.items_read == len(track.members)]
 
 
 def _finding(track: Track, full: Decision | None) -> SequentialFinding:
-    place = (track.rule, track.model, track.group, len(track.members), track.asked)
+    place = (track.rule, track.model, track.group, len(track.members), track.items_read)
     if track.verdict != UNDECIDED:
         return SequentialFinding(*place, track.value(), *track.interval, track.verdict, EARLY)
-    if full is not None and track.asked == len(track.members):
+    if full is not None and track.items_read == len(track.members):
         for ruling in full.rulings:
             for one in ruling.findings if (ruling.rule, ruling.model) == (track.rule, track.model) else ():
                 if one.group == track.group:
@@ -141,7 +141,13 @@ class _Queue:
                 item for item, of in zip(self.items, labels, strict=True) if of is not None and plain(of) == plain(group)
             )
             if not ours:
-                raise UsageError(f"{rule.text}: {self.benchmark} has no {rule.by} '{group}'.", code="no-such-number")
+                raise UsageError(
+                    f"{rule.text}: {self.benchmark} has no {rule.by} '{group}'.",
+                    code="unknown-name",
+                    kind="group",
+                    name=group,
+                    rule=rule.text,
+                )
             for model in [rule.model] if rule.model else self.source.models:
                 yield Track(rule, model, group, ours, self.largest)
 
@@ -174,7 +180,7 @@ class _Queue:
 
 
 def _shares(answers: Answers, rule: Rule) -> dict[Any, float]:
-    """What every answer adds to a measure: (model, scorer, item) to a share between 0 and 1."""
+    """Contribution of every answer to a measure: (model, scorer, item) to a share between 0 and 1."""
     measure = catalog.find("measures", rule.measure)
     table = find_family(answers.family).unit_values(answers, measure)
     if table is None:
@@ -183,6 +189,6 @@ def _shares(answers: Answers, rule: Rule) -> dict[Any, float]:
     return dict(zip(keys, (table["value"] / measure.spec.proportion).astype(float), strict=True))
 
 
-def _pair(known: dict[Any, float], track: Track, baseline: str, item: str) -> Ends:
-    ours = known.get((track.model, track.rule.scorer, item), np.nan)
-    return ours, known.get((baseline, track.rule.scorer, item), np.nan) if track.rule.needs_baseline else 0.0
+def _pair(shares: dict[Any, float], track: Track, baseline: str, item: str) -> Ends:
+    ours = shares.get((track.model, track.rule.scorer, item), np.nan)
+    return ours, shares.get((baseline, track.rule.scorer, item), np.nan) if track.rule.needs_baseline else 0.0

@@ -10,18 +10,18 @@ from tiltmeter.gate.decision import FAIL, GRAVITY, PASS, UNDECIDED, said
 from tiltmeter.gate.rule import Rule
 
 EARLY, ALL_ITEMS, OPEN = "early", "all items", "open"
-"""How a verdict came about: by a confidence sequence, by the full gate after the last item, or not at all."""
+"""Origin of a verdict: by a confidence sequence, by the full gate after the last item, or not at all."""
 
 
 @dataclass(frozen=True)
 class SequentialFinding:
-    """One number: `asked` of its `items` were read before the verdict. The interval is that of the look that decided."""
+    """One number: `items_read` of its `items` were read before the verdict. The interval is that of the last look."""
 
     rule: Rule
     model: str
     group: str
     items: int
-    asked: int
+    items_read: int
     value: float
     low: float
     high: float
@@ -31,13 +31,13 @@ class SequentialFinding:
 
 @dataclass(frozen=True)
 class SequentialDecision:
-    """All numbers of all rules; `asked` of `items` were read in all, in the order that `seed` gives."""
+    """All numbers of all rules; `items_read` of `items` were read in the order that `seed` gives."""
 
     rules: tuple[Rule, ...]
     findings: tuple[SequentialFinding, ...]
     undecided: str
     baseline: str
-    asked: int
+    items_read: int
     items: int
     seed: int
 
@@ -61,7 +61,7 @@ class SequentialDecision:
 
     @property
     def passed(self) -> bool:
-        """Whether the release goes through: no rule stops it."""
+        """True if no rule blocks the release."""
         found = self.verdicts()
         return not any(rule.stops(found[rule.text, model], self.undecided) for rule, model, _ in self.rulings())
 
@@ -75,7 +75,7 @@ class SequentialDecision:
         """The decision in one sentence."""
         found = list(self.verdicts().values())
         counts = ", ".join(f"{found.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if one in found)
-        share = f"{self.asked:,} of {self.items:,} items ({self.asked / max(self.items, 1):.0%})"
+        share = f"{self.items_read:,} of {self.items:,} items ({self.items_read / max(self.items, 1):.0%})"
         return f"{'PASS' if self.passed else 'FAIL'}: {counts} after {share}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,9 +86,14 @@ class SequentialDecision:
             "exit_code": self.exit_code,
             "summary": self.summary,
             "sequential": True,
-            "asked": self.asked,
+            "asked": self.items_read,
             "items": self.items,
             "seed": self.seed,
             "baseline": self.baseline,
-            "findings": [vars(one) | {"rule": one.rule.text} for one in self.findings],
+            "findings": [_row(finding) for finding in self.findings],
         }
+
+
+def _row(finding: SequentialFinding) -> dict[str, Any]:
+    facts = vars(finding) | {"rule": finding.rule.text}
+    return {"asked" if name == "items_read" else name: value for name, value in facts.items()}

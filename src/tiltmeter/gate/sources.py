@@ -1,4 +1,4 @@
-"""Where a sequential check gets answers from: a stored run, or models that are asked a block of items at a time."""
+"""Sources of answers for a sequential check: a stored run, or models that answer a block of items at a time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Source(Protocol):
         """The model that they are compared with; empty if none."""
 
     def items(self, benchmark: str) -> pd.DataFrame:
-        """The items that can be asked, with `item` and the columns that group them."""
+        """The items that models can answer, with `item` and the columns that group them."""
 
     def answers(self, benchmark: str, scorers: Sequence[str], items: Sequence[str]) -> Answers:
         """Answers of all models to these items."""
@@ -44,7 +44,7 @@ class Source(Protocol):
 
 @dataclass
 class StoredAnswers:
-    """The answers of a run, read as if its items were asked in another order."""
+    """The answers of a run, read as if its items came in another order."""
 
     stored: Evidence
     read: dict[str, list[str]] = field(default_factory=dict)
@@ -63,10 +63,12 @@ class StoredAnswers:
         for part in self.stored.answers.values():
             if benchmark in part.benchmarks:
                 return part
-        raise UsageError(f"The run has no {benchmark}.", code="no-such-benchmark", benchmark=benchmark)
+        raise UsageError(
+            f"The run has no {benchmark}.", code="unknown-name", benchmark=benchmark, kind="benchmark", name=benchmark
+        )
 
     def items(self, benchmark: str) -> pd.DataFrame:
-        """The items that the run asked."""
+        """The items of the run."""
         items = self._part(benchmark).items
         return items[(items["benchmark"] == benchmark) & items["scored"].astype(bool)].reset_index(drop=True)
 
@@ -87,7 +89,7 @@ class StoredAnswers:
 
 @dataclass
 class AskedModels:
-    """Models that are asked block by block, through the cache; the same check again reads the same blocks from there."""
+    """Models that answer block by block, through the cache; the same check again reads the same blocks from there."""
 
     loaded: Mapping[str, Any]
     benchmarks: Mapping[str, Benchmark]
@@ -102,7 +104,7 @@ class AskedModels:
         return tuple(name for name in self.loaded if name != self.baseline)
 
     def items(self, benchmark: str) -> pd.DataFrame:
-        """The items that models are asked about."""
+        """The items that models answer."""
         items = items_table(self.benchmarks[benchmark])
         return items[items["scored"].astype(bool)].reset_index(drop=True)
 
@@ -125,7 +127,7 @@ class AskedModels:
 def ask_models(
     models: Sequence[Any], baseline: Any, rules: Sequence[Rule], *, cache: Any = True, seed: int = 0
 ) -> AskedModels:
-    """Load models, their baseline and the benchmarks that rules name, ready to be asked.
+    """Load models, their baseline and the benchmarks that rules name, ready to answer.
 
     Args:
         models: Models, hub ids, folders or embedded names.
@@ -137,7 +139,13 @@ def ask_models(
     loaded: dict[str, Any] = {}
     for model in map(usable, models):
         if model.name in loaded:
-            raise UsageError(f"Two models are called {model.name}.", code="repeated-model", model=model.name)
+            raise UsageError(
+                f"Two models are called {model.name}.",
+                code="duplicate-name",
+                model=model.name,
+                kind="model",
+                name=model.name,
+            )
         loaded[model.name] = model
     name = ""
     if baseline is not None:
@@ -146,10 +154,10 @@ def ask_models(
         loaded[name] = old
     for rule in rules:
         if rule.model and rule.model not in loaded:
-            message = f"{rule.text}: no model {rule.model} is asked. Models: {', '.join(loaded)}."
-            raise UsageError(message, code="no-such-model", rule=rule.text, model=rule.model)
+            message = f"{rule.text}: there is no model {rule.model}. Models: {', '.join(loaded)}."
+            raise UsageError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
         if rule.needs_baseline and not name:
             message = f"{rule.text}: there is no baseline. Give --baseline-model."
-            raise UsageError(message, code="no-baseline", rule=rule.text)
+            raise UsageError(message, code="missing-value", rule=rule.text, option="--baseline-model")
     benchmarks = {name: load_benchmark(name) for name in dict.fromkeys(rule.benchmark for rule in rules)}
     return AskedModels(loaded, benchmarks, name, cache, seed)

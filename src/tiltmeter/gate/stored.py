@@ -39,16 +39,22 @@ def stored_decision(run: Run) -> Decision | None:
         undecided, baseline = str(stored["undecided"]), str(stored["baseline"])
         place, seal = str(stored["baseline_run"]), str(stored["baseline_seal"])
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise RunError(
-            f"{path} is not a decision of this version. {AGAIN}", code="decision-unreadable", file=str(path)
-        ) from None
+        raise RunError(f"{path} is not a decision of this version. {AGAIN}", code="wrong-version", file=str(path)) from None
     if about != run_digest(run.manifest):
-        raise RunError(f"{path} is about an earlier run in this folder. {AGAIN}", code="decision-outdated", file=str(path))
+        raise RunError(
+            f"{path} is about an earlier run in this folder. {AGAIN}",
+            code="outdated-result",
+            file=str(path),
+            reason="earlier-run",
+        )
     model = baseline.removesuffix(SUFFIX) if place else baseline
     decision = check(run, RuleBook(rules, undecided), _baseline(path, place, seal), model or None)
     if not _same(json.loads(as_json(decision)), stored):
         raise RunError(
-            f"{path} differs from what the answers of the run give. {AGAIN}", code="decision-differs", file=str(path)
+            f"{path} differs from what the answers of the run give. {AGAIN}",
+            code="outdated-result",
+            file=str(path),
+            reason="differs",
         )
     return decision
 
@@ -66,7 +72,13 @@ def _baseline(path: Path, place: str, seal: str) -> Run | None:
         return None
     baseline = load_run(place)
     if run_digest(baseline.manifest) != seal:
-        raise RunError(f"{path} compares with an earlier run in {place}. {AGAIN}", code="decision-outdated", file=str(path))
+        raise RunError(
+            f"{path} compares with an earlier run in {place}. {AGAIN}",
+            code="outdated-result",
+            file=str(path),
+            reason="earlier-baseline",
+            run=str(place),
+        )
     return baseline
 
 

@@ -29,7 +29,7 @@ class Track:
     largest: float
     totals: list[tuple[float, float, float]] = field(default_factory=list)
     """Per cluster: values of the model, of the baseline, and how many of them."""
-    asked: int = 0
+    items_read: int = 0
     missing: int = 0
     bounds: dict[tuple[str, float], Ends] = field(default_factory=dict)
     verdict: str = UNDECIDED
@@ -38,7 +38,7 @@ class Track:
     def add(self, values: Sequence[tuple[float, float]]) -> None:
         """Add the items of one cluster: shares of the model and of the baseline."""
         known = [pair for pair in values if not np.isnan(pair).any()]
-        self.asked += len(values)
+        self.items_read += len(values)
         self.missing += len(values) - len(known)
         if known:
             ours, theirs = np.sum(known, axis=0)
@@ -52,7 +52,7 @@ class Track:
 
     def look(self, together: int) -> None:
         """Decide if the confidence sequences do."""
-        is_basis = len(self.totals) >= self.rule.least_n and self.missing <= self.rule.max_missing * self.asked
+        is_basis = len(self.totals) >= self.rule.least_n and self.missing <= self.rule.max_missing * self.items_read
         if self.verdict != UNDECIDED or not is_basis:
             return
         alpha = (1 - self.rule.confidence) / 2

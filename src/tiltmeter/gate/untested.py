@@ -1,4 +1,4 @@
-"""Warnings about rules on metrics that did not detect a planted bias, or that nobody tested."""
+"""Warnings about rules on metrics that did not detect a planted bias, or that were not tested."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def evidence_warnings(rules: Sequence[Rule], run: Run) -> Iterator[str]:
         for verdict in sorted({_verdict(rule, one) for one in run.manifest.get("evaluations", ()) if _is_about(rule, one)}):
             metric = f"{rule.measure} by {rule.scorer} on {rule.benchmark}"
             if verdict == UNTESTED:
-                yield f"{rule.text}: nobody has tested whether {metric} detects a planted bias."
+                yield f"{rule.text}: there is no test of whether {metric} detects a planted bias."
             elif verdict != DETECTS:
                 yield f"{rule.text}: {metric} did not detect a planted bias ({verdict}; docs/calibration.md)."
 

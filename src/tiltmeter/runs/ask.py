@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks import Benchmark, load_benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import FamilyOptions
 from tiltmeter.families import Answers, AskContext, family_of
 from tiltmeter.families.kit.options import changed
@@ -46,17 +46,24 @@ def ask(
         seed: For everything that is drawn at random.
         watch: Shows progress: a function of a title and a total that gives a context manager.
     """
-    told = FamilyOptions.of_objects(options)
+    family_options = FamilyOptions.of_objects(options)
     model = usable(model)
-    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=told.values)
-    if benchmark.family not in told.of:
+    benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, offered=family_options.values)
+    if benchmark.family not in family_options.of:
         family_of(benchmark)  # says what is wrong with it
-        raise TiltmeterError(f"The family '{benchmark.family}' cannot be used.")
-    if options is not None and not isinstance(options, type(told[benchmark.family])):
+        raise UsageError(f"The family '{benchmark.family}' cannot be used.", code="broken-package", family=benchmark.family)
+    if options is not None and not isinstance(options, type(family_options[benchmark.family])):
         name = next(iter(changed(options)), type(options).__name__)
-        raise TiltmeterError(f"'{name}' is no option of {benchmark.family}, which {benchmark.name} is one of.")
+        raise UsageError(
+            f"'{name}' is not an option of {benchmark.family}, the family of {benchmark.name}.",
+            code="unknown-name",
+            kind="option",
+            name=name,
+            family=benchmark.family,
+            benchmark=benchmark.name,
+        )
     context = AskContext(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
-    return ask_and_read(model, benchmark, told[benchmark.family], context)
+    return ask_and_read(model, benchmark, family_options[benchmark.family], context)
 
 
 @accept_old_keywords(translate_ask)
@@ -79,7 +86,13 @@ def score(
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
     kind: Any = family_of(benchmark).Options
     if not any(field.name == "scorers" for field in fields(kind)):
-        raise TiltmeterError(f"{benchmark.name} is a benchmark of {benchmark.family}, which has no scorers; use `ask`.")
+        raise UsageError(
+            f"{benchmark.name} belongs to {benchmark.family}, which has no scorers; use `ask`.",
+            code="inapplicable-option",
+            function="score",
+            family=benchmark.family,
+            benchmark=benchmark.name,
+        )
     if names:
         chosen: Any = options if options is not None else kind()
         options = replace(chosen, scorers=names) if isinstance(chosen, kind) else options

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.families import find_family
 from tiltmeter.runs.reading import Run, refuse_namesakes
 
@@ -21,17 +21,21 @@ def refuse_incomparable(runs: Sequence[Run], *, same_models: bool = True) -> Non
             known, other = seen.setdefault(key, (value, run))
             if known != value:
                 family, fact = key
-                raise TiltmeterError(
+                raise RunError(
                     f"These runs are not comparable: {fact} ({family}) differs. "
-                    f"{other.folder}: {_short(known)}; {run.folder}: {_short(value)}. Run one of them again like the other."
+                    f"{other.folder}: {_short(known)}; {run.folder}: {_short(value)}. Run one of them again like the other.",
+                    code="not-comparable",
+                    fact=fact,
+                    family=family,
+                    runs=[str(other.folder), str(run.folder)],
                 )
 
 
 def _facts(run: Run) -> Iterator[tuple[tuple[str, str], Any]]:
     """Yields (family, name of a fact) and its value for all that decides what numbers mean, apart from models and data."""
-    for family, told in run.manifest.get("asked", {}).get("options", {}).items():
+    for family, options in run.manifest.get("asked", {}).get("options", {}).items():
         if family in run.answers:
-            yield from (((family, f"the option {name}"), value) for name, value in _deciding(family, told))
+            yield from (((family, f"the option {name}"), value) for name, value in _deciding(family, options))
     for part in run.answers.values():
         for manifest in part.manifests:
             for name, number in manifest.get("versions", {}).items():
@@ -42,11 +46,11 @@ def _facts(run: Run) -> Iterator[tuple[tuple[str, str], Any]]:
                 yield (part.family, name), value
 
 
-def _deciding(family: str, told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Options, less those that only choose what is computed. A file counts by what it holds, which the data's hash tells."""
+def _deciding(family: str, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield options, less those that only choose what is computed. Files count by content: the data's hash identifies it."""
     chooses = {field.name for field in fields(find_family(family).Options) if field.metadata.get("chooses")}
     hints = {field.name: str(field.type) for field in fields(find_family(family).Options)}
-    for name, value in told.items():
+    for name, value in options.items():
         if name not in chooses and "Path" not in hints.get(name, ""):
             yield name, value
 
@@ -57,7 +61,7 @@ def _short(value: Any) -> str:
 
 
 def column_facts(run: Run) -> dict[tuple[str, str], Mapping[str, str]]:
-    """Returns (model, benchmark) → the facts by which a leaderboard tells columns apart."""
+    """Returns (model, benchmark) → the facts that distinguish columns of a leaderboard."""
     facts: dict[tuple[str, str], Mapping[str, str]] = {}
     for part in run.answers.values():
         for manifest in part.manifests:

@@ -7,7 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from tiltmeter import catalog
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.primary import with_change, with_primary
 from tiltmeter.families.kit.protocol import measures_of
@@ -57,9 +57,11 @@ def compare(
                 rows += with_primary(found, part, family)
     if not rows:
         refuse_lacking(names, set(), {})
-        raise TiltmeterError(
+        raise RunError(
             f"No other model shares a benchmark and a scorer with {baseline}. A masked and a causal model have no scorer "
-            "in common."
+            "in common.",
+            code="not-comparable",
+            baseline=baseline,
         )
     refuse_lacking(names, {row.measure for row in rows}, filled)
     return differences_table(with_change(_with_rest_corrected(rows)))
@@ -81,10 +83,15 @@ def _with_rest_corrected(rows: Sequence[Difference]) -> list[Difference]:
 def _models(answers: Mapping[str, Answers], baseline: str | None) -> tuple[str, list[str]]:
     models = list(dict.fromkeys(model for part in answers.values() for model in part.models))
     if not models:
-        raise TiltmeterError("These runs hold no answers of any model.")
+        raise RunError("These runs contain no answers.", code="empty-selection", kind="answers")
     baseline = baseline or models[0]
     if baseline not in models:
-        raise TiltmeterError(f"There is no model '{baseline}' in these runs. Models: {', '.join(models)}.")
+        raise UsageError(
+            f"There is no model '{baseline}' in these runs. Models: {', '.join(models)}.",
+            code="unknown-name",
+            kind="model",
+            name=baseline,
+        )
     if len(models) < 2:
-        raise TiltmeterError(f"Comparing needs two models; these runs have one, {models[0]}.")
+        raise RunError(f"Comparing needs two models; these runs have one, {models[0]}.", code="too-few", models=list(models))
     return baseline, [model for model in models if model != baseline]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.items import has_column, require_column
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.answers import with_unique_names
@@ -48,7 +48,7 @@ def by_family(answers: Several) -> dict[str, Answers]:
     """Sort answers by family, those of one family together. Different models of one name get a part of their digest.
 
     Raises:
-        TiltmeterError: The same answer is there twice.
+        InputError: An answer occurs twice.
     """
     if isinstance(answers, Mapping):
         return dict(answers)
@@ -63,13 +63,19 @@ def by_family(answers: Several) -> dict[str, Answers]:
 
 
 def _refuse_repeats(answers: Answers) -> None:
-    """The same answer twice under one name would count once, and nobody could say which."""
+    """Refuse answers that occur twice: only one of them would count, and which one is undefined."""
     key = list(find_family(answers.family).KEY)
     repeated = answers.table[answers.table.duplicated(key)]
     if len(repeated):
         first = repeated.iloc[0]
         by = f" by {first['scorer']}" if "scorer" in key else ""
-        raise TiltmeterError(f"There are answers of {first['model']} on {first['benchmark']}{by} more than once.")
+        raise InputError(
+            f"There are answers of {first['model']} on {first['benchmark']}{by} more than once.",
+            code="duplicate-name",
+            kind="answers",
+            model=first["model"],
+            benchmark=first["benchmark"],
+        )
 
 
 @catalog.without_failing
@@ -87,7 +93,7 @@ def estimate_all(
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is estimated: the measures that were named, if any, those of each family, and the columns it is grouped by."""
+    """Choice of estimates: the measures that were named, if any, those of each family, and the columns it is grouped by."""
 
     named: Sequence[str] | None
     entries: Mapping[str, Sequence[Entry]]
@@ -95,7 +101,7 @@ class Wanted:
 
 
 def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | None, by: str | Sequence[str]) -> Wanted:
-    """Of families with answers. Of these only the models, benchmarks and columns of items are looked at."""
+    """Plan the families with answers. Of these only the models, benchmarks and columns of items are looked at."""
     names = [measures] if isinstance(measures, str) else list(measures) if measures else None
     columns = [by] if isinstance(by, str) else list(by)
     families = {name: find_family(name) for name in answers}
@@ -148,10 +154,15 @@ def _items(answers: Answers) -> list[pd.DataFrame]:
 
 
 def refuse_lacking(names: Sequence[str] | None, there: set[str], answers: Mapping[str, Answers]) -> None:
-    """Refuses a measure that was asked for by name and that nothing here can be computed from."""
+    """Refuse a measure that was requested by name and that cannot be computed from these answers."""
     for name in names or ():
         measure = catalog.find("measures", name)
         if measure.name not in there:
             benchmarks = ", ".join(dict.fromkeys(name for part in answers.values() for name in part.benchmarks))
             lacking = f"{benchmarks} has no such scores or labels" if benchmarks else "nothing here has them"
-            raise TiltmeterError(f"{name} reads {', '.join(measure.parameters)}, and {lacking}.")
+            raise UsageError(
+                f"{name} reads {', '.join(measure.parameters)}, and {lacking}.",
+                code="inapplicable-option",
+                measure=name,
+                needs=list(measure.parameters),
+            )

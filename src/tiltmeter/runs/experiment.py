@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.execution.cells import open_store
 from tiltmeter.execution.engine import Engine
 from tiltmeter.execution.executor import Executor, check_models, choose_engine
@@ -55,8 +55,11 @@ def run_experiment(
         cells, now = executor.execute(), executor.status
         if not cells:
             errors = [state.error for state in now.states if state.error]
-            raise TiltmeterError(
-                f"No cell of {experiment.path} could be made. The first error: {errors[0] if errors else 'none'}"
+            raise RunError(
+                f"No cell of {experiment.path} could be made. The first error: {errors[0] if errors else 'none'}",
+                code="empty-selection",
+                file=str(experiment.path),
+                errors=len(errors),
             )
         more = {"made_of": made_of(planned, now), "study": experiment.described(), "without": _without(now)}
         manifest = finished_manifest(_manifest(planned, started) | more, cells, started)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import RunError, TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError, UsageError
 from tiltmeter.stats.estimates import details_of, estimates_table
 from tiltmeter.storage.compression import is_folder, is_there
 from tiltmeter.storage.files import write_json, write_text
@@ -38,14 +38,20 @@ def output_folder(output: str | Path | None) -> Path:
     """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
     folder = at_home(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
     if is_there(folder) and not is_folder(folder):
-        raise TiltmeterError(f"{folder} is a file; -o must name a folder.")
+        raise UsageError(f"{folder} is a file; -o must name a folder.", code="not-a-folder", folder=str(folder))
     if any(len(os.fsencode(name)) > LONGEST for name in folder.parts) or "\0" in str(folder):
-        raise TiltmeterError(f"{folder} cannot be made: a name in it is too long, or no name.")
+        raise UsageError(
+            f"{folder} cannot be made: a name in it is too long, or no name.", code="cannot-write", folder=str(folder)
+        )
     above = next(parent for parent in (folder, *folder.absolute().parents) if is_there(parent))
     if not is_folder(above):
-        raise TiltmeterError(f"{folder} cannot be made: {above} is a file.")
+        raise UsageError(f"{folder} cannot be made: {above} is a file.", code="not-a-folder", folder=str(above))
     if is_folder(folder) and any(folder.iterdir()) and not _is_run(folder):
-        raise TiltmeterError(f"{folder} holds other files and no tiltmeter run; choose another folder with -o.")
+        raise UsageError(
+            f"{folder} contains other files and no tiltmeter run. Choose another folder with -o.",
+            code="output-exists",
+            folder=str(folder),
+        )
     return folder
 
 
@@ -78,9 +84,9 @@ def refuse_other_run(folder: Path, manifest: Mapping[str, Any]) -> None:
         differs = "question" if not isinstance(before, dict) else next(_differences(before, now), "")
     if differs:
         raise RunError(
-            f"{folder} holds a finished run of another question ({differs} differ). Choose another folder with -o, or "
+            f"{folder} contains a finished run with other settings ({differs} differ). Choose another folder with -o, or "
             "replace it with --overwrite.",
-            code="other-run", folder=str(folder), differs=differs,
+            code="output-exists", folder=str(folder), differs=differs,
         )  # fmt: skip
 
 
@@ -90,13 +96,13 @@ def _cells(manifest: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """The parts of a question that differ. A finished run names the benchmarks that could be asked."""
+    """Name the settings that differ. A finished run names the benchmarks that its models could answer."""
     if not set(before.get("benchmarks", ())) <= set(now.get("benchmarks", ())):
         yield "benchmarks"
     yield from (name for name in QUESTION if before.get(name) != now.get(name))
-    options, asked = before.get("options", {}), now.get("options", {})
+    options, requested = before.get("options", {}), now.get("options", {})
     for family in options if isinstance(options, dict) else ():
-        if options[family] != asked.get(family):
+        if options[family] != requested.get(family):
             yield f"options of {family}"
 
 
@@ -132,9 +138,15 @@ def _made(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TiltmeterError(f"{folder} cannot be made: {error.strerror}.") from None
+        raise RunError(
+            f"{folder} cannot be made: {error.strerror}.", code="cannot-write", folder=str(folder), error=error.strerror
+        ) from None
     if not (os.access(folder, os.W_OK) and os.access(folder.absolute().parent, os.W_OK)):
-        raise TiltmeterError(f"{folder} cannot be written: no permission. Choose another folder with -o.")
+        raise RunError(
+            f"{folder} cannot be written: no permission. Choose another folder with -o.",
+            code="cannot-write",
+            folder=str(folder),
+        )
 
 
 def _removed_if_empty(folder: Path | None) -> None:
@@ -149,7 +161,12 @@ def _locked(folder: Path) -> Iterator[None]:
         with lock_folder(folder, wait=False):
             yield
     except FolderLockedError:
-        raise TiltmeterError(f"Another run is writing to {folder} just now. Wait for it, or choose -o.") from None
+        raise RunError(
+            f"Another run is writing to {folder} just now. Wait for it, or choose -o.",
+            code="cannot-write",
+            folder=str(folder),
+            reason="locked",
+        ) from None
 
 
 def _take_place(making: Path, folder: Path) -> None:
@@ -169,9 +186,12 @@ def _take_place(making: Path, folder: Path) -> None:
     except OSError as error:
         if old.is_dir() and not place.exists():
             old.rename(place)
-        raise TiltmeterError(
-            f"Cannot write {folder}: {error.strerror or error}. An earlier run there is as it was; free some space or "
-            "choose another folder with -o, and run the same command again."
+        raise RunError(
+            f"Cannot write {folder}: {error.strerror or error}. An earlier run there is unchanged. Free some space or "
+            "choose another folder with -o, and run the same command again.",
+            code="cannot-write",
+            folder=str(folder),
+            error=str(error),
         ) from None
     shutil.rmtree(old, ignore_errors=True)
 
@@ -200,9 +220,12 @@ def write_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TiltmeterError(
+        raise RunError(
             f"Cannot write {folder}: {error.strerror or error}. Free some space or choose another folder with -o, and run "
-            "the same command again: what the models answered is in the cache."
+            "the same command again: answers are in the cache.",
+            code="cannot-write",
+            folder=str(folder),
+            error=str(error),
         ) from None
 
 
@@ -218,7 +241,7 @@ def _json_text(table: pd.DataFrame) -> str:
 
 @contextmanager
 def appended_estimates(folder: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """The same, some rows at a time: the files are what `write_estimates` would write of all."""
+    """Write estimates some rows at a time; the files equal those of `write_estimates` for all rows."""
     with ExitStack() as files:
         rows, records = (
             files.enter_context((folder / name).open("w", encoding="utf-8", newline="\n"))
@@ -263,7 +286,7 @@ def read_estimates(path: Path) -> pd.DataFrame:
         for text in table["details"].unique():
             details_of({"details": text})
     except (OSError, ValueError, OverflowError) as error:
-        raise TiltmeterError(f"Cannot read {path}: {error}.") from None
+        raise RunError(f"Cannot read {path}: {error}.", code="damaged-file", file=str(path), error=str(error)) from None
     return table
 
 

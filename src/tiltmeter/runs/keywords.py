@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import FamilyOptions, Options
 from tiltmeter.storage.keywords import Translation
 
@@ -17,7 +17,9 @@ def translate_ask(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[s
         return Translation(present)
     objects, spelled = _objects(old)
     if len(objects) > 1:
-        raise TiltmeterError(f"{', '.join(old)} are options of different families.")
+        raise UsageError(
+            f"{', '.join(old)} are options of different families.", code="conflicting-options", options=list(old)
+        )
     (options,) = objects or [present.get("options")]
     return Translation({**present, "options": options}, f"options={spelled}")
 
@@ -43,11 +45,13 @@ def translate_run(_: tuple[Any, ...], present: Mapping[str, Any], old: Mapping[s
 
 def _objects(old: Mapping[str, Any]) -> tuple[list[Any], str]:
     """The options objects that the keywords stand for, and how they are written."""
-    told = FamilyOptions.read(old)
-    named = {family: [name for name in old if hasattr(options, name)] for family, options in told.of.items()}
-    objects = [told[family] for family, names in named.items() if names]
+    family_options = FamilyOptions.read(old)
+    named = {family: [name for name in old if hasattr(options, name)] for family, options in family_options.of.items()}
+    objects = [family_options[family] for family, names in named.items() if names]
     spelled = (
-        f"{_public(told[family])}({', '.join(f'{name}=…' for name in names)})" for family, names in named.items() if names
+        f"{_public(family_options[family])}({', '.join(f'{name}=…' for name in names)})"
+        for family, names in named.items()
+        if names
     )
     return objects, ", ".join(spelled)
 

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AT_ONCE = 10_000
-"""Rows that are estimated at a time, unless one cell has more: models that were asked the same share their draws."""
+"""Rows that are estimated at a time, unless one cell has more: models with the same items share their draws."""
 
 
 def tables_of(cells: Iterable[Kept]) -> dict[str, list[str]]:
     """The families, and the tables of each."""
-    found: dict[str, dict[str, None]] = {}
+    tables: dict[str, dict[str, None]] = {}
     for cell in cells:
-        found.setdefault(cell.family, {}).update(dict.fromkeys(cell.tables))
-    return {family: list(names) for family, names in found.items()}
+        tables.setdefault(cell.family, {}).update(dict.fromkeys(cell.tables))
+    return {family: list(names) for family, names in tables.items()}
 
 
 def finished_manifest(manifest: Mapping[str, Any], cells: Sequence[Kept], started: float) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _answers(cell: Kept, by: Sequence[str]) -> Answers:
 
 
 def _outline(cells: Sequence[Kept], columns: Sequence[str]) -> dict[str, Answers]:
-    """Which models were asked which benchmarks; of the items only what tells whether they have these columns."""
+    """Return which models answered which benchmarks; of the items only the facts about these columns."""
     import pandas as pd
 
     found = {}
@@ -159,12 +159,12 @@ def _outline(cells: Sequence[Kept], columns: Sequence[str]) -> dict[str, Answers
         ours = _of(cells, family)
         places = [(cell.manifest["model"]["shown_as"], _benchmark(cell)) for cell in ours]
         files = {file_sha256(cell.items): cell.items for cell in ours} if columns else {}
-        items = [_told(path, columns) for path in files.values()]
+        items = [_item_columns(path, columns) for path in files.values()]
         empty = pd.DataFrame(columns=["benchmark", "item", "extra"])
         main = pd.DataFrame(places, columns=["model", "benchmark"])
         found[family] = Answers(family, {"outline": main}, pd.concat(items, ignore_index=True) if items else empty)
     return found
 
 
-def _told(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+def _item_columns(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return read_frame(path, ("benchmark", "item", "extra", *columns))

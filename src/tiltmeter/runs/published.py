@@ -1,4 +1,4 @@
-"""Scores that others published: taken in by the family that knows their layout, as answers or as a run folder."""
+"""Scores that others published: imported by the family that knows their layout, as answers or as a run folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.families import Answers, all_families
 from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.runs.estimate import estimate
@@ -65,9 +65,9 @@ def _imported(path: str | Path, how: Mapping[str, Any]) -> Answers:
             if answers is not None:
                 return answers
     if not refused:
-        raise TiltmeterError(
-            f"No family reads published files with these options: {', '.join(name for name, value in how.items() if value)}."
-        )
+        options = [name for name, value in how.items() if value]
+        message = f"No family reads published files with these options: {', '.join(options)}."
+        raise UsageError(message, code="inapplicable-option", options=options)
     raise next((error for error in refused if not isinstance(error, NotOursError)), refused[0])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.display import Shown
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.estimate import by_family
 from tiltmeter.runs.folder import read_estimates
@@ -34,7 +34,7 @@ class Run(Shown):
 
 
 class RunOnDisk(Run):
-    """A run that was sealed or verified just now. Its tables are read when they are asked for, since they may be large."""
+    """A run that was sealed or verified just now. Its tables are read on demand, since they may be large."""
 
     def __init__(self, folder: Path, manifest: dict[str, Any], **tables: Any) -> None:
         """`tables`: answers and estimates, where a copy is made with others."""
@@ -45,7 +45,11 @@ class RunOnDisk(Run):
             raise AttributeError(name)
         whole = load_run(self.folder)
         if run_digest(whole.manifest) != run_digest(self.manifest):
-            raise TiltmeterError(f"Another run was written to {self.folder} since. Give each run a folder of its own.")
+            raise RunError(
+                f"Another run was written to {self.folder} in the meantime. Give each run a folder of its own.",
+                code="outdated-result",
+                folder=str(self.folder),
+            )
         for table in ("answers", "estimates"):
             vars(self).setdefault(table, getattr(whole, table))
         return vars(self)[name]
@@ -65,11 +69,11 @@ def load_run(folder: str | Path) -> Run:
 
     folder = at_home(folder)
     if not is_folder(folder):
-        raise TiltmeterError(f"There is no run folder {folder}.")
+        raise RunError(f"There is no run folder {folder}.", code="missing-file", folder=str(folder))
     manifest = _with_numbers(read_seal(folder))
     tables = manifest.get("families", {})
     if not tables:
-        raise TiltmeterError(f"{folder} is not a finished run: it holds no answers.")
+        raise RunError(f"{folder} is not a finished run: it has no answers.", code="unfinished-run", folder=str(folder))
     items = read_frame(verified(folder, manifest, "items.parquet"))
     answers = {name: _answers(folder, name, names, items, manifest) for name, names in tables.items()}
     stored = "estimates.csv" in manifest["files"]
@@ -89,7 +93,12 @@ def _answers(folder: Path, family: str, names: Sequence[str], items: pd.DataFram
     main = tables[names[0]]
     lacking = [column for column in find_family(family).KEY if column not in main]
     if lacking:
-        raise TiltmeterError(f"{folder / names[0]}.parquet lacks the columns {', '.join(lacking)}.")
+        raise RunError(
+            f"{folder / names[0]}.parquet lacks the columns {', '.join(lacking)}.",
+            code="missing-column",
+            file=f"{folder / names[0]}.parquet",
+            columns=list(lacking),
+        )
     ours = items[items["benchmark"].isin(main["benchmark"].unique())].reset_index(drop=True)
     attached = [path for evaluation in evaluations for path in evaluation.get("attachments", ())]
     digests = {path: manifest["files"].get(path, "") for path in attached}
@@ -97,7 +106,7 @@ def _answers(folder: Path, family: str, names: Sequence[str], items: pd.DataFram
 
 
 def load_answers(folders: Sequence[str | Path], scorers: Sequence[str] | None = None) -> dict[str, Answers]:
-    """What models answered in one or several runs, by family; by all scorers or some."""
+    """Load the answers of one or several runs, by family; of all scorers or some."""
     runs = [load_run(folder) for folder in folders]
     parts = [part for run in runs for part in run.answers.values()]
     refuse_namesakes(parts)
@@ -106,13 +115,18 @@ def load_answers(folders: Sequence[str | Path], scorers: Sequence[str] | None = 
 
 
 def only_scorers(answers: Mapping[str, Answers], scorers: Sequence[str]) -> dict[str, Answers]:
-    """The families that have these scorers, and of them what was asked so."""
+    """Keep the families that have these scorers, and their answers by these."""
     kept = {name: part.where(scorer=scorers) for name, part in answers.items() if "scorer" in part.table}
     kept = {name: part for name, part in kept.items() if len(part)}
     if not kept:
         columns = [part.table["scorer"] for part in answers.values() if "scorer" in part.table]
         known = ", ".join(sorted({str(name) for column in columns for name in column.unique()}))
-        raise TiltmeterError(f"No scores by {', '.join(scorers)} in these runs. Scorers there: {known or 'none'}.")
+        raise UsageError(
+            f"No scores by {', '.join(scorers)} in these runs. Scorers there: {known or 'none'}.",
+            code="unknown-name",
+            kind="scorer",
+            names=list(scorers),
+        )
     return kept
 
 
@@ -126,12 +140,15 @@ def refuse_namesakes(parts: Sequence[Answers]) -> None:
             name = model.get("shown_as", "")
             first = models.setdefault(name, model)
             if recorded_model(first) != recorded_model(model):
-                raise TiltmeterError(_namesake(name, first, model))
+                raise RunError(_namesake(name, first, model), code="ambiguous-name", kind="model", name=name)
         for name in part.benchmarks:
             if data.setdefault(name, data_of(part, name)) != data_of(part, name):
-                raise TiltmeterError(
+                raise RunError(
                     f"Two different benchmarks are called {name} in these runs: their data differ. Compare runs on the same "
-                    "data, or rename a file."
+                    "data, or rename a file.",
+                    code="ambiguous-name",
+                    kind="benchmark",
+                    name=name,
                 )
 
 
@@ -145,7 +162,7 @@ def _namesake(name: str, first: Mapping[str, Any], second: Mapping[str, Any]) ->
 
 
 def data_of(answers: Answers, benchmark: str) -> str:
-    """What names the data of a benchmark as a run stored it: what models were shown, and how items are labelled."""
+    """Identify the data of a benchmark as a run stored it: the texts that models read, and the labels of items."""
     digests = {
         str(manifest["benchmark"].get("data_sha256", ""))
         for manifest in answers.manifests

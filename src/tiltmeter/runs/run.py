@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import has_column, items_table, require_column
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.cells import open_store
 from tiltmeter.execution.engine import INLINE, Engine
 from tiltmeter.execution.executor import Executor
@@ -107,8 +107,8 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         columns: Your column names for ours, in files of yours.
         encoding: Encoding of your files.
         trust_remote_code: Run model code that is not part of transformers.
-        server: How models behind a server are asked: budget, time-out, retries, headers.
-        overwrite: Replace a finished run of another question in `output`. The same question is always asked again.
+        server: Settings for models behind a server: budget, time-out, retries, headers.
+        overwrite: Replace a finished run with other settings in `output`. A run with the same settings is always repeated.
         watch: Shows progress: a function of a title and a total that gives a context manager.
     """
     shared = Options(
@@ -128,8 +128,8 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         server=server or ServerOptions(),
         overwrite=overwrite,
     )
-    told = FamilyOptions.of_objects(options, _listed(scorers))
-    return run_with(models, benchmarks, measures, output, shared, told, watch)
+    family_options = FamilyOptions.of_objects(options, _listed(scorers))
+    return run_with(models, benchmarks, measures, output, shared, family_options, watch)
 
 
 @catalog.without_failing
@@ -139,7 +139,7 @@ def run_with(
     measures: str | Sequence[str] | None,
     output: str | Path | None,
     options: Options,
-    told: FamilyOptions,
+    family_options: FamilyOptions,
     watch: Watch | None = None,
 ) -> Run:
     """`run` with its options in objects, as the command line has them."""
@@ -147,7 +147,7 @@ def run_with(
     with recording() as timings:
         if not timings.seconds:
             timings.add("import", since_import() if options.command else 0.0)
-        return _run(_listed(models), _listed(benchmarks), _listed(measures), output, options, told, watch)
+        return _run(_listed(models), _listed(benchmarks), _listed(measures), output, options, family_options, watch)
 
 
 def _run(
@@ -156,7 +156,7 @@ def _run(
     measures: list[str],
     output: str | Path | None,
     options: Options,
-    told: FamilyOptions,
+    family_options: FamilyOptions,
     watch: Watch | None,
 ) -> Run:
     started = time.time()
@@ -165,14 +165,14 @@ def _run(
     check_batch_tokens(options.batch_tokens)
     folder = output_folder(output)
     by_default = not benchmarks
-    meant_only = by_default and not measures and not any(_files(told, name) for name in told.of)
+    meant_only = by_default and not measures and not any(_files(family_options, name) for name in family_options.of)
     with timed("benchmarks"):
-        loaded = _load_benchmarks(benchmarks or _defaults(measures, options, told), options, told)
-        _check(loaded, measures, options, told)
-    manifest = _manifest(names, loaded, measures, options, told)
+        loaded = _load_benchmarks(benchmarks or _defaults(measures, options, family_options), options, family_options)
+        _check(loaded, measures, options, family_options)
+    manifest = _manifest(names, loaded, measures, options, family_options)
     if not options.overwrite:
         refuse_other_run(folder, manifest)
-    planned = plan_run(names, loaded, options, told, is_default=meant_only)
+    planned = plan_run(names, loaded, options, family_options, is_default=meant_only)
     with reserved(folder, manifest) as making, _store(options.cache, folder) as store, showing(watch):
         cells = Executor(planned, Ledger(None), store, Engine(INLINE), watch).execute()
         manifest = finished_manifest(manifest, cells, started)
@@ -194,33 +194,36 @@ def _store(cache: bool | str | Path, folder: Path) -> Iterator[CellStore]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _listed(given: Any) -> list[str]:
+def _listed(value: Any) -> list[str]:
     """One name, several, or none, as a list without repeats."""
-    if given is None:
+    if value is None:
         return []
-    return list(dict.fromkeys(map(str, [given] if isinstance(given, str | Path) else given)))
+    return list(dict.fromkeys(map(str, [value] if isinstance(value, str | Path) else value)))
 
 
 def _refuse_objects(models: Any) -> None:
     """Says what to do with a model that is in memory already."""
     for model in models if isinstance(models, list | tuple) else [models]:
         if not isinstance(model, str | Path):
-            raise TiltmeterError(
+            raise UsageError(
                 f"run loads models by name or folder, and this {type(model).__name__} is in memory already. Ask it with "
-                'tiltmeter.score or tiltmeter.ask; first tiltmeter.wrap_model(model, tokenizer, name="my-model").'
+                'tiltmeter.score or tiltmeter.ask; first tiltmeter.wrap_model(model, tokenizer, name="my-model").',
+                code="wrong-type",
+                argument="models",
+                type=type(model).__name__,
             )
 
 
-def _defaults(measures: Sequence[str], options: Options, told: FamilyOptions) -> list[str]:
+def _defaults(measures: Sequence[str], options: Options, family_options: FamilyOptions) -> list[str]:
     """The embedded benchmarks, less those that nothing would be read from."""
     loaded = {name: load_benchmark(name) for name in DEFAULT_BENCHMARKS}
     kept = [name for name, benchmark in loaded.items() if any(_reads(benchmark, measure) for measure in measures)]
     if not measures:
-        families = told.choosing()
+        families = family_options.choosing()
         kept = [name for name, benchmark in loaded.items() if not families or benchmark.family in families]
         grouped = [name for name in kept if all(has_column(items_table(loaded[name]), column) for column in options.by)]
         kept = grouped or kept[:1]
-    given = [name for name, benchmark in loaded.items() if _files(told, benchmark.family)]
+    given = [name for name, benchmark in loaded.items() if _files(family_options, benchmark.family)]
     return [name for name in DEFAULT_BENCHMARKS if name in kept or name in given] or list(DEFAULT_BENCHMARKS[:1])
 
 
@@ -228,12 +231,12 @@ def _reads(benchmark: Benchmark, measure: str) -> bool:
     return set(catalog.find("measures", measure).parameters) <= family_of(benchmark).READS
 
 
-def _files(told: FamilyOptions, family: str) -> bool:
-    """Whether a file was given that is for this family alone."""
-    return any(isinstance(getattr(told[family], name), Path) for name in changed(told[family]))
+def _files(family_options: FamilyOptions, family: str) -> bool:
+    """Return True if a file of this family alone is among the options."""
+    return any(isinstance(getattr(family_options[family], name), Path) for name in changed(family_options[family]))
 
 
-def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions) -> list[Benchmark]:
+def _load_benchmarks(names: Sequence[str], options: Options, family_options: FamilyOptions) -> list[Benchmark]:
     """The benchmarks, each under a name of its own: two files may be called the same."""
     loaded: list[Benchmark] = []
     for name in (catalog.name_of("benchmarks", named) for named in names):
@@ -245,44 +248,52 @@ def _load_benchmarks(names: Sequence[str], options: Options, told: FamilyOptions
             encoding=None if built_in else options.encoding,
             limit=options.limit,
             groups=options.groups,
-            offered={**told.values, "encoding": options.encoding},
+            offered={**family_options.values, "encoding": options.encoding},
         )
         if any(benchmark.name == other.name for other in loaded):
             benchmark = replace(benchmark, name=f"{benchmark.name}-{benchmark.data_hash[:8]}")
         loaded.append(benchmark)
-    _refuse_unread(names, told)
+    _refuse_unread(names, family_options)
     return loaded
 
 
-def _refuse_unread(names: Sequence[str], told: FamilyOptions) -> None:
+def _refuse_unread(names: Sequence[str], family_options: FamilyOptions) -> None:
     """Raises an error for an option about material that no benchmark of the run reads."""
     built_in = [name for name in names if name.replace("-", "_") in catalog.names("benchmarks")]
     read = {parameter for name in built_in for parameter in signature(catalog.find("benchmarks", name).function).parameters}
     for option in MATERIAL_OPTIONS:
-        if told.values.get(option) and option not in read:
+        if family_options.values.get(option) and option not in read:
             message = f"--{option} is read by none of {', '.join(names)}."
-            raise UsageError(message, code="unused-option", option=option, benchmarks=list(names))
+            raise UsageError(message, code="inapplicable-option", option=option, benchmarks=list(names))
 
 
-def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Options, told: FamilyOptions) -> None:
+def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Options, family_options: FamilyOptions) -> None:
     """Refuses names that are not there, options that nothing here takes, and columns that no item has."""
     for benchmark in loaded:
         family_of(benchmark)
     families = {benchmark.family for benchmark in loaded}
-    used = {entry.name for name in families for entry in fields(told.of[name])}
-    for name, of_family in told.of.items():
+    used = {entry.name for name in families for entry in fields(family_options.of[name])}
+    for name, of_family in family_options.of.items():
         unused = [] if name in families else [option for option in changed(of_family) if option not in used]
         if unused:
-            raise TiltmeterError(
-                f"{flag_of(type(of_family), unused[0])} is an option of {name}, and no benchmark here is one of {name}."
+            raise UsageError(
+                f"{flag_of(type(of_family), unused[0])} applies only to benchmarks of {name}; none was requested.",
+                code="inapplicable-option",
+                option=flag_of(type(of_family), unused[0]),
+                family=name,
             )
     for measure in (catalog.find("measures", name) for name in measures):
         if any(spread_bases(family_of(benchmark), [measure.name]) for benchmark in loaded):
             continue
-        given = [_given(benchmark) for benchmark in loaded if _reads(benchmark, measure.name)]
+        given = [_inputs(benchmark) for benchmark in loaded if _reads(benchmark, measure.name)]
         if not any(set(measure.parameters) <= there for there in given):
             missing = sorted(set(measure.parameters) - set().union(*given))
-            raise TiltmeterError(f"{measure.name} reads {', '.join(missing)}, and no benchmark here has that.")
+            raise UsageError(
+                f"{measure.name} needs {', '.join(missing)}, which no requested benchmark has.",
+                code="inapplicable-option",
+                measure=measure.name,
+                needs=list(missing),
+            )
     tables: dict[str, list[pd.DataFrame]] = {}
     for benchmark in loaded:
         tables.setdefault(benchmark.family, []).append(items_table(benchmark))
@@ -290,8 +301,8 @@ def _check(loaded: Sequence[Benchmark], measures: Sequence[str], options: Option
         require_column(tables.values(), column)
 
 
-def _given(benchmark: Benchmark) -> frozenset[str]:
-    """What of all that its family's measures read a benchmark has."""
+def _inputs(benchmark: Benchmark) -> frozenset[str]:
+    """Return the inputs of its family's measures that a benchmark has."""
     return family_of(benchmark).provides(benchmark)
 
 
@@ -300,9 +311,9 @@ def _manifest(
     loaded: Sequence[Benchmark],
     measures: Sequence[str],
     options: Options,
-    told: FamilyOptions,
+    family_options: FamilyOptions,
 ) -> dict[str, Any]:
-    asked: Mapping[str, Any] = {
+    request: Mapping[str, Any] = {
         "models": list(models),
         "benchmarks": [benchmark.name for benchmark in loaded],
         "measures": list(measures) if measures else "all applicable",
@@ -313,8 +324,8 @@ def _manifest(
         "precision": options.precision,
         "batch_tokens": options.batch_tokens,
         **vars(options.settings),
-        "options": {name: asdict(told[name]) for name in dict.fromkeys(benchmark.family for benchmark in loaded)},
+        "options": {name: asdict(family_options[name]) for name in dict.fromkeys(benchmark.family for benchmark in loaded)},
     }
     command = {"command": list(options.command)} if options.command else {}
     started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-    return {"status": "unfinished", **software(), "started": started, "asked": dict(asked), **command}
+    return {"status": "unfinished", **software(), "started": started, "asked": dict(request), **command}

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tiltmeter import catalog
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
 from tiltmeter.families.kit.evidence import Evidence, unwatched
 from tiltmeter.families.kit.protocol import Watch
@@ -56,12 +56,21 @@ def study(
     unknown = sorted(set(options) - set(entry.parameters[1:]))
     if unknown:
         known = ", ".join(entry.parameters[1:]) or "none"
-        raise TiltmeterError(f"The study {catalog.public_name(entry.name)} has no option '{unknown[0]}'. Options: {known}.")
+        raise UsageError(
+            f"The study {catalog.public_name(entry.name)} has no option '{unknown[0]}'. Options: {known}.",
+            code="unknown-name",
+            kind="option",
+            name=unknown[0],
+            study=catalog.public_name(entry.name),
+        )
     reads = entry.reads or "pairs"
     if scorers and reads != "pairs":
         what = {"observations": "tokens", "any": "every family", ESTIMATES: "estimates"}.get(reads, reads)
-        raise TiltmeterError(
-            f"The study {catalog.public_name(entry.name)} reads {what}, not scores, so scorers cannot be chosen."
+        raise UsageError(
+            f"The study {catalog.public_name(entry.name)} reads {what}, not scores, so scorers cannot be chosen.",
+            code="inapplicable-option",
+            option="--scorer",
+            study=catalog.public_name(entry.name),
         )
     if reads == ESTIMATES:
         evidence = only_folders(runs, without)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
 from tiltmeter.studies.kit.calibration_tables import calibrated, curves, drifts, other_arms, other_domains
@@ -40,11 +40,20 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
     evidence table. All comparisons are within seeds.
     """
     if not 0.5 <= confidence < 1:
-        raise TiltmeterError(f"The confidence must be at least 0.5 and below 1, such as 0.95, not {confidence}.")
+        raise UsageError(
+            f"The confidence must be at least 0.5 and below 1, such as 0.95, not {confidence}.",
+            code="out-of-range",
+            option="--confidence",
+            value=confidence,
+        )
     every = readings_of(evidence.folders)
     metrics, taught = zip(*(_apart(readings) for readings in every), strict=True)
     if not all(len(readings.metrics) for readings in metrics):
-        raise TiltmeterError("These runs have only the taught sentences themselves: ask a benchmark, too (-b).")
+        raise RunError(
+            "These runs have only the taught sentences themselves: ask a benchmark, too (-b).",
+            code="too-few",
+            kind="benchmarks",
+        )
     tables = {
         "calibration": _joined(calibrated(readings, confidence) for readings in metrics),
         "taught": _joined(calibrated(readings, confidence) for readings in taught if readings.read(ARMS[0])),
@@ -61,7 +70,7 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
 
 
 def _apart(readings: Readings) -> tuple[Readings, Readings]:
-    """The metrics, and the sentences that were taught, which are no metric but tell whether a dose was learned."""
+    """The metrics, and the sentences that were taught, which are no metric but show whether a dose was learned."""
     of_taught = readings.metrics["benchmark"].isin(TAUGHT_NAMES).to_numpy()
     return readings.only(~of_taught), readings.only(of_taught)
 
@@ -91,7 +100,7 @@ def _sentences(readings: Readings, tables: dict[str, pd.DataFrame]) -> Iterator[
 
 
 def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
-    """Whether a dose took at all, by the scorer that shows it best."""
+    """Report whether a dose was learned, by the scorer that shows it best."""
     shares = rows[rows["measure"].map(is_share).astype(bool)]
     if len(shares):
         best = shares.loc[shares["slope"].idxmax()]
@@ -100,7 +109,7 @@ def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
 
 def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
     if seeds < 2:
-        yield f"{where}: one seed, so nothing tells the dose from another training. Changes per dose are given, and no more."
+        yield f"{where}: one seed cannot separate the dose from training noise. Only changes per dose are reported."
         return
     follows = rows[rows["p_holm"] < LEVEL]
     noticed = follows[follows["smallest_dose"] <= 1]
@@ -110,7 +119,7 @@ def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
         f"{where}: {len(follows)} of {len(rows)} metrics follow the dose, and {len(noticed)} would notice the largest one "
         f"in a single model. The most sensitive is {best['metric']}: {best['slope']:+.3g} per dose, "
         f"{best['sensitivity']:.1f} times the spread over seeds; it notices a dose of {best['smallest_dose']:.2f}. {tied} "
-        "others cannot be told from it."
+        "others are not distinguishable from it."
     )
     shares = rows[rows["measure"].map(should_rise).astype(bool)]
     if len(shares):

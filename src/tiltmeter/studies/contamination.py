@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 def contamination(
     evidence: Evidence,
     *,
-    sample: Annotated[int, "Items of each benchmark that are asked."] = 100,
+    sample: Annotated[int, "Items of each benchmark that models read."] = 100,
     seed: Annotated[int, "Seed of the sample."] = 0,
 ) -> Finding:
     """Give causal models the first half of items and compare the second half with what they would write.
@@ -48,7 +48,7 @@ def contamination(
     rows: list[dict[str, Any]] = []
     loaded: dict[str, LanguageModel] = {}
     for answers in load_answers(evidence.folders).values():
-        for facts, benchmark, texts in _asked(answers, sample, seed):
+        for facts, benchmark, texts in _sampled_texts(answers, sample, seed):
             model = loaded.setdefault(recorded_model(facts), _load(facts))
             rows.append({"model": facts["shown_as"], "benchmark": benchmark} | _completed(model, texts))
     if not rows:
@@ -57,8 +57,8 @@ def contamination(
     return Finding("contamination", {"contamination": table}, {"contamination": lambda: _draw(table)}, tuple(_said(table)))
 
 
-def _asked(answers: Answers, sample: int, seed: int) -> Iterator[tuple[Mapping[str, Any], str, list[str]]]:
-    """Yield each causal model with the texts of some items of each benchmark; every model is asked the same items."""
+def _sampled_texts(answers: Answers, sample: int, seed: int) -> Iterator[tuple[Mapping[str, Any], str, list[str]]]:
+    """Yield each causal model with the texts of some items of each benchmark; every model reads the same items."""
     for manifest in answers.manifests:
         facts, benchmark = manifest.get("model", {}), str(manifest.get("benchmark", {}).get("name", ""))
         items = answers.items[answers.items["benchmark"] == benchmark]

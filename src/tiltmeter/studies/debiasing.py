@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.debiasing import DebiasingDetails
 from tiltmeter.families.kit.evidence import Evidence
@@ -46,12 +46,12 @@ def debiasing(
     """
     settings = check_settings(seed, resamples, confidence)
     if rows < 1:
-        raise TiltmeterError(f"--rows must be at least 1, not {rows}.")
+        raise UsageError(f"--rows must be at least 1, not {rows}.", code="out-of-range", option="--rows", value=rows)
     base = _base(base, evidence)
     changed = before_after(evidence.answers, base, settings)
     details = _details(evidence, base, rows, settings)
     if not details and changed is None:
-        raise TiltmeterError(NOTHING)
+        raise RunError(NOTHING, code="too-few", kind="models")
     tables = {name: table for part in details for name, table in part.tables.items()}
     tables |= {"before_and_after": changed} if changed is not None else {}
     seeds = over_seeds(changed, [part.changes for part in details])
@@ -63,7 +63,7 @@ def debiasing(
 
 
 def _details(evidence: Evidence, base: str, rows: int, settings: Settings) -> list[DebiasingDetails]:
-    """What families say beyond the differences of all measures, those that the base was asked about."""
+    """Yield the statements of families that the base model answered, beyond the differences of all measures."""
     paths = [Path(folder) / "estimates.csv" for folder in evidence.folders]
     estimates = [read_estimates(path) for path in paths if path.is_file()]
     asked = {name: part for name, part in evidence.answers.items() if base in part.models}
@@ -74,5 +74,10 @@ def _details(evidence: Evidence, base: str, rows: int, settings: Settings) -> li
 def _base(name: str | None, evidence: Evidence) -> str:
     models = list(dict.fromkeys(model for part in evidence.answers.values() for model in part.models))
     if name and name not in models:
-        raise TiltmeterError(f"There is no model '{name}' in these runs. Models: {', '.join(models)}.")
+        raise UsageError(
+            f"There is no model '{name}' in these runs. Models: {', '.join(models)}.",
+            code="unknown-name",
+            kind="model",
+            name=name,
+        )
     return name or evidence.models[0]

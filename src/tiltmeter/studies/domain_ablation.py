@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.ablations import changes_of, draw_changes, spoken
 from tiltmeter.studies.kit.domain_pairs import Drawing, correlations, kept
@@ -33,14 +33,16 @@ def domain_ablation(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """How r over models changes when a metric is replaced by another one, or made over the groups that both metrics have.
+    """Report changes of r over models when a metric is replaced, or computed over the groups that both metrics have.
 
     Before and after are about the same models; the interval of the difference draws models. Another notion of bias, prompts
     from elsewhere, without polar ones, or of another temperature are benchmarks with names of their own.
     """
     settings = check_settings(seed, resamples, confidence)
     if not replace and not shared_groups:
-        raise TiltmeterError("domain-ablation needs --replace OLD=NEW, or --shared-groups.")
+        raise UsageError(
+            "domain-ablation needs --replace OLD=NEW, or --shared-groups.", code="missing-value", option="--replace"
+        )
     how = Drawing(settings.resamples, settings.confidence, settings.seed)
     points = kept(gather_scores(evidence, None, settings.confidence), "domain", domain)
     pairs = correlations(as_in_the_paper(points) if paper else points, paper, how)

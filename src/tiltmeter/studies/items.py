@@ -10,7 +10,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.runs import load_answers
 from tiltmeter.stats.doses import noise, slopes
@@ -44,10 +44,19 @@ def items(
     give; `dead` ones neither move nor ever change sides. each has every item, and extremes those that move most either way.
     """
     if not 0.5 <= confidence < 1 or rows < 1:
-        raise TiltmeterError("The confidence must be at least 0.5 and below 1, such as 0.95, and --rows at least 1.")
+        raise UsageError(
+            "The confidence must be at least 0.5 and below 1, such as 0.95, and --rows at least 1.",
+            code="out-of-range",
+            confidence=confidence,
+            rows=rows,
+        )
     readings = arranged(evidence.folders, _values(evidence.folders), KEY)
     if all(len(one.seeds) < 2 for one in readings):
-        raise TiltmeterError("With one seed, nothing tells an item that moves from noise: train a second one.")
+        raise RunError(
+            "One seed cannot separate an item that moves from noise; train a second one.",
+            code="too-few",
+            kind="seeds",
+        )
     each = _joined([_each(one, domain, confidence) for one in readings for domain in one.read(ARMS[0])])
     counted = _joined([_counted(place, some, 1 - confidence) for place, some in each.groupby(PLACE, sort=False)])
     extremes = _joined([part for _, some in each.groupby(PLACE, sort=False) for part in _ends(some, rows)])
@@ -56,7 +65,7 @@ def items(
 
 
 def _values(folders: Sequence[Path]) -> pd.DataFrame:
-    """What every item read, from the small file or from the answers."""
+    """Load the reading of every item, from the small file or from the answers."""
     import pandas as pd
 
     parts = [
@@ -81,7 +90,7 @@ def _each(readings: Readings, domain: str, confidence: float) -> pd.DataFrame:
     cells = readings.of(domain, ARMS[0])
     values = readings.values[own]
     doses = np.array([readings.cells[n].dose for n in cells])
-    line = slopes(values[:, cells], doses, noise(values[:, readings.given()]), confidence)
+    line = slopes(values[:, cells], doses, noise(values[:, readings.undebiased()]), confidence)
     kind = np.where(line.p >= 1 - confidence, STILL, np.where(line.value > 0, MOVES, WRONG))
     ends = np.sign(values[:, [cells[0], cells[-1]]])
     table = readings.metrics.loc[own, KEY].reset_index(drop=True)

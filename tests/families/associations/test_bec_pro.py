@@ -64,19 +64,19 @@ def test_a_mask_inside_a_profession_is_mended(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("[MASK] is a nurse.", "[MASK] is a n[MASK]rse.", 1), encoding="utf-8")
     loaded = load_benchmark("bec-pro", path=path)
     assert loaded.note_counts() == {"mended: a mask inside the profession": 1}
-    assert loaded.sentences[0].given == "[MASK] is a nurse."
+    assert loaded.sentences[0].sentence == "[MASK] is a nurse."
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         load_benchmark("bec-pro", path=bec_file(tmp_path), arguments={"language": "fr"})
-    assert (refused.value.code, refused.value.fields["language"]) == ("unknown-language", "fr")
+    assert (refused.value.code, refused.value.fields["language"]) == ("unknown-name", "fr")
     with pytest.raises(UsageError) as causal:
         tiltmeter.ask(golden_model("tiny-gpt2"), load_benchmark("bec-pro", path=bec_file(tmp_path)), cache=False)
     assert causal.value.code == "wrong-model-kind"
     with pytest.raises(InputError) as order:
         load_benchmark("bec-pro", path=bec_file(tmp_path, "The {1} called {0}."))
-    assert (order.value.code, order.value.fields["row"]) == ("bad-masks", 1)
+    assert (order.value.code, order.value.fields["row"]) == ("wrong-format", 1)
 
 
 @pytest.mark.realdata

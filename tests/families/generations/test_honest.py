@@ -10,8 +10,9 @@ import pytest
 
 import tiltmeter
 from conftest import family_options, golden_model
+from support.raising import raises
 from tiltmeter import load_benchmark
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.judges import find_judge
 from tiltmeter.judges.gender_vectors import text_polarity
 
@@ -88,9 +89,8 @@ def test_files_like_realtoxicityprompts(tmp_path: Path) -> None:
     loaded = load_benchmark(path)
     assert [item.target for item in loaded.items] == ["other prompts", "toxic prompts", "no toxicity"]
     assert (loaded.cluster, loaded.items[1].texts["prompt"]) == ("filename", "You are a damn")
-    with pytest.raises(InputError) as refused:
+    with raises("missing-value", benchmark="realtoxicityprompts", argument="path"):
         load_benchmark("realtoxicityprompts")
-    assert refused.value.code == "needs-file"
 
 
 @pytest.mark.realdata

@@ -86,7 +86,7 @@ def test_published_perplexities(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load_benchmark("toxigen-safety", path=safety_file(tmp_path, target_groups="hills"))
-    assert (refused.value.code, refused.value.fields["row"]) == ("bad-groups", 1)
+    assert (refused.value.code, refused.value.fields["row"]) == ("wrong-shape", 1)
     with pytest.raises(TiltmeterError) as not_ours:
         published(safety_file(tmp_path))
     assert not_ours.value.code == "wrong-format"

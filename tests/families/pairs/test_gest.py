@@ -68,10 +68,10 @@ def test_templates(template: str, text: str, tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         load_benchmark("gest", path=gest_file(tmp_path), arguments={"template": "9"})
-    assert (refused.value.code, refused.value.fields["template"]) == ("unknown-template", "9")
+    assert (refused.value.code, refused.value.fields["template"]) == ("unknown-name", "9")
     with pytest.raises(InputError) as refused_row:
         load_benchmark("gest", path=gest_file(tmp_path, [("I ran.", 17)]))
-    assert (refused_row.value.code, refused_row.value.fields["stereotype"]) == ("unknown-stereotype", "17")
+    assert (refused_row.value.code, refused_row.value.fields["stereotype"]) == ("unknown-name", "17")
 
 
 def test_our_scores_against_a_loop(tmp_path: Path) -> None:
@@ -189,4 +189,4 @@ def test_a_template_that_nothing_reads_is_refused(tmp_path: Path) -> None:
             [GOLDEN / "models" / "tiny-bert-cased"], ["starter-pairs"], output=tmp_path / "run",
             options=tiltmeter.PairsOptions(template="0"),
         )  # fmt: skip
-    assert (refused.value.code, refused.value.fields["option"]) == ("unused-option", "template")
+    assert (refused.value.code, refused.value.fields["option"]) == ("inapplicable-option", "template")

@@ -73,7 +73,7 @@ def test_tokens_are_found_in_the_text(language: str) -> None:
 def test_an_unknown_language_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         load_benchmark("crows-pairs", arguments={"language": "xx"})
-    assert (refused.value.code, refused.value.fields["language"]) == ("unknown-language", "xx")
+    assert (refused.value.code, refused.value.fields["language"]) == ("unknown-name", "xx")
 
 
 def test_a_file_in_kanekos_layout(tmp_path: Path) -> None:

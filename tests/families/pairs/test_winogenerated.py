@@ -91,7 +91,7 @@ def test_a_model_is_asked_and_compared(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load_benchmark("winogenerated", path=wino_file(tmp_path, sentence_with_blank="No blank."))
-    assert (refused.value.code, refused.value.fields["row"]) == ("bad-schema", 1)
+    assert (refused.value.code, refused.value.fields["row"]) == ("wrong-format", 1)
 
 
 @pytest.mark.realdata

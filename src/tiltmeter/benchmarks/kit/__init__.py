@@ -1,1 +1,1 @@
-"""What benchmarks share: items, tables and word lists as files have them, and where a dataset lies."""
+"""Shared parts of benchmarks: items, tables and word lists as files have them, and where a dataset lies."""

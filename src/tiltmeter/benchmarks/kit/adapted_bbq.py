@@ -20,7 +20,7 @@ from tiltmeter.benchmarks.kit.choices import (
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import decode, read_bytes
 
@@ -36,7 +36,7 @@ TYPES = {"pro-stereo": True, "anti-stereo": False}
 def adapted_bbq(
     name: str, language: str, files: Mapping[str, str], data_dir: str | Path | None, category: Sequence[str] | str
 ) -> Benchmark:
-    """Load an adaptation. Its "unknown" answer is the English word; the prompt that is asked supplies a wording."""
+    """Load an adaptation. Its "unknown" answer is the English word; the prompt supplies a wording."""
     paths = {
         each: locate(_source(language, each, files[each]), None, data_dir) for each in categories_named(category, files)
     }
@@ -56,7 +56,13 @@ def _rows(category: str, path: Path) -> Iterator[tuple[str, Item | str]]:
         try:
             yield _row(category, row)
         except (KeyError, TypeError, ValueError, SyntaxError, IndexError) as error:
-            raise TiltmeterError(f"{path}, line {number} is not in EsBBQ's layout: {error!r}.") from None
+            raise InputError(
+                f"{path}, line {number} is not in EsBBQ's layout: {error!r}.",
+                code="wrong-format",
+                file=str(path),
+                line=number,
+                layout="EsBBQ",
+            ) from None
 
 
 def _row(category: str, row: Mapping[str, str]) -> tuple[str, Item | str]:

@@ -1,4 +1,4 @@
-"""What association tests are made of: sets of words or sentences, protected groups, attributes and templates."""
+"""Parts of association tests: sets of words or sentences, protected groups, attributes and templates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tiltmeter.benchmarks.kit.items import Benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 FEWEST = 2
 """With fewer in a set there is no spread to measure an effect by."""
@@ -68,13 +68,13 @@ class MaskedSentence:
     side: str
     attribute: str
     set: str
-    given: str
+    sentence: str
     prior: str
 
 
 @dataclass(frozen=True)
 class AssociationBenchmark(Benchmark):
-    """Tests without pairs of sentences. `kind` (seat, ceat, ilps, sentences) says how a model is asked."""
+    """Tests without pairs of sentences. `kind` (seat, ceat, ilps, sentences) says how a model is queried."""
 
     family: str = "associations"
     kind: str = "seat"
@@ -91,7 +91,7 @@ class AssociationBenchmark(Benchmark):
     def limit(self, n: int | None) -> AssociationBenchmark:
         """The first n tests, or attributes of sentences, only."""
         if n is not None and n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         if n is not None and self.sentences:
             attributes = list(dict.fromkeys(sentence.attribute for sentence in self.sentences))[:n]
             return replace(self, sentences=tuple(one for one in self.sentences if one.attribute in attributes))
@@ -130,7 +130,13 @@ class AssociationBenchmark(Benchmark):
         known = dict.fromkeys(group.domain for group in self.groups)
         for domain in domains:
             if domain not in known:
-                raise TiltmeterError(f"{self.name} has no domain '{domain}'. Domains: {', '.join(known)}.")
+                raise UsageError(
+                    f"{self.name} has no domain '{domain}'. Domains: {', '.join(known)}.",
+                    code="unknown-name",
+                    kind="domain",
+                    name=domain,
+                    benchmark=self.name,
+                )
         return tuple(group for group in self.groups if not domains or group.domain in domains)
 
     def _named(self, name: str, words_only: bool) -> Sequence[AssociationTest]:
@@ -145,7 +151,13 @@ class AssociationBenchmark(Benchmark):
         if not of_domain:
             domains = ", ".join(dict.fromkeys(test.domain for test in self.tests))
             known = ", ".join(test.name for test in self.tests)
-            raise TiltmeterError(f"{self.name} has no test '{name}'. Tests: {known}. Domains: {domains}. Or: all.")
+            raise UsageError(
+                f"{self.name} has no test '{name}'. Tests: {known}. Domains: {domains}. Or: all.",
+                code="unknown-name",
+                kind="test",
+                name=name,
+                benchmark=self.name,
+            )
         return (words if words_only else sentences) or of_domain
 
 

@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import UNSPECIFIED, Benchmark, Item
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 QUESTION = "question"
@@ -19,7 +19,7 @@ AMBIGUOUS, DISAMBIGUATED = "ambiguous", "disambiguated"
 NEGATIVE, NON_NEGATIVE = "negative", "non-negative"
 CONDITIONS = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
 POLARITIES = {"neg": NEGATIVE, "nonneg": NON_NEGATIVE}
-"""How BBQ's files, and those of its adaptations, name both."""
+"""Names of both in the files of BBQ and its adaptations."""
 FEWEST_ANSWERS, MOST_ANSWERS = 2, 6
 
 
@@ -103,7 +103,7 @@ def answers_of(item: Item) -> tuple[str, ...]:
 class ChoiceBenchmark(Benchmark):
     """Questions with a context and answers. `bias_type` is the category, `target` the stereotyped group.
 
-    `language` chooses the wording of the prompts that a benchmark is asked with.
+    `language` chooses the wording of the prompts of a benchmark.
     """
 
     family: str = "choices"
@@ -124,7 +124,7 @@ class ChoiceBenchmark(Benchmark):
         if n is None:
             return self
         if n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         templates: dict[tuple[str, str], list[list[Item]]] = defaultdict(list)
         for item in self.asked_items:
             sets = templates[item.bias_type, str(item.extra["template"])]
@@ -137,14 +137,20 @@ class ChoiceBenchmark(Benchmark):
         return replace(self, items=fold(item for item in self.asked_items if item.id in kept))
 
 
-def categories_named(given: Sequence[str] | str, known: Sequence[str] | Mapping[str, Any]) -> list[str]:
-    """Find categories by name, in any case of letters; all where none is given."""
-    by_fold = {name.casefold(): name for name in known}
-    wanted = [given] if isinstance(given, str) else list(given)
+def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """Find categories by name, in any case of letters; all where none is named."""
+    by_fold = {name.casefold(): name for name in categories}
+    wanted = [names] if isinstance(names, str) else list(names)
     for name in wanted:
         if name.replace("-", "_").casefold() not in by_fold:
-            raise TiltmeterError(f"There is no category '{name}' (--category). Categories: {', '.join(known)}.")
-    return [by_fold[name.replace("-", "_").casefold()] for name in wanted] or list(known)
+            raise UsageError(
+                f"There is no category '{name}' (--category). Categories: {', '.join(categories)}.",
+                code="unknown-name",
+                kind="category",
+                name=name,
+                option="--category",
+            )
+    return [by_fold[name.replace("-", "_").casefold()] for name in wanted] or list(categories)
 
 
 def _is_same_set(items: Sequence[Item], item: Item) -> bool:

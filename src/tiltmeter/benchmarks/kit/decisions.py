@@ -22,7 +22,7 @@ GROUP_COLUMNS = ("target", "gender", "race")
 
 @dataclass(frozen=True)
 class Person:
-    """Whom a case is about; `label_type` says whether the text uses a name or a label."""
+    """Person of a case; `label_type` says whether the text uses a name or a label."""
 
     group: str
     label_type: str

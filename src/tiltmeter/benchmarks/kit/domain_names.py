@@ -1,4 +1,4 @@
-"""What benchmarks call a domain that others call otherwise."""
+"""Names of domains that differ between benchmarks."""
 
 from __future__ import annotations
 

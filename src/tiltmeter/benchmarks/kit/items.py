@@ -1,4 +1,4 @@
-"""What every benchmark becomes: items, each with one text per role."""
+"""Items of a benchmark, each with one text per role."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.decoding import guessed_encoding
 from tiltmeter.storage.keys import unmistakable
@@ -65,9 +65,9 @@ class Note:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Items with where they came from. `notes` tells which rows were skipped or changed, and why.
+    """Items with where they came from. `notes` lists the rows that were skipped or changed, with the reason.
 
-    `family` names the kind of question that the items are (docs/families.md): it decides how a model is asked.
+    `family` names the kind of question that the items are (docs/families.md): it decides how a model is queried.
     """
 
     name: str
@@ -88,7 +88,13 @@ class Benchmark:
         taken: set[str] = set()
         for item in self.items:
             if item.id in taken:
-                raise TiltmeterError(f"{self.name}: ids must be unique, and '{item.id}' is not.")
+                raise InputError(
+                    f"{self.name}: ids must be unique, and '{item.id}' is not.",
+                    code="duplicate-name",
+                    kind="id",
+                    name=item.id,
+                    benchmark=self.name,
+                )
             taken.add(item.id)
 
     def __len__(self) -> int:
@@ -96,12 +102,12 @@ class Benchmark:
 
     @cached_property
     def asked_items(self) -> Sequence[Item]:
-        """The items that a model is asked about (StereoSet's intersentence part is loaded, and not asked)."""
+        """Items that models answer (StereoSet's intersentence part is loaded, but not scored)."""
         return self.items if all(item.scored for item in self.items) else fold(item for item in self.items if item.scored)
 
     @property
     def size(self) -> int:
-        """How many questions there are, for a progress bar."""
+        """Number of questions, for a progress bar."""
         return len(self.asked_items)
 
     @property
@@ -111,19 +117,19 @@ class Benchmark:
 
     @property
     def has_context(self) -> bool:
-        """Whether any asked item has a context with a BLANK."""
+        """Return True if an item that models answer has a context with a BLANK."""
         return any(item.context for item in self.asked_items)
 
     def limit(self, n: int | None) -> Benchmark:
-        """The first n items that can be asked only."""
+        """Keep the first n items that models can answer."""
         if n is None:
             return self
         if n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         return replace(self, items=self.asked_items[:n])
 
     def sample(self, n: int) -> Benchmark:
-        """The first n items, for a trial. A benchmark that is asked as a whole returns itself."""
+        """The first n items, for a trial. A benchmark that cannot be shortened returns itself."""
         return self.limit(n)
 
     @cached_property
@@ -132,7 +138,7 @@ class Benchmark:
         return tuple(dict.fromkeys(group for item in self.asked_items if (group := self._group_of(item)) is not None))
 
     def only_groups(self, names: Sequence[str]) -> Benchmark:
-        """What is about the named groups only, in any case of letters; refuses a group that is not there."""
+        """Keep the items of the named groups, ignoring case; refuse an unknown group."""
         return self._keep(frozenset(self._known_group(name) for name in names)) if names else self
 
     def _keep(self, groups: frozenset[str]) -> Benchmark:
@@ -142,7 +148,14 @@ class Benchmark:
         found = next((group for group in self.group_names if group.casefold() == name.strip().casefold()), None)
         if found is None:
             known = f"Groups: {', '.join(self.group_names)}." if self.group_names else "It names no groups."
-            raise TiltmeterError(f"{self.name} has no group '{name}' (--groups). {known}")
+            raise UsageError(
+                f"{self.name} has no group '{name}' (--groups). {known}",
+                code="unknown-name",
+                kind="group",
+                name=name,
+                benchmark=self.name,
+                option="--groups",
+            )
         return found
 
     def _group_of(self, item: Item) -> str | None:
@@ -176,7 +189,7 @@ class Benchmark:
             yield from item.texts.values()
 
     def note_counts(self) -> dict[str, int]:
-        """How often each note was made."""
+        """Count each note."""
         return dict(Counter(note.what for note in self.notes))
 
 
@@ -191,7 +204,12 @@ def make_benchmark(
     items = fold(_with_own_ids(rows, notes))
     if not items:
         reasons = "; ".join(f"{what} ({n})" for what, n in Counter(note.what for note in notes).items())
-        raise TiltmeterError(f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}")
+        raise InputError(
+            f"No usable row in {facts.get('source') or name}. {reasons or 'The file has no data rows.'}",
+            code="empty-file",
+            file=str(facts.get("source") or name),
+            reasons=reasons,
+        )
     return make(name=name, items=items, notes=tuple(notes), **facts)
 
 
@@ -217,7 +235,7 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
 
 
 def odd_text(item: Item) -> Iterator[str]:
-    """What in the texts of an item a model may take for something else. The one mask of a slot is meant."""
+    """Describe parts of an item's texts that a model may misread. The mask of a slot is intended."""
     whole = "\n".join(text.replace("[MASK]", "", 1) if role == "slot" else text for role, text in item.texts.items())
     if names := sorted(set(SPECIAL.findall(whole))):
         yield f"kept: a sentence holds {', '.join(names)}, which models may take for a special token"
@@ -228,7 +246,7 @@ def odd_text(item: Item) -> Iterator[str]:
 
 
 def encoding_notes(path: str | Path | None, encoding: str | None = None) -> tuple[Note, ...]:
-    """Which encoding a file was taken to be in, where nobody said and it is not UTF-8."""
+    """Describe the detected encoding of a file that is not UTF-8, where none was stated."""
     taken = None if path is None or encoding else guessed_encoding(read_bytes(Path(path)))
     what = f"read as {taken}, since it is not UTF-8; if that is wrong, give --encoding"
     return (Note(Path(path).name, what),) if path is not None and taken else ()
@@ -240,7 +258,7 @@ def items_table(benchmark: Benchmark) -> pd.DataFrame:
 
 
 def items_tables(benchmark: Benchmark) -> Iterator[pd.DataFrame]:
-    """The same in pieces, each with all columns: a long benchmark is never held as a whole. One at least."""
+    """Yield the table in pieces with all columns, at least one, so that a long benchmark is never in memory as a whole."""
     roles, rest = _roles(benchmark), iter(benchmark.items)
     yield _items_frame(benchmark, list(islice(rest, PIECE)), roles)
     while some := list(islice(rest, PIECE)):
@@ -248,7 +266,7 @@ def items_tables(benchmark: Benchmark) -> Iterator[pd.DataFrame]:
 
 
 def items_text(benchmark: Benchmark, *, without: Sequence[str] = ()) -> Iterator[str]:
-    """The same as text, for a digest: the lines of a CSV file, a piece at a time."""
+    """Yield the table as the lines of a CSV file, a piece at a time, for a digest."""
     for number, frame in enumerate(items_tables(benchmark)):
         yield frame.drop(columns=list(without)).to_csv(index=False, header=number == 0)
 
@@ -277,7 +295,7 @@ def _items_frame(benchmark: Benchmark, items: Sequence[Item], roles: Sequence[st
 
 
 def benchmark_of(name: str, items: pd.DataFrame) -> Benchmark:
-    """The asked part of a benchmark of pairs as a run stored it: the inverse of `items_table`."""
+    """Restore the scored part of a benchmark of pairs from a run: the inverse of `items_table`."""
     rows = items[(items["benchmark"] == name) & items["scored"]].to_dict("records")
     return Benchmark(name, tuple(_item(row) for row in rows))
 
@@ -296,7 +314,7 @@ def _item(row: dict[str, Any]) -> Item:
 
 
 def has_column(items: pd.DataFrame, column: str) -> bool:
-    """Whether the items can be grouped by this column: one of the table, or one of the user's own in `extra`."""
+    """Return True if items can be grouped by this column: one of the table, or one of the user's own in `extra`."""
     if column in (*GROUP_COLUMNS, "all"):
         return True
     return (column in items and len(items) > 0) or any(json.loads(text).get(column) is not None for text in items["extra"])
@@ -309,10 +327,15 @@ def require_column(tables: Iterable[Sequence[pd.DataFrame]], column: str) -> Non
         raise _no_column(lacking[0][0], column)
 
 
-def _no_column(items: pd.DataFrame, column: str) -> TiltmeterError:
+def _no_column(items: pd.DataFrame, column: str) -> InputError:
     known = sorted({*GROUP_COLUMNS, *(key for text in items["extra"][:50] for key in json.loads(text))})
     name = str(items["benchmark"].iloc[0]) if len(items) else "this benchmark"
-    return TiltmeterError(f"Items of {name} have no column '{column}' to group by. Columns: {', '.join(known)}.")
+    return InputError(
+        f"Items of {name} have no column '{column}' to group by. Columns: {', '.join(known)}.",
+        code="missing-column",
+        column=column,
+        benchmark=name,
+    )
 
 
 def group_column(items: pd.DataFrame, ids: Any, column: str) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.groups import domain_of
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.keys import unmistakable
 
@@ -46,7 +46,7 @@ class Example:
 class LabelledBenchmark(Benchmark):
     """Items have a `text`; their `extra` says `toxic`, `groups`, and `cluster` where texts belong together.
 
-    `training` is not asked about. `recipe` is the published recipe of fine-tuning that goes with the data.
+    `training` is not classified. `recipe` is the published recipe of fine-tuning that goes with the data.
     """
 
     family: str = "labels"
@@ -68,7 +68,7 @@ class LabelledBenchmark(Benchmark):
         if n is None:
             return self
         if n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         return replace(self, items=fold(spread(self.asked_items, n)), training=tuple(spread(self.training, n)))
 
     @cached_property
@@ -78,7 +78,7 @@ class LabelledBenchmark(Benchmark):
         return tuple(dict.fromkeys((*self.groups, *named)))
 
     def _keep(self, groups: frozenset[str]) -> LabelledBenchmark:
-        """All texts stay: those that name nobody of these are what the groups are compared with."""
+        """All texts stay: the groups are compared with texts that name none of them."""
         items = fold(
             labelled_item(item.id, item.texts[TEXT], item.extra["toxic"], kept, **_without(item.extra))
             for item in self.items
@@ -129,7 +129,12 @@ def learning_from(
 
     source = load_benchmark(other, data_dir=data_dir, offered={"toxic_labels": tuple(toxic_labels)})
     if not isinstance(source, LabelledBenchmark) or not source.training:
-        raise TiltmeterError(f"{source.name} has no labelled texts to learn from (--train-on).")
+        raise InputError(
+            f"{source.name} has no labelled texts to learn from (--train-on).",
+            code="empty-selection",
+            benchmark=source.name,
+            option="--train-on",
+        )
     return replace(benchmark, training=source.training, recipe=source.recipe, learned_from=source.name)
 
 
@@ -138,13 +143,13 @@ def _without(extra: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Labels:
-    """What the labels of a file mean, and a refusal where they do not say."""
+    """Meanings of the labels of a file; refuses a file whose labels are not mapped."""
 
     def __init__(self, toxic: Sequence[str] = ()) -> None:
         self.toxic = {_plain(word) for word in toxic}
 
     def meaning(self, value: str) -> bool | None:
-        """Toxic or not; None where the label does not tell.
+        """Toxic or not; None where the label does not decide it.
 
         >>> labels = Labels()
         >>> labels.meaning("hatespeech"), labels.meaning("Not Bad"), labels.meaning("0.5"), labels.meaning("A")
@@ -168,11 +173,21 @@ class Labels:
         counts = Counter(value for value in values if value)
         shown = ", ".join(f"'{value}' ({n})" for value, n in counts.most_common(8))
         if self.toxic and not any(self.meaning(value) for value in counts):
-            raise TiltmeterError(f"{where}: no row has a label of --toxic-labels. Its labels: {shown}.")
+            raise UsageError(
+                f"{where}: no row has a label of --toxic-labels. Its labels: {shown}.",
+                code="unknown-name",
+                kind="label",
+                file=str(where),
+                option="--toxic-labels",
+            )
         unknown = next((value for value in counts if self.meaning(value) is None), None)
         if unknown is not None:
-            raise TiltmeterError(
-                f"{where}: the labels are {shown}; which of them mean toxic? Say it with --toxic-labels {unknown}."
+            raise UsageError(
+                f"{where}: the labels are {shown}; which of them mean toxic? Say it with --toxic-labels {unknown}.",
+                code="missing-value",
+                file=str(where),
+                option="--toxic-labels",
+                labels=shown,
             )
 
 
@@ -183,11 +198,17 @@ def _plain(word: str) -> str:
 def check_evaluated(evaluate: str) -> None:
     """Refuses a part that is none."""
     if evaluate not in EVALUATED:
-        raise TiltmeterError(f"--evaluate is {' or '.join(EVALUATED)}, not '{evaluate}'.")
+        raise UsageError(
+            f"--evaluate is {' or '.join(EVALUATED)}, not '{evaluate}'.",
+            code="unknown-name",
+            kind="split",
+            name=evaluate,
+            option="--evaluate",
+        )
 
 
 def is_labelled(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None) -> bool:
-    """Whether a table is one of labelled text: it has a label, and its texts have no mask that would make them slots."""
+    """Return True if a table holds labelled texts: it has a label, and its texts have no mask that would make them slots."""
     text, label = ((columns or {}).get(name, name) for name in (TEXT, "label"))
     first = rows[:50]
     has_both = all(any(name in row for row in first) for name in (text, label))

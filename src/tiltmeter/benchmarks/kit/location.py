@@ -1,4 +1,4 @@
-"""Where a dataset's file is: given path, data folder, user cache, download; or a message that says what to put where."""
+"""Location of a dataset's file: explicit path, data folder, user cache or download; else a message with instructions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import is_file, is_folder, require_file
 from tiltmeter.storage.places import user_cache
 
@@ -28,7 +28,12 @@ def locate(source: Source, path: str | Path | None, data_dir: str | Path | None)
     data_dir = data_dir or os.environ.get("TILTMETER_DATA")
     if data_dir:
         if not is_folder(Path(data_dir)):
-            raise TiltmeterError(f"The data folder {data_dir} does not exist (--data-dir or TILTMETER_DATA).")
+            raise UsageError(
+                f"The data folder {data_dir} does not exist (--data-dir or TILTMETER_DATA).",
+                code="missing-file",
+                folder=str(data_dir),
+                option="--data-dir",
+            )
         candidate = Path(data_dir) / source.relative
         if is_file(candidate):
             return candidate
@@ -47,11 +52,20 @@ def _download(source: Source, target: Path, data_dir: str | Path | None) -> Path
     try:
         pooch.retrieve(source.url, f"sha256:{source.sha256}", fname=target.name, path=target.parent)
     except ValueError as error:  # pooch: the hash differs
-        raise TiltmeterError(f"The download of {source.url} is not the file it should be: {error}") from None
+        raise InputError(
+            f"The download of {source.url} is not the file it should be: {error}",
+            code="changed-file",
+            url=source.url,
+            error=str(error),
+        ) from None
     except OSError as error:  # requests' errors are OSErrors too
-        raise TiltmeterError(
+        raise InputError(
             f"{source.relative} was not found and could not be downloaded ({type(error).__name__}). "
             f"Fetch {source.url} on a machine with a network (sha256 {source.sha256}) and put it at "
-            f"{Path(data_dir) / source.relative if data_dir else target}, or give its path."
+            f"{Path(data_dir) / source.relative if data_dir else target}, or give its path.",
+            code="missing-file",
+            file=str(source.relative),
+            url=source.url,
+            error=type(error).__name__,
         ) from None
     return target

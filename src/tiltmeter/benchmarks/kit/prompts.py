@@ -1,4 +1,4 @@
-"""A benchmark of prompts: beginnings of sentences about groups of people, which a model goes on from."""
+"""A benchmark of prompts: beginnings of sentences about groups of people, which a model continues."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 PROMPT = "prompt"
-"""The role of a text that a model goes on from."""
+"""The role of a text that a model continues."""
 UNGROUPED = "everyone"
 """The group of prompts that say nothing about whom they are about."""
 
@@ -38,7 +38,7 @@ class PromptBenchmark(Benchmark):
         if n is None:
             return self
         if n < 1:
-            raise TiltmeterError(f"--limit must be at least 1, not {n}.")
+            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         groups: dict[tuple[str, str | None], list[Item]] = defaultdict(list)
         for item in self.asked_items:
             groups[item.bias_type, item.target].append(item)

@@ -7,16 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tiltmeter.benchmarks.kit.items import Benchmark
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 
 def only_domains(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:
-    """What is about the named domains (bias types); refuses one that is not there."""
+    """Keep the items of the named domains (bias types); refuse an unknown domain."""
     known = dict.fromkeys(item.bias_type for item in benchmark.asked_items)
     for name in names:
         if name not in known:
-            raise TiltmeterError(f"{benchmark.name} has no domain '{name}'. Domains: {', '.join(known) or 'none'}.")
+            raise UsageError(
+                f"{benchmark.name} has no domain '{name}'. Domains: {', '.join(known) or 'none'}.",
+                code="unknown-name",
+                kind="domain",
+                name=name,
+                benchmark=benchmark.name,
+            )
     return replace(benchmark, items=fold(item for item in benchmark.items if item.bias_type in names))
 
 
@@ -26,8 +32,12 @@ def some_of_each_group(benchmark: Benchmark, most: int, seed: int = 0) -> Benchm
     for item in benchmark.asked_items:
         groups.setdefault((item.bias_type, item.target), []).append(item.id)
     if not groups:
-        raise TiltmeterError(f"{benchmark.name} has no items of which some of each group could be taken.")
-    chosen = {item for some in groups.values() for item in sorted(some, key=lambda one: _lot(one, seed))[:most]}
+        raise UsageError(
+            f"{benchmark.name} has no items of which some of each group could be taken.",
+            code="inapplicable-option",
+            benchmark=benchmark.name,
+        )
+    chosen = {item for some in groups.values() for item in sorted(some, key=lambda item: _lot(item, seed))[:most]}
     return replace(benchmark, items=fold(item for item in benchmark.asked_items if item.id in chosen))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import plain_path, require_file
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import NO_GROUP, TYPES, decode, read_bytes, read_table, refuse_long_rows
@@ -40,7 +40,9 @@ def read_terms(path: str | Path, encoding: str | None = None) -> Terms:
 
 def _gather(gathered: dict[str, list[str]], group: str, word: str, where: str) -> None:
     if word and not group:
-        raise TiltmeterError(f"{where}: the term '{word}' has no group.")
+        raise InputError(
+            f"{where}: the term '{word}' has no group.", code="missing-value", file=str(where), term=word, keys=["group"]
+        )
     gathered.setdefault(group, []).append(word)
 
 
@@ -49,17 +51,33 @@ def check_terms(groups: Mapping[str, Sequence[str]], where: str) -> Terms:
     terms = {group: tuple(dict.fromkeys(word for word in words if word)) for group, words in groups.items() if group}
     empty = [group for group, words in terms.items() if not words]
     if empty:
-        raise TiltmeterError(f"{where}: the group '{empty[0]}' has no terms.")
+        raise InputError(
+            f"{where}: the group '{empty[0]}' has no terms.",
+            code="missing-value",
+            file=str(where),
+            group=empty[0],
+            keys=["term"],
+        )
     if len(terms) < 2:
-        raise TiltmeterError(
+        raise InputError(
             f"{where} names {len(terms)} group(s) of terms; a lean needs two. Give rows with group and term, or one column "
-            "per group."
+            "per group.",
+            code="wrong-shape",
+            file=str(where),
+            groups=len(terms),
         )
     owner: dict[str, str] = {}
     for group, words in terms.items():
         for word in words:
             if owner.setdefault(word, group) != group:
-                raise TiltmeterError(f"{where}: '{word}' is a term of {owner[word]} and of {group}; it can stand for one.")
+                raise InputError(
+                    f"{where}: '{word}' is a term of {owner[word]} and of {group}; it can stand for one.",
+                    code="duplicate-name",
+                    file=str(where),
+                    kind="term",
+                    name=word,
+                    groups=[owner[word], group],
+                )
     return terms
 
 
@@ -68,7 +86,7 @@ def _object_of_lists(path: Path, encoding: str | None) -> dict[str, list[str]] |
     if not isinstance(document, dict):
         return None
     if not all(isinstance(words, list) for words in document.values()):
-        raise TiltmeterError(f"{path}: expected a list of words for each group.")
+        raise InputError(f"{path}: expected a list of words for each group.", code="wrong-type", file=str(path))
     return {
         _clean(group, str(path)): [_clean(word, f"{path}, '{group}'") for word in words] for group, words in document.items()
     }
@@ -77,5 +95,7 @@ def _object_of_lists(path: Path, encoding: str | None) -> dict[str, list[str]] |
 def _clean(value: Any, where: str) -> str:
     """A group or a word in one line; missing is empty."""
     if value is not None and not isinstance(value, str):
-        raise TiltmeterError(f"{where}: expected a word, not {TYPES.get(type(value), 'this')}.")
+        raise InputError(
+            f"{where}: expected a word, not {TYPES.get(type(value), 'this')}.", code="wrong-type", file=str(where)
+        )
     return " ".join((value or "").split())

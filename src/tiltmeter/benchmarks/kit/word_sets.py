@@ -10,7 +10,7 @@ from typing import Any
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Contrast, Group, Polarity, WordSet, word_set
 from tiltmeter.benchmarks.kit.items import Note, encoding_notes
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.tables import decode, read_bytes
 
@@ -42,7 +42,7 @@ class WordFile:
 
     def _label(self, value: Any, name: str) -> str:
         if not isinstance(value, str):
-            raise TiltmeterError(f"{self.path}: '{name}' is not a text.")
+            raise InputError(f"{self.path}: '{name}' is not a text.", code="wrong-type", file=str(self.path), key=name)
         return value
 
     def _framed(self, test: AssociationTest) -> AssociationTest:
@@ -73,7 +73,13 @@ class WordFile:
         for name, poles in self._part(part, dict).items():
             sets = [WordSet(pole, self._words(pole, words)) for pole, words in self._mapping(poles, name).items()]
             if len(sets) != 2:
-                raise TiltmeterError(f"{self.path}: the attributes '{name}' need two named lists, and have {len(sets)}.")
+                raise InputError(
+                    f"{self.path}: the attributes '{name}' need two named lists, and have {len(sets)}.",
+                    code="wrong-shape",
+                    file=str(self.path),
+                    attributes=name,
+                    sets=len(sets),
+                )
             polarities.append(Polarity(name, *sets))
         return tuple(polarities)
 
@@ -87,15 +93,26 @@ class WordFile:
         return tuple(contrasts)
 
     def list_contrasts(self, lists: Sequence[str | Path]) -> tuple[Contrast, ...]:
-        """The same question for lists of words, in the templates of the file's last set (adjectives, in ours)."""
+        """Return a set of attributes for lists of words, in the templates of the file's last set (adjectives, in ours)."""
         if not lists:
             return ()
         own = self.contrasts()
         if not own:
-            raise TiltmeterError(f"{self.path} has no 'kurita' with groups and templates to ask a list of attributes in.")
+            raise InputError(
+                f"{self.path} has no 'kurita' with groups and templates to ask a list of attributes in.",
+                code="missing-value",
+                file=str(self.path),
+                keys=["kurita"],
+            )
         names = [*(contrast.name for contrast in own), *(Path(path).stem for path in lists)]
         if repeated := [name for name in names if names.count(name) > 1]:
-            raise TiltmeterError(f"Two sets of attributes are called '{repeated[0]}'; rename a file (--attributes).")
+            raise UsageError(
+                f"Two sets of attributes are called '{repeated[0]}'; rename a file (--attributes).",
+                code="duplicate-name",
+                kind="attributes",
+                name=repeated[0],
+                option="--attributes",
+            )
         return tuple(replace(own[-1], name=Path(path).stem, attributes=read_list(Path(path))) for path in lists)
 
     def _sides(self) -> list[WordSet]:
@@ -113,17 +130,29 @@ class WordFile:
     def _part(self, name: str, kind: type) -> Any:
         part = self.document.get(name, kind())
         if not isinstance(part, kind):
-            raise TiltmeterError(f"{self.path}: '{name}' is not a JSON {'object' if kind is dict else 'array'}.")
+            raise InputError(
+                f"{self.path}: '{name}' is not a JSON {'object' if kind is dict else 'array'}.",
+                code="wrong-type",
+                file=str(self.path),
+                key=name,
+            )
         return part
 
     def _mapping(self, value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise TiltmeterError(f"{self.path}: '{name}' is not there or not a JSON object.")
+            raise InputError(
+                f"{self.path}: '{name}' is not there or not a JSON object.", code="wrong-type", file=str(self.path), key=name
+            )
         return value
 
     def _words(self, name: str, words: Any) -> tuple[str, ...]:
         if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-            raise TiltmeterError(f"{self.path}: '{name}' is not there or not a list of words.")
+            raise InputError(
+                f"{self.path}: '{name}' is not there or not a list of words.",
+                code="wrong-type",
+                file=str(self.path),
+                key=name,
+            )
         kept, dropped = word_set(name, words)
         self.notes += [Note(name, REPEATED)] * dropped
         return kept.examples
@@ -133,7 +162,9 @@ def read_document(path: Path) -> dict[str, Any]:
     """A file that is one JSON document, whatever its suffix says."""
     document = parse_json(decode(read_bytes(path), path), str(path), "one JSON document")
     if not isinstance(document, dict):
-        raise TiltmeterError(f"{path}: expected a JSON object with {', '.join(PARTS)}.")
+        raise InputError(
+            f"{path}: expected a JSON object with {', '.join(PARTS)}.", code="wrong-type", file=str(path), keys=list(PARTS)
+        )
     return document
 
 
@@ -144,12 +175,24 @@ def read_test(document: Any, name: str, path: Path, domain: str = "own") -> tupl
         said = document.get(part) if isinstance(document, Mapping) else None
         examples = said.get("examples") if isinstance(said, Mapping) else None
         if not isinstance(examples, list) or not all(isinstance(text, str) for text in examples):
-            raise TiltmeterError(f"{path}: the test '{name}' has no list of examples in '{part}'.")
+            raise InputError(
+                f"{path}: the test '{name}' has no list of examples in '{part}'.",
+                code="missing-value",
+                file=str(path),
+                test=name,
+                keys=[part],
+            )
         words, dropped = word_set(str(said.get("category", part)) if said else part, examples)
         notes += [Note(f"{name} {part}", REPEATED)] * dropped
         if len(words.examples) < FEWEST:
-            raise TiltmeterError(
-                f"{path}: '{part}' of the test '{name}' has {len(words.examples)} words; at least {FEWEST} are needed."
+            raise InputError(
+                f"{path}: '{part}' of the test '{name}' has {len(words.examples)} words; at least {FEWEST} are needed.",
+                code="wrong-shape",
+                file=str(path),
+                test=name,
+                part=part,
+                words=len(words.examples),
+                least=FEWEST,
             )
         sets.append(words)
     return AssociationTest(name, tuple(sets), domain), notes
@@ -163,5 +206,11 @@ def read_list(path: Path) -> tuple[str, ...]:
         )
     )
     if len(words) < FEWEST:
-        raise TiltmeterError(f"{path} has {len(words)} words; at least {FEWEST} are needed.")
+        raise InputError(
+            f"{path} has {len(words)} words; at least {FEWEST} are needed.",
+            code="wrong-shape",
+            file=str(path),
+            words=len(words),
+            least=FEWEST,
+        )
     return words

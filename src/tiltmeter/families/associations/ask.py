@@ -107,7 +107,7 @@ def _ask_sentences(model: AnyModel, benchmark: AssociationBenchmark, options: Op
     with context.watched(f"{model.name} × {benchmark.name}", len(benchmark.sentences)) as advance:
         facts = ask_sentences(probe, benchmark.sentences)
         advance(len(benchmark.sentences))
-    facts.shown += [sentence.given.replace("[MASK]", sentence.word) for sentence in benchmark.sentences]
+    facts.shown += [sentence.sentence.replace("[MASK]", sentence.word) for sentence in benchmark.sentences]
     facts.details |= {"reads_computed": probe.computed, "reads_reused": probe.reused}
     return facts
 

@@ -31,7 +31,7 @@ def ask_sentences(probe: TemplateProbe, sentences: Sequence[MaskedSentence]) -> 
         label, value = "-".join(SIDES), means[0] - means[1]
         facts.rows.append(_row("kurita", label, DIFFERENCE, attribute, value, test=of_set, set=label))
     lost = len(sentences) - sum(map(len, increases.values()))
-    several = {one.word for one in sentences if len(probe.pieces(one.word, one.given, "[MASK]")) > 1}
+    several = {one.word for one in sentences if len(probe.pieces(one.word, one.sentence, "[MASK]")) > 1}
     facts.notes += +Counter({f"sentences not queried: {LOST}": lost, SEVERAL: len(several)})
     return facts
 
@@ -52,8 +52,8 @@ def _increases(probe: TemplateProbe, sentences: Sequence[MaskedSentence]) -> dic
     """Side, set and attribute → the increases of all sentences that could be queried."""
     questions: list[tuple[MaskedSentence, tuple[Query, Query]]] = []
     for sentence in sentences:
-        pieces = probe.pieces(sentence.word, sentence.given, "[MASK]")
-        given, prior = (probe.first_mask(text, pieces) for text in (sentence.given, sentence.prior))
+        pieces = probe.pieces(sentence.word, sentence.sentence, "[MASK]")
+        given, prior = (probe.first_mask(text, pieces) for text in (sentence.sentence, sentence.prior))
         if given and prior:
             questions.append((sentence, (given, prior)))
     values = iter(probe.read([query for _, pair in questions for query in pair]))

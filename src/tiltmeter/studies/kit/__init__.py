@@ -1,1 +1,1 @@
-"""What studies share: evidence, findings, options, and helpers of single studies."""
+"""Shared parts of studies: evidence, findings, options, and helpers of single studies."""

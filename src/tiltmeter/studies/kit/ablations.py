@@ -1,4 +1,4 @@
-"""What a correlation would be if something about a metric were otherwise: the same models, r before and after.
+"""Ablations of correlations: r of the same models before and after a change to one metric.
 
 Cao et al. (2022, Section 4): another notion of bias, only the groups that both metrics have, prompts from elsewhere or
 without polar ones, another temperature.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.stats.correlations import LEAST, Floats, correlate, pearson
 from tiltmeter.stats.design import Design
 from tiltmeter.studies.kit.domain_pairs import Drawing
@@ -27,46 +27,59 @@ def changes_of(
     folders: Sequence[Path],
     points: pd.DataFrame,
     table: pd.DataFrame,
-    asked: tuple[bool, Sequence[str], bool],
+    choices: tuple[bool, Sequence[str], bool],
     how: Drawing,
 ) -> pd.DataFrame:
-    """A row per ablation and pair. `asked`: whether metrics go by the paper's names, what is replaced, shared groups."""
+    """A row per ablation and pair. `choices`: metrics by the paper's names or not, replacements, shared groups."""
     import pandas as pd
 
     from tiltmeter.studies.kit.paper_metrics import paper_name
     from tiltmeter.studies.kit.shared_groups import group_scores, over_shared_groups
 
-    paper, replacing, shared = asked
+    paper, replacing, shared = choices
     own = {paper_name(name) or "": name for name in dict.fromkeys(points["metric"])} if paper else {}
     pairs = [(row.domain, own.get(row.a, row.a), own.get(row.b, row.b)) for row in table.itertuples()]
     rows = replaced(points, replacing, pairs, how)
     rows += over_shared_groups(points, group_scores(folders), pairs, how) if shared else []
     if not rows:
-        raise TiltmeterError("No two metrics of these runs share some of their groups and not all.")
+        raise RunError(
+            "No two metrics of these runs share some of their groups and not all.", code="too-few", kind="metrics"
+        )
     told = {name: called for called, name in own.items()}
     return pd.DataFrame([row | {name: told.get(row[name], row[name]) for name in ("a", "b")} for row in rows])
 
 
 def replaced(
-    points: pd.DataFrame, asked: Sequence[str], pairs: Sequence[tuple[str, str, str]], how: Drawing
+    points: pd.DataFrame, replacements: Sequence[str], pairs: Sequence[tuple[str, str, str]], how: Drawing
 ) -> list[dict[str, Any]]:
     """For every OLD=NEW (metrics, or beginnings of their names) and every pair (domain, a, b): r with the NEW one."""
     rows = []
-    for text in asked:
+    for text in replacements:
         old, sign, new = (part.strip() for part in text.partition("="))
         if not (old and sign and new):
-            raise TiltmeterError(f"--replace is OLD=NEW, two metrics or what their names begin with, not '{text}'.")
-        found = [row for pair in pairs for row in _one(points, pair, old, new, how)]
+            raise UsageError(
+                f"--replace is OLD=NEW, two metrics or what their names begin with, not '{text}'.",
+                code="wrong-format",
+                option="--replace",
+                value=text,
+            )
+        found = [row for pair in pairs for row in _replaced_row(points, pair, old, new, how)]
         if not found:
             names = ", ".join(dict.fromkeys(points["metric"]))
-            raise TiltmeterError(
-                f"--replace {text}: no metric that begins with '{old}' has one with '{new}'. Metrics: {names}."
+            raise UsageError(
+                f"--replace {text}: no metric that begins with '{old}' has one with '{new}'. Metrics: {names}.",
+                code="unknown-name",
+                kind="metric",
+                names=[old, new],
+                option="--replace",
             )
         rows += [{"what": f"{old} → {new}", **row} for row in found]
     return rows
 
 
-def _one(points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing) -> Iterator[dict[str, Any]]:
+def _replaced_row(
+    points: pd.DataFrame, pair: tuple[str, str, str], old: str, new: str, how: Drawing
+) -> Iterator[dict[str, Any]]:
     domain, *metrics = pair
     here = points[points["domain"] == domain]
     plain = dict(zip(here["without_temperature"], here["metric"], strict=True))
@@ -116,7 +129,7 @@ def _interval(columns: Sequence[Floats], difference: float, how: Drawing) -> tup
 
 
 def spoken(changes: pd.DataFrame) -> Iterator[str]:
-    """Of each ablation: how many correlations went up, and how many changes are more than chance."""
+    """Summarise each ablation: how many correlations rose, and how many changes are significant."""
     for what, rows in changes.groupby("what", sort=False):
         known = rows[rows["difference"].notna()]
         if not len(known):

@@ -53,7 +53,7 @@ def before_after(answers: Mapping[str, Answers], base: str, settings: Settings) 
 
 
 def target_of(measure: str) -> float:
-    """What a measure should be: neutral, or ideal; NaN where neither is known.
+    """Return the target of a measure: neutral, or ideal; NaN where neither is known.
 
     >>> target_of("bias_score"), target_of("perplexity"), target_of("mps")
     (50.0, 1.0, nan)
@@ -63,7 +63,7 @@ def target_of(measure: str) -> float:
 
 
 def judged(row: Mapping[str, Any]) -> str:
-    """Whether a model came closer to the target. Certain only if its interval lies between the base and its mirror image.
+    """Decide if a model came closer to the target: certain only if its interval lies between the base and its mirror image.
 
     >>> row = {"before": 60.0, "target": 50.0, "p_holm": 0.01, "low": -6.0, "high": -2.0, "kind": "bias"}
     >>> judged(row), judged(row | {"low": -22.0, "high": -12.0}), judged(row | {"low": -30.0, "high": -25.0})
@@ -99,7 +99,7 @@ def _kind(row: Mapping[str, Any], first: Mapping[tuple[str, str], str]) -> str:
 
 
 def _lacking(row: Mapping[str, Any]) -> str:
-    """Why cells of a row are empty."""
+    """Give the reason why cells of a row are empty."""
     parts = ["no p"] if np.isnan(row["p"]) else []
     parts += ["not judged"] if row["kind"] == "other" else []
     parts += ["no neutral value"] if np.isnan(row["target"]) else []
@@ -199,7 +199,7 @@ def _sentence(name: str, base: str, seeds: Sequence[Any]) -> str:
 
 
 def _price(seeds: Sequence[Any], gained: bool) -> Iterator[str]:
-    """Whether language ability was lost, and so whether improvements were bought with it."""
+    """Report whether language ability was lost, and with it the price of improvements."""
     if not _has(seeds, "cost"):
         lacking = "these runs have neither held-out text (-b heldout.txt) nor an lms"
         what = "What it cost in language ability" if _has(seeds, "quality") else "What it cost"
@@ -216,7 +216,7 @@ def _price(seeds: Sequence[Any], gained: bool) -> Iterator[str]:
 
 
 def _quality(seeds: Sequence[Any]) -> Iterator[str]:
-    """Whether a task is done worse or better; nothing where no task was measured."""
+    """Report whether a task is done worse or better; empty where no task was measured."""
     worse, better = (_named(seeds, "quality", verdict) for verdict in (FURTHER, CLOSER))
     if worse:
         yield f"Quality fell: {', '.join(worse)}."

@@ -37,7 +37,7 @@ def calibration_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Callabl
 
 
 def _clear(rows: pd.DataFrame, model: str) -> pd.DataFrame:
-    """What followed the dose before: of the taught sentences and of the metrics, those that showed it best."""
+    """Select rows that followed the dose before: the taught sentences and the metrics that showed it best."""
     rows = rows[(rows["model"] == model) & (rows["p_before"] < LEVEL) & rows["left_low"].notna()]
     rows = rows.assign(
         taught=rows["benchmark"].isin(TAUGHT_NAMES),
@@ -54,7 +54,7 @@ def _clear(rows: pd.DataFrame, model: str) -> pd.DataFrame:
 
 
 def _left(rows: pd.DataFrame) -> Any:
-    """For each method what is left of a dose: of the sentences that were taught, and as metrics have it."""
+    """Plot the remaining dose by method: in the sentences that were taught, and according to metrics."""
     panels = list(rows.groupby(["domain", "method"], sort=False))
     names = [[_name(row) for row in some.to_dict("records")] for _, some in panels]
     heights = [0.5 + len(some) * (0.06 + 0.1 * max(map(_lines, some))) for some in names]
@@ -97,10 +97,10 @@ def _order(rows: pd.DataFrame) -> Any:
 
 
 def _place(row: pd.Series) -> dict[str, Any]:
-    """By whether a metric may be the best."""
+    """Style of a point: possibly the best metric, or not."""
     best = row["rank_best"] == 1
     return figures.dot(0 if best else 1) | {
-        "label": "cannot be told from the best" if best else "less sensitive than the best"
+        "label": "not distinguishable from the best" if best else "less sensitive than the best"
     }
 
 
@@ -135,7 +135,7 @@ def _lines(name: str, most: int = LINE) -> int:
 
 
 def _name(row: Any) -> str:
-    """Which benchmark, of it what, and how."""
+    """Name a metric: benchmark, group, scorer and measure."""
     group = "" if row["by"] == "bias_type" else f" {row['group']}"
     asked = "" if row["scorer"] in ("mean", "slots") else f", {str(row['scorer']).removeprefix('plumb-')}"
     what = "" if is_share(row["measure"]) else f", {row['measure']}"

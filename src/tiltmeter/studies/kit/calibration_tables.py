@@ -62,7 +62,12 @@ def own_metrics(readings: Readings, domain: str) -> tuple[NDArray[np.bool_], Noi
     """The metrics about a domain, their noise over all cells, and the cells of the domain with their doses."""
     own = (readings.metrics["domain"] == domain).to_numpy()
     cells = readings.of(domain, WORDS)
-    return own, noise(readings.values[own][:, readings.given()]), cells, np.array([readings.cells[n].dose for n in cells])
+    return (
+        own,
+        noise(readings.values[own][:, readings.undebiased()]),
+        cells,
+        np.array([readings.cells[n].dose for n in cells]),
+    )
 
 
 def curves(readings: Readings, confidence: float) -> pd.DataFrame:
@@ -82,7 +87,7 @@ def curves(readings: Readings, confidence: float) -> pd.DataFrame:
 
 
 def drifts(readings: Readings, confidence: float) -> pd.DataFrame:
-    """What the neutral text does to a reading, and how far neutral models are from the neutral point."""
+    """Effect of the neutral text on a reading, and how far neutral models are from the neutral point."""
     import pandas as pd
 
     parts = []
@@ -110,7 +115,7 @@ def other_arms(readings: Readings, confidence: float) -> pd.DataFrame:
     return _elsewhere(readings, confidence, [(domain, NAMES) for domain in readings.domains(NAMES)], same=True)
 
 
-def _elsewhere(readings: Readings, confidence: float, given: Sequence[tuple[str, str]], *, same: bool) -> pd.DataFrame:
+def _elsewhere(readings: Readings, confidence: float, pairs: Sequence[tuple[str, str]], *, same: bool) -> pd.DataFrame:
     """Slopes of readings over doses that are of another domain, or (`same`) of another arm, beside their own."""
     import pandas as pd
 
@@ -118,7 +123,7 @@ def _elsewhere(readings: Readings, confidence: float, given: Sequence[tuple[str,
     for domain in readings.read(WORDS):
         own, known, cells, doses = own_metrics(readings, domain)
         straight = slopes(readings.values[own][:, cells], doses, known, confidence)
-        for dosed, arm in given:
+        for dosed, arm in pairs:
             if (dosed == domain) != same:
                 continue
             others = readings.of(dosed, arm)
@@ -135,12 +140,12 @@ def _elsewhere(readings: Readings, confidence: float, given: Sequence[tuple[str,
     return noted(table.assign(p_holm=holm(list(table["p"]))))
 
 
-def ends(name: str, found: Found) -> dict[str, Any]:
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+def ends(name: str, estimate: Found) -> dict[str, Any]:
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def about(readings: Readings, own: NDArray[np.bool_], domain: str) -> pd.DataFrame:
-    """What a row is about, and a short name for it."""
+    """Describe a row and give it a short name."""
     rows = readings.metrics.loc[own, METRIC].reset_index(drop=True)
     names = [called(row) for row in rows.to_dict("records")]
     return rows.assign(model=readings.model, domain=domain, metric=names)[["model", "domain", "metric", *METRIC]]

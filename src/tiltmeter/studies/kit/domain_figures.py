@@ -22,7 +22,7 @@ PLACES: list[tuple[tuple[float, float], str]] = [
     for up in (1, 7, -7, 13, -13, 19, -19, 26, 33, 40, 47)
     for beside, side in ((4, "left"), (-4, "right"))
 ]
-"""Where a name may stand, the best place first: points to the side and above."""
+"""Places of a label, the best first: points to the side and above."""
 
 
 def scatters(points: pd.DataFrame, table: pd.DataFrame, domain: str) -> Callable[[], Any]:

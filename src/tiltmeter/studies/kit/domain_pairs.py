@@ -1,4 +1,4 @@
-"""Which metrics are correlated with which, and what comes out."""
+"""Correlations of pairs of metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.stats.correlations import LEAST, Correlated, correlate
 from tiltmeter.studies.kit.corrections import corrected
 from tiltmeter.studies.kit.domains import DOMAINS
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Drawing(NamedTuple):
-    """How to resample."""
+    """Settings of resampling."""
 
     resamples: int
     confidence: float
@@ -31,7 +31,12 @@ def kept(points: pd.DataFrame, column: str, wanted: list[str] | None) -> pd.Data
     names = list(dict.fromkeys(points[column]))
     for name in wanted or ():
         if name not in names:
-            raise TiltmeterError(f"There is no {column} '{name}' with domain scores here. There are: {', '.join(names)}.")
+            raise UsageError(
+                f"There is no {column} '{name}' with domain scores here. There are: {', '.join(names)}.",
+                code="unknown-name",
+                kind=column,
+                name=name,
+            )
     return points[points[column].isin(wanted)] if wanted else points
 
 
@@ -45,9 +50,12 @@ def correlations(points: pd.DataFrame, paper: bool, how: Drawing) -> pd.DataFram
         {"domain": name, **row} for name, some in points.groupby("domain", sort=False) for row in _pairs(some, paper, how)
     ]
     if not rows:
-        raise TiltmeterError(
+        raise RunError(
             f"domain-correlation needs two metrics with domain scores for at least {LEAST} models each; these runs have: "
-            f"{_there(points)}."
+            f"{_there(points)}.",
+            code="too-few",
+            kind="models",
+            least=LEAST,
         )
     return pd.DataFrame(corrected(rows, "domain"))
 
@@ -67,18 +75,18 @@ def _pairs(points: pd.DataFrame, paper: bool, how: Drawing) -> Iterator[dict[str
         yield {"a": a, "b": b, **vars(found), "note": _note(found)}
 
 
-def _note(found: Correlated) -> str:
-    """Why a value is missing."""
-    if np.isnan(found.r):
+def _note(correlation: Correlated) -> str:
+    """Give the reason why a value is missing."""
+    if np.isnan(correlation.r):
         return "no correlation: one of the two is the same for all models"
-    if np.isnan([found.reliability_x, found.reliability_y]).any():
+    if np.isnan([correlation.reliability_x, correlation.reliability_y]).any():
         return "no clear_r: the error of measurement of a score is not known"
-    least = min(found.reliability_x, found.reliability_y)
+    least = min(correlation.reliability_x, correlation.reliability_y)
     if least <= 0:
         return f"no clear_r: reliability {least:.2f}, below 0: errors overstated (it is a lower bound)"
-    if np.isnan(found.clear_r):
-        return f"no clear_r: only {least:.0%} of the variance of a score is surely more than error of measurement"
-    return "clear_r exceeds 1 by chance; read it with its interval" if abs(found.clear_r) > 1 else ""
+    if np.isnan(correlation.clear_r):
+        return f"no clear_r: only {least:.0%} of the variance of a score clearly exceeds the error of measurement"
+    return "clear_r exceeds 1 by chance; read it with its interval" if abs(correlation.clear_r) > 1 else ""
 
 
 def _wide(points: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.domain_names import domain_named
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.runs.details import has_details, with_details
@@ -87,12 +87,12 @@ def _groups(row: Mapping[str, Any]) -> float:
 
 
 def is_domain_score(row: Mapping[str, Any]) -> bool:
-    """Whether an estimate is a score of a domain: its measure says so."""
+    """Return True if an estimate is a score of a domain, as its measure declares."""
     return row["by"] != "all" and bool(catalog.find("measures", row["measure"]).spec.spread_of)
 
 
 def metric_names(table: pd.DataFrame, scorers: Sequence[str] | None = None) -> pd.Series:
-    """What the metric of each estimate is called: benchmark, scorer, and the measure unless it is the plain variance.
+    """Name the metric of each estimate: benchmark, scorer, and the measure unless it is the plain variance.
 
     `scorers`: other names for the scorers of the rows.
 
@@ -110,24 +110,35 @@ def metric_names(table: pd.DataFrame, scorers: Sequence[str] | None = None) -> p
 
 
 def _is_plain(measure: str) -> bool:
-    """Whether a measure is the variance of whatever was measured, so that its name says nothing."""
+    """Return True if a measure is a plain variance, whose name adds nothing."""
     return len(catalog.find("measures", measure).spec.spread_of) > 1
 
 
 def _published(file: Path) -> Iterator[dict[str, Any]]:
     rows = read_table(file)
     if not rows:
-        raise TiltmeterError(f"{file} has no rows.")
+        raise InputError(f"{file} has no rows.", code="empty-file", file=str(file))
     require_columns(rows, COLUMNS, file)
     for number, row in enumerate(rows, 2):
         try:
             value, error = float(row["value"]), float(row.get("error") or "nan")
         except (TypeError, ValueError):
-            raise TiltmeterError(
-                f"{file}, line {number}: '{row['value']}' or '{row.get('error')}' is not a number."
+            raise InputError(
+                f"{file}, line {number}: '{row['value']}' or '{row.get('error')}' is not a number.",
+                code="wrong-type",
+                file=str(file),
+                line=number,
+                values=[row["value"], row.get("error")],
             ) from None
         kind = str(row.get("kind") or "intrinsic")
         if kind not in ("intrinsic", "extrinsic"):
-            raise TiltmeterError(f"{file}, line {number}: kind is intrinsic or extrinsic, not '{kind}'.")
+            raise InputError(
+                f"{file}, line {number}: kind is intrinsic or extrinsic, not '{kind}'.",
+                code="unknown-name",
+                kind="kind",
+                name=kind,
+                file=str(file),
+                line=number,
+            )
         named = {"model": str(row["model"]), "metric": str(row["metric"]), "domain": domain_named(str(row["domain"]))}
         yield {**named, "kind": kind, "value": value, "error": error}

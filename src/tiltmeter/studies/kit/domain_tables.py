@@ -24,7 +24,7 @@ def matrix(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:
-    """What was found, how sure it is, and what could not have been found."""
+    """Summarise the results, their uncertainty, and the effects that were too small to detect."""
     for domain, rows in table.groupby("domain", sort=False):
         known = rows[rows["r"].notna()]
         if not len(known):

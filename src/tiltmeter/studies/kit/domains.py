@@ -1,4 +1,4 @@
-"""What an estimate is about: gender, race or religion, by the names that benchmarks give to domains, tests and groups."""
+"""Domain of an estimate: gender, race or religion, by the names that benchmarks give to domains, tests and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of dosed models read: a table of readings, and arrays of metrics × cells × seeds for the arithmetic."""
+"""Readings of a run of dosed models: a table of readings, and arrays of metrics × cells × seeds for the arithmetic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError
 from tiltmeter.execution.calibration_file import TAUGHT
 from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL
 from tiltmeter.runs.folder import read_estimates
@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Readings:
-    """Of one base model: `values` is metrics × cells × seeds, `metrics` has a row for each, `base` what it read before."""
+    """Readings of one base model: `values` is metrics × cells × seeds, `metrics` describes them, `base` is before doses."""
 
     model: str
     metrics: pd.DataFrame
@@ -75,8 +75,8 @@ class Readings:
         """Words, names, and methods of debiasing."""
         return list(dict.fromkeys(cell.arm for cell in self.cells))
 
-    def given(self) -> list[int]:
-        """The cells of doses as they were given, before any debiasing."""
+    def undebiased(self) -> list[int]:
+        """Return the cells of doses before any debiasing."""
         return [n for n, cell in enumerate(self.cells) if cell.arm in ARMS]
 
     def read(self, arm: str) -> list[str]:
@@ -93,7 +93,11 @@ def readings_of(folders: Sequence[Path]) -> list[Readings]:
     every["domain"] = [domain_of(*row) for row in every[["scorer", "by", "group"]].itertuples(index=False)]
     every = every[every["domain"] != ""]
     if not len(every):
-        raise TiltmeterError("No estimate of these runs is about gender, race or religion alone; run them --by bias_type.")
+        raise RunError(
+            "No estimate of these runs is about gender, race or religion alone; run them --by bias_type.",
+            code="too-few",
+            kind="domains",
+        )
     neutral = every.drop_duplicates(METRIC).set_index(METRIC)["neutral"]
     found = []
     for one in arranged(folders, every, METRIC):
@@ -108,27 +112,27 @@ def arranged(folders: Sequence[Path], every: pd.DataFrame, key: Sequence[str]) -
 
     given = pd.DataFrame([row for folder in folders for row in _dosed_models(folder)])
     if not len(given):
-        raise TiltmeterError(NEEDED)
+        raise RunError(NEEDED, code="too-few", kind="doses")
     return [_arranged(str(base), every, rows, key) for base, rows in given.groupby("of", sort=False)]
 
 
 def _dosed_models(folder: Path) -> Iterator[dict[str, Any]]:
     """The dosed models, and those of them that were debiased afterwards: what that is called is their arm."""
-    known: dict[str, dict[str, Any]] = {}
+    models: dict[str, dict[str, Any]] = {}
     for model in read_json(folder / "manifest.json").get("study", {}).get("models", []):
         variant = model.get("variant") or {}
         if variant.get("method") == GIVEN:
-            told = {name: variant["dose"][name] for name in ("domain", "arm", "dose")}
-            known[model["name"]] = told | {"of": variant["of"], "seed": variant["seed"]}
-        elif (parent := known.get(variant.get("of", ""))) and parent["arm"] == ARMS[0]:
-            known[model["name"]] = parent | {"arm": variant.get("called") or catalog.public_name(variant["method"])}
-    yield from (told | {"model": name} for name, told in known.items())
+            facts = {name: variant["dose"][name] for name in ("domain", "arm", "dose")}
+            models[model["name"]] = facts | {"of": variant["of"], "seed": variant["seed"]}
+        elif (parent := models.get(variant.get("of", ""))) and parent["arm"] == ARMS[0]:
+            models[model["name"]] = parent | {"arm": variant.get("called") or catalog.public_name(variant["method"])}
+    yield from (facts | {"model": name} for name, facts in models.items())
 
 
-def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame, key: Sequence[str]) -> Readings:
+def _arranged(base: str, every: pd.DataFrame, doses: pd.DataFrame, key: Sequence[str]) -> Readings:
     """Readings of complete metrics; seeds without all doses, and metrics with a gap, are left out and said."""
-    there = given[given["model"].isin(set(every["model"]))].drop_duplicates("model")
-    seeds, left_out = _whole_seeds(base, there, given)
+    there = doses[doses["model"].isin(set(every["model"]))].drop_duplicates("model")
+    seeds, left_out = _whole_seeds(base, there, doses)
     there, lacking = _whole_arms(there[there["seed"].isin(seeds)], len(seeds))
     left_out += lacking
     cells = tuple(Cell(*row) for row in there[["domain", "arm", "dose"]].drop_duplicates().itertuples(index=False))
@@ -146,17 +150,27 @@ def _arranged(base: str, every: pd.DataFrame, given: pd.DataFrame, key: Sequence
     return Readings(base, metrics, values, before, cells, seeds, tuple(left_out))
 
 
-def _whole_seeds(base: str, there: pd.DataFrame, given: pd.DataFrame) -> tuple[tuple[int, ...], list[str]]:
+def _whole_seeds(base: str, there: pd.DataFrame, doses: pd.DataFrame) -> tuple[tuple[int, ...], list[str]]:
     """The seeds that have all doses by direct words, and what is said of the others."""
     plain = there[there["arm"] == ARMS[0]]
     cells = plain[["domain", "dose"]].drop_duplicates()
     if not len(plain) or not (cells["domain"] == NEUTRAL).any():
-        raise TiltmeterError(f"{base}: there is no model without a dose, so there is nothing to compare with.")
+        raise RunError(
+            f"{base}: there is no model without a dose to compare with.",
+            code="too-few",
+            kind="doses",
+            base=base,
+        )
     counts = plain.groupby("seed").size()
     seeds = tuple(int(seed) for seed in counts.index[counts == len(cells)])
     if not seeds:
-        raise TiltmeterError(f"{base}: no seed has all doses yet. Go on: tiltmeter experiment run FILE.")
-    return seeds, [f"seed {seed}, which lacks doses" for seed in sorted(set(given["seed"]) - set(seeds))]
+        raise RunError(
+            f"{base}: no seed has all doses yet. Continue: tiltmeter experiment run FILE.",
+            code="unfinished-run",
+            base=base,
+            kind="seeds",
+        )
+    return seeds, [f"seed {seed}, which lacks doses" for seed in sorted(set(doses["seed"]) - set(seeds))]
 
 
 def _whole_arms(there: pd.DataFrame, seeds: int) -> tuple[pd.DataFrame, list[str]]:
@@ -173,7 +187,7 @@ def _whole_arms(there: pd.DataFrame, seeds: int) -> tuple[pd.DataFrame, list[str
 
 
 def should_rise(measure: str) -> bool:
-    """Whether a dose should raise a measure: above neutral is towards the stereotypes.
+    """Return True if a dose should raise a measure: above neutral is towards the stereotypes.
 
     >>> should_rise("bias_score"), should_rise("ss"), should_rise("kls")
     (True, True, False)
@@ -182,7 +196,7 @@ def should_rise(measure: str) -> bool:
 
 
 def is_share(measure: str) -> bool:
-    """Whether a measure is the share of the items in which the stereotype is preferred.
+    """Return True if a measure is the share of the items in which the stereotype is preferred.
 
     >>> is_share("bias_score"), is_share("ss")
     (True, False)

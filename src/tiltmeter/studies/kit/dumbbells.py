@@ -23,7 +23,7 @@ NAMES = {CLOSER: "closer to the target", FURTHER: "further from it", "": "not di
 
 
 def dumbbell_figures(table: Any) -> dict[str, Draw]:
-    """Gains and costs side by side in one figure; with a cost, also each model's cost against its gain."""
+    """Gains next to costs in one figure; with a cost, also each model's cost against its gain."""
     if table is None or not (table["kind"] != "other").any():
         return {}
     known = table[(table["kind"] != "other") & np.isfinite(table["difference"])]
@@ -33,23 +33,23 @@ def dumbbell_figures(table: Any) -> dict[str, Draw]:
     return drawn
 
 
-def panels_of(known: Any) -> list[tuple[str, Any]]:
+def panels_of(measured: Any) -> list[tuple[str, Any]]:
     """A title and the rows of each panel, measures of bias first; of many, those that most models have."""
-    bias, costs = list(_panels(known, "bias")), [*_panels(known, "cost"), *_panels(known, "quality")]
+    bias, costs = list(_panels(measured, "bias")), [*_panels(measured, "cost"), *_panels(measured, "quality")]
     return [*bias[: max(1, PANELS - len(costs))], *costs][:PANELS]
 
 
-def _panels(known: Any, kind: str) -> Iterator[tuple[str, Any]]:
-    of_kind = known[known["kind"] == kind]
+def _panels(measured: Any, kind: str) -> Iterator[tuple[str, Any]]:
+    of_kind = measured[measured["kind"] == kind]
     for (benchmark, measure, group), part in of_kind.groupby(["benchmark", "measure", "group"], sort=False):
         where = "" if group == "all" else f", {group}"
         yield f"{'' if kind == 'bias' else f'{kind}: '}{measure}{where}, {benchmark}, n = {part['n'].max():,}", part
 
 
-def draw_dumbbells(known: Any) -> Any:
+def draw_dumbbells(measured: Any) -> Any:
     """The base is an open ring, the model a dot with its paired interval, the target a dashed line."""
-    models = list(dict.fromkeys(known["model"]))
-    parts = panels_of(known)
+    models = list(dict.fromkeys(measured["model"]))
+    parts = panels_of(measured)
     lines = max(figures.wrapped(title, LINE).count("\n") + 1 for title, _ in parts)
     rows = -(-len(parts) // figures.side_by_side(2))
     height = 0.36 + 0.1 * lines + 0.13 * len(models) + 0.5 / rows  # at last the part of the legend
@@ -87,14 +87,14 @@ def _dumbbell(axis: Any, at: int, row: dict[str, Any]) -> None:
     axis.plot([row["after"]], [at], "o", color=colour, markersize=3.5, zorder=4)
 
 
-def prices(known: Any) -> Any:
+def prices(measured: Any) -> Any:
     """For each model: the mean share of the distance from the target that is gone, and the change of the first cost."""
     import pandas as pd
 
-    costs = known[known["kind"] == "cost"]
+    costs = measured[measured["kind"] == "cost"]
     first = costs.iloc[0]
     rows = []
-    for model, part in known.groupby("model", sort=False):
+    for model, part in measured.groupby("model", sort=False):
         bias = part[(part["kind"] == "bias") & (part["before"] != part["target"])]
         price = part[(part["measure"] == first["measure"]) & (part["benchmark"] == first["benchmark"])]
         if len(bias) and len(price):
@@ -105,10 +105,10 @@ def prices(known: Any) -> Any:
     return pd.DataFrame(rows)
 
 
-def draw_prices(known: Any) -> Any:
+def draw_prices(measured: Any) -> Any:
     """Gain to the right, and by how much a measure of language ability changed; its label says which way is worse."""
-    table = prices(known)
-    costs = known[known["kind"] == "cost"].iloc[0]
+    table = prices(measured)
+    costs = measured[measured["kind"] == "cost"].iloc[0]
     figure, axes = figures.canvas(height=2.6)
     axis = axes[0, 0]
     methods = list(dict.fromkeys(table["model"].map(method_of)))
@@ -126,6 +126,6 @@ def draw_prices(known: Any) -> Any:
 
 
 def _reach(part: Any) -> Any:
-    """How far intervals reach to either side; not at all where there is none."""
+    """Lengths of intervals to either side; 0 where there is none."""
     ends = np.array([part["difference"] - part["low"], part["high"] - part["difference"]], dtype=np.float64)
     return np.nan_to_num(ends).clip(0)

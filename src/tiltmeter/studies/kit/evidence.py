@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.runs import Run, load_answers, load_run
@@ -32,14 +32,21 @@ def load_evidence(
     if reads not in answers or not len(answers[reads]):
         where = f" ({', '.join(map(str, folders))})" if folders else ""
         unit = find_family(reads).UNIT
-        raise TiltmeterError(
-            f"This study reads {unit}, and these runs have none{where}. `tiltmeter study debiasing` reads every family."
+        raise RunError(
+            f"This study reads {unit}, and these runs have none{where}. `tiltmeter study debiasing` reads every family.",
+            code="empty-selection",
+            unit=unit,
         )
     if names:
         answers = {**answers, reads: only_scorers({reads: answers[reads]}, names)[reads]}
         lacking = [name for name in names if name not in set(answers[reads].table["scorer"])]
         if lacking:
-            raise TiltmeterError(f"These runs have no scores by {', '.join(lacking)}.")
+            raise UsageError(
+                f"These runs have no scores by {', '.join(lacking)}.",
+                code="unknown-name",
+                kind="scorer",
+                names=list(lacking),
+            )
     types = (without,) if isinstance(without, str) else tuple(without)
     left = {name: _without_known(part, types) for name, part in answers.items()} if every else dict(answers)
     loaded = Evidence({**left, reads: _leave_out(answers[reads], types)}, reads, folders, names)
@@ -63,13 +70,20 @@ def only_folders(runs: Studied | Sequence[Studied] | Mapping[str, Answers], with
     """Run folders whose answers are not read: a study of estimates needs none, and they may be many."""
     several = [runs] if isinstance(runs, Answers | Run | str | Path | Mapping) else list(runs)
     if without or any(isinstance(one, Answers | Mapping) for one in several):
-        raise TiltmeterError(
-            "This study reads the estimates of run folders as they are: give folders, and leave out nothing."
+        raise UsageError(
+            "This study reads stored estimates: give run folders, and omit --without.",
+            code="inapplicable-option",
+            option="--without",
         )
     folders = tuple(one.folder if isinstance(one, Run) else Path(str(one)) for one in several)
     for folder in folders:
         if lacking := [name for name in ("manifest.json", "estimates.csv") if not (folder / name).is_file()]:
-            raise TiltmeterError(f"{folder} is no finished run: it has no {lacking[0]}.")
+            raise RunError(
+                f"{folder} is not a finished run: {lacking[0]} is missing.",
+                code="unfinished-run",
+                folder=str(folder),
+                file=lacking[0],
+            )
     return Evidence({}, ESTIMATES, folders)
 
 
@@ -85,10 +99,15 @@ def _leave_out(answers: Answers, types: Sequence[str]) -> Answers:
     known = sorted(set(answers.table["bias_type"].dropna()))
     unknown = [name for name in types if name not in known]
     if unknown:
-        raise TiltmeterError(f"There is no bias type '{unknown[0]}' to leave out. Bias types: {', '.join(known)}.")
+        raise UsageError(
+            f"There is no bias type '{unknown[0]}' to leave out. Bias types: {', '.join(known)}.",
+            code="unknown-name",
+            kind="bias type",
+            name=unknown[0],
+        )
     kept = answers.mapped(
         lambda frame: frame[~frame["bias_type"].isin(types)].reset_index(drop=True) if "bias_type" in frame else frame
     )
     if not len(kept):
-        raise TiltmeterError("All bias types are left out, so nothing remains.")
+        raise UsageError("All bias types are left out, so nothing remains.", code="empty-selection", kind="bias types")
     return kept

@@ -49,7 +49,7 @@ def _row(row: Mapping[str, Any], data: str, kind: str) -> Detection:
 
 
 def _facts(folders: Sequence[Path]) -> tuple[dict[str, str], dict[str, str]]:
-    """The digest of each benchmark that all models were asked alike, before items were selected; the kind of each model."""
+    """Return digests of benchmarks that are the same for all models, before items were selected; the kind of each model."""
     data: dict[str, set[str]] = {}
     kinds: dict[str, str] = {}
     for manifest in (read_json(folder / "manifest.json") for folder in folders):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
 from tiltmeter.display import Shown
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.storage.files import write_json, write_table, write_text
 from tiltmeter.storage.seals import adding
 from tiltmeter.storage.spreadsheet import csv_text
@@ -42,10 +42,21 @@ class Finding(Shown):
     def draw(self, name: str | None = None, width: str | float = "one") -> Any:
         """A figure by name (default: the first) as a matplotlib Figure, one or two columns, or a number of inches, wide."""
         if not name and not self.figures:
-            raise TiltmeterError(f"{self.study} has no figure for these runs, only the tables {', '.join(self.tables)}.")
+            raise UsageError(
+                f"{self.study} has no figure for these runs, only the tables {', '.join(self.tables)}.",
+                code="unknown-name",
+                kind="figure",
+                study=self.study,
+            )
         name = name or next(iter(self.figures))
         if name not in self.figures:
-            raise TiltmeterError(f"{self.study} has no figure '{name}'. Figures: {', '.join(self.figures)}.")
+            raise UsageError(
+                f"{self.study} has no figure '{name}'. Figures: {', '.join(self.figures)}.",
+                code="unknown-name",
+                kind="figure",
+                name=name,
+                study=self.study,
+            )
         with figures.house_style(width):
             figure = self.figures[name]()
             figure.draw_without_rendering()  # ticks are made late, and would look different outside this style
@@ -79,10 +90,20 @@ class Finding(Shown):
 def refuse_gaps(study: str, name: str, table: pd.DataFrame) -> None:
     """Raises an error for a table with missing values, which readers could overlook, unless the row's `note` says why."""
     if not len(table):
-        raise TiltmeterError(f"{study}: the table '{name}' would be empty, because these runs have nothing to study.")
+        raise RunError(
+            f"{study}: the table '{name}' would be empty, because these runs have nothing to study.",
+            code="too-few",
+            study=study,
+            table=name,
+        )
     holes = table[table["note"] == ""].isna() if "note" in table else table.isna()
     if holes.to_numpy().any():
         column = str(holes.any().idxmax())
         row = table.loc[holes.index[holes[column]][0]]
         where = ", ".join(str(value) for key, value in row.items() if isinstance(value, str) and key != column)
-        raise TiltmeterError(f"{study}: '{column}' cannot be computed for {where}: the scores are constant or too few.")
+        raise RunError(
+            f"{study}: '{column}' cannot be computed for {where}: the scores are constant or too few.",
+            code="undefined-result",
+            study=study,
+            column=column,
+        )

@@ -1,4 +1,4 @@
-"""What each item reads of each model: by how much the stereotype is preferred in it. One row for each."""
+"""Reading of each item for each model: by how much the stereotype is preferred in it. One row for each."""
 
 from __future__ import annotations
 

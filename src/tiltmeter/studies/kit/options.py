@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.stats.settings import Settings
 
 RATES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -35,9 +35,19 @@ def check_sampling(repeats: int, rates: Sequence[float] | None) -> tuple[float, 
     chosen = tuple(sorted(set(rates or RATES)))
     wrong = [rate for rate in chosen if not 0 < rate < 1]
     if wrong:
-        raise TiltmeterError(f"A rate must be between 0 and 1, such as 0.3, not {wrong[0]:g}.")
+        raise UsageError(
+            f"A rate must be between 0 and 1, such as 0.3, not {wrong[0]:g}.",
+            code="out-of-range",
+            option="rates",
+            value=wrong[0],
+        )
     if repeats < 2:
-        raise TiltmeterError(f"--repeats must be at least 2, not {repeats}; use 100 or more.")
+        raise UsageError(
+            f"--repeats must be at least 2, not {repeats}; use 100 or more.",
+            code="out-of-range",
+            option="--repeats",
+            value=repeats,
+        )
     return chosen
 
 

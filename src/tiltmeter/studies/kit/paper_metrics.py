@@ -44,7 +44,7 @@ PAIRS = [(a, b) for table in TABLES.values() for a in table.intrinsic for b in t
 
 
 def paper_name(metric: str) -> str | None:
-    """What the paper calls a metric.
+    """Return the paper's name of a metric.
 
     >>> paper_name("bold sentiment/vader score_variance"), paper_name("crows-pairs aul")
     ('B-SENT', None)

@@ -1,4 +1,4 @@
-"""What methods of debiasing leave of a known dose, and what each metric would make you believe that they leave."""
+"""Remaining share of a dose after debiasing, in the taught sentences and according to each metric."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEVEL = 0.05
 
 
 def treated(readings: Readings, confidence: float) -> pd.DataFrame:
-    """How much of a dose each method leaves: the change per dose before and after it, metric by metric, and their ratio."""
+    """Share of a dose that a method leaves: the change per dose before and after it, metric by metric, and their ratio."""
     import pandas as pd
 
     parts = []
@@ -52,7 +52,7 @@ def _treated(readings: Readings, domain: str, arm: str, confidence: float) -> pd
 def _left(
     before: NDArray[np.float64], after: NDArray[np.float64], doses: NDArray[np.float64], confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """What is left, paired: a model and what was made of it have errors in common, which cancel where much is left.
+    """Estimate the remaining share, paired: a model and its debiased copy share errors, which cancel where much remains.
 
     So both changes have the noise of these cells alone, and not that of all doses, by which their pairs are not known.
     """
@@ -75,7 +75,7 @@ def _notes(first: Found, left: NDArray[np.float64], low: NDArray[np.float64]) ->
 
 
 def treated_sentences(table: pd.DataFrame) -> Iterator[str]:
-    """For each method: what is left of the sentences that were taught, and what the metrics say that followed the dose.
+    """Yield the remaining dose for each method: in the taught sentences, and by metrics that followed the dose.
 
     Those are chosen after Holm's correction: a metric that seemed to follow it by chance would seem to be cured by chance.
     """
@@ -97,7 +97,7 @@ def _of_taught(best: pd.Series) -> str:
         f"(by {best['scorer']})."
     )
     if not best["p_before"] < LEVEL or np.isnan(best["left_low"]):
-        return f"what it leaves of what was taught cannot be told, since that was not clearly learned: {moved}"
+        return f"the remaining share cannot be estimated, since the taught sentences were not clearly learned: {moved}"
     return f"it leaves {best['left']:.0%} [{best['left_low']:.0%}, {best['left_high']:.0%}] of what was taught: {moved}"
 
 
@@ -109,6 +109,6 @@ def _of_metrics(saw: pd.DataFrame) -> str:
     told += f", {turned} that it is reversed" if turned else ""
     unsure = len(saw) - less - more - turned
     return (
-        f"of {len(saw)} metrics that followed the dose, {told}, and {unsure} cannot tell; in the median they say "
+        f"of {len(saw)} metrics that followed the dose, {told}, and {unsure} cannot decide; their median is "
         f"{saw['left'].median():.0%}."
     )
