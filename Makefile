@@ -44,6 +44,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python scripts/api_reference.py
 	$(BIN)/python scripts/faithful_page.py
 	$(BIN)/python scripts/error_page.py
+	$(BIN)/python scripts/readme_table.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
 

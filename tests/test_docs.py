@@ -388,6 +388,59 @@ def test_the_site_has_every_page_and_asks_nothing_of_the_network() -> None:
     assert "font: false" in config and not re.search(r"https?://", config)
 
 
+KINDS = {
+    "Tutorials": "Tutorial", "How-to": "How-to", "Explanation": "Explanation", "Reference": "Reference",
+    "Research": "Research report",
+}  # fmt: skip
+"""Parts of the site, and the word that begins the first line of their pages."""
+LONG = {"associations", "choices", "choose", "extend", "gate", "labels", "studies", "study-files"}
+"""Guides that are longer than a guide should be. The list only gets shorter."""
+
+
+def parts_of_the_site() -> dict[str, list[str]]:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    parts: dict[str, list[str]] = {}
+    for line in navigation.splitlines():
+        if part := re.match(r"  - ([\w-]+):$", line):
+            parts[part[1]] = []
+        elif page := re.search(r"([\w-]+\.md)$", line):
+            parts[list(parts)[-1]].append(page[1])
+    return parts
+
+
+def test_every_page_is_in_one_part_of_the_site_and_opens_with_its_kind() -> None:
+    parts = parts_of_the_site()
+    assert list(parts) == list(KINDS)
+    pages = [page for listed in parts.values() for page in listed]
+    assert sorted(pages) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    for part, listed in parts.items():
+        for page in listed:
+            first = (ROOT / "docs" / page).read_text(encoding="utf-8").split("\n", 3)[2]
+            kind = "Start here" if page == "index.md" else KINDS[part]
+            assert re.fullmatch(rf"\*{kind}\b.* · .+\*", first), f"{page}: {first}"
+
+
+def test_guides_are_short() -> None:
+    """Findings go to the research part; a guide has at most 1,500 words, and the README 900."""
+    parts = parts_of_the_site()
+    guides = {page.removesuffix(".md") for part in ("Tutorials", "How-to", "Explanation") for page in parts[part]}
+    words = {name: len((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").split()) for name in guides}
+    assert {name for name, count in words.items() if count > 1500} == LONG
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def test_every_page_is_linked_from_the_first_one() -> None:
+    """The front page links every page, so that any page is one click away."""
+    linked = set(re.findall(r"\]\(([\w-]+\.md)", (ROOT / "docs" / "index.md").read_text(encoding="utf-8")))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - linked == {"index.md"}
+
+
+def test_the_table_of_the_readme_is_up_to_date() -> None:
+    words = [sys.executable, ROOT / "scripts" / "readme_table.py", "--check"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_example_of_a_family_is_the_package_that_is_tested() -> None:
     """docs/extend.md shows the files of tests/plugin to the letter, so that they cannot drift apart."""
     package, written, points = ROOT / "tests" / "plugin", dict[str, str](), dict[str, Any]()
