@@ -395,7 +395,7 @@ KINDS = {
     "Research": "Research report",
 }  # fmt: skip
 """Parts of the site, and the word that begins the first line of their pages."""
-LONG = {"associations", "choices", "choose", "extend", "gate", "studies", "study-files"}
+LONG = {"associations", "choices", "choose", "extend", "gate", "studies"}
 """Guides that are longer than a guide should be. The list only gets shorter."""
 
 
