@@ -48,7 +48,7 @@ def row(*cells: str) -> str:
 def text(value: Any) -> str:
     """A value as a reader types it."""
     if value is None:
-        return "by device and text (above)"
+        return "by device and text"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"`{value}`" if isinstance(value, str) else f"{value:,g}" if isinstance(value, float) else f"{value:,}"
