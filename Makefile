@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-slow fuzz browser lint types docs wheel clean
+.PHONY: run test test-slow fuzz browser lint types docs wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -44,6 +44,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python scripts/api_reference.py
 	$(BIN)/python scripts/faithful_page.py
 	$(BIN)/python scripts/error_page.py
+	$(BIN)/python scripts/readme_table.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
 
@@ -51,6 +52,10 @@ docs: $(VENV)/.installed-docs
 wheel: $(VENV)/.installed
 	@$(PIP) install -c constraints.txt setuptools twine 2>/dev/null || echo "No twine, and pip could not install it: its check is skipped."
 	$(BIN)/python scripts/check_wheel.py
+
+# Checks that version, changelog and citation agree, then tags: the release checklist is in CONTRIBUTING.md.
+release: $(VENV)/.installed
+	$(BIN)/python scripts/release.py
 
 # torch first and pinned: left to the resolver it may pull a build with gigabytes of CUDA libraries.
 $(VENV)/.installed: pyproject.toml constraints.txt

@@ -34,6 +34,8 @@ PARTS = {
 }
 HEAD = """# API reference
 
+*Reference · look up. Every public name of the Python package, from its docstring.*
+
 Everything public is in the package `tiltmeter`. Each name is loaded when it is first used, so `import tiltmeter` is quick.
 This page is made from the docstrings by `python scripts/api_reference.py`.
 

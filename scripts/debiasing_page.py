@@ -1,4 +1,4 @@
-"""Writes the table of docs/debiasing.md on how methods differ from their authors' code, from the options of each method.
+"""Write the table of docs/debiasing-methods.md: differences from the authors' code, from the options of each method.
 
 `python scripts/debiasing_page.py`; `--check` compares.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.debias import reference_of
 
-PAGE = Path(__file__).parents[1] / "docs" / "debiasing.md"
+PAGE = Path(__file__).parents[1] / "docs" / "debiasing-methods.md"
 BEGIN, END = "<!-- from the options: begin -->\n", "<!-- from the options: end -->\n"
 NAMED = {("self_debias", "template"): "the same, with a line break at the end"}
 """Defaults that a signature does not show."""
@@ -48,7 +48,7 @@ def row(*cells: str) -> str:
 def text(value: Any) -> str:
     """A value as a reader types it."""
     if value is None:
-        return "by device and text (above)"
+        return "by device and text"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"`{value}`" if isinstance(value, str) else f"{value:,g}" if isinstance(value, float) else f"{value:,}"

@@ -12,6 +12,8 @@ from tiltmeter.error_codes import CODES
 PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
 INTRODUCTION = """# Error codes
 
+*Reference · look up. Every error code, and the class that raises it.*
+
 Every error that a user can correct is a `tiltmeter.TiltmeterError`. Its message says what went wrong, where, and what to do.
 Its `code` is stable; the wording may change in any version. Its `fields` are the facts in the message, such as `file`.
 

@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 STORED, PAGE = ROOT / "benchmarks" / "results" / "honesty.json", ROOT / "docs" / "honesty.md"
 HEAD = """# False alarms, coverage and power
 
+*Research report · look up. How often tests raise false alarms and intervals cover, per family and design; simulated.*
+
 Every row is a design that was simulated with `python benchmarks/honesty.py`, through the code that makes estimates.
 
 - **False alarms**: how often p is below 0.05 although nothing is there. 5 % is right; up to 7 % is accepted.

@@ -152,6 +152,7 @@ def models_page(runs: Sequence[tuple[pd.DataFrame, dict[str, Any]]]) -> str:
         "\n".join(
             [
                 "# Small models, measured\n",
+                "*Research report · look up. Scores of the embedded models and eight smaller ones on two benchmarks.*\n",
                 "The two embedded models, and eight smaller ones that `training/recipes` describes (trained for about 80 seconds each). Made by"
                 " `python scripts/model_cards.py` from runs on all of CrowS-Pairs (1,508 pairs) and StereoSet (2,106 intrasentence triples), with 95 % intervals."
                 " Masked models: cps, aul; lms and ss by sss (masked fills). Causal models: causal, causal_mean; lms and ss by causal. Held-out accuracy is over the"

@@ -29,6 +29,8 @@ def wrapped(text: str) -> list[str]:
 def _opening() -> Iterator[str]:
     yield from """# GEST: 26 published models, studied without their weights
 
+*Research report, November 2026 · 10 minutes. What the published scores of 26 models on GEST show.*
+
 <!-- Written by research/gest/page.py from research/gest/numbers.json. Do not edit. -->
 
 GEST (Pikuliak et al., 2024) has 3,565 English sentences of 16 gender stereotypes, 7 about women and 9 about men. A model is

@@ -13,7 +13,7 @@ from test_cli import tiltmeter as command
 from test_experiments import make, write_to
 from tiltmeter.execution.toml import EMBEDDED
 
-PAGE = (Path(__file__).parents[2] / "docs" / "study-files.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "metric-agreement.md").read_text("utf-8")
 BLOCK = PAGE[PAGE.index("# Tables 1 to 3, Figure 1") :].partition("```")[0]
 COMMANDS = [shlex.split(line) for line in BLOCK.splitlines() if line.startswith("tiltmeter ")]
 WORDS = "stupid\nbad\nterrorist\npoor\nugly\nthe\n"
