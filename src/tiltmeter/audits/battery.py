@@ -39,7 +39,11 @@ def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_di
     """
     if level not in LEVELS:
         raise UsageError(
-            f"There is no audit level '{level}'. Levels: {', '.join(LEVELS)}.", code="unknown-level", level=level
+            f"There is no audit level '{level}'. Levels: {', '.join(LEVELS)}.",
+            code="unknown-name",
+            kind="level",
+            name=level,
+            names=LEVELS,
         )
     chosen: list[Benchmark] = []
     left_out = {name: f"not part of the {level} battery" for name in LEVELS["full"] if name not in LEVELS[level]}
@@ -53,5 +57,5 @@ def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_di
             chosen.append(benchmark)
     if not chosen:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise UsageError(f"No benchmark of the {level} battery can be asked. {reasons}", code="empty-battery", level=level)
+        raise UsageError(f"No benchmark of the {level} battery can be run. {reasons}", code="empty-selection", level=level)
     return Battery(level, tuple(chosen), left_out)

@@ -135,7 +135,9 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
     options, folder = options or Options(), Path(output)
     sources = [str(model), *([str(baseline)] if baseline is not None else [])]
     if len(set(sources)) < len(sources):
-        raise UsageError("The baseline is the model itself.", code="same-model", model=str(model))
+        raise UsageError(
+            "The baseline is the model itself. Name another model.", code="conflicting-options", model=str(model)
+        )
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)
     told = FamilyOptions.read({})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tiltmeter import __version__
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
@@ -45,7 +45,9 @@ def _model(run: Run, wanted: str | None) -> str:
         return models[0]
     if wanted not in models:
         which = f"has no model '{wanted}'" if wanted else "has several models; say which with --model"
-        raise TiltmeterError(f"The run {run.folder} {which}. Models: {', '.join(models)}.")
+        message = f"The run {run.folder} {which}. Models: {', '.join(models)}."
+        code = "unknown-name" if wanted else "missing-value"
+        raise UsageError(message, code=code, kind="model", name=wanted, names=list(models))
     return str(wanted)
 
 
@@ -55,7 +57,8 @@ def _rows(run: Run, model: str) -> Any:
     overall = set(rows[rows["by"] == "all"]["benchmark"])
     kept = rows[(rows["by"] == "all") | (~rows["benchmark"].isin(overall) & ~rows["by"].str.contains(" × "))]
     if not len(kept):
-        raise TiltmeterError(f"The run {run.folder} has no number of {model} to put on a card.")
+        message = f"The run {run.folder} has no estimate of {model} for a card."
+        raise RunError(message, code="empty-selection", run=run.folder, model=model)
     return kept
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers
 from tiltmeter.runs import Run, load_run
@@ -109,11 +109,12 @@ def gather(runs: Given | Sequence[Given]) -> Material:
 
     given = [runs] if isinstance(runs, str | Path | Run | Answers) else list(runs)
     if not given:
-        raise TiltmeterError("A report needs at least one run.")
+        raise UsageError("A report needs at least one run.", code="missing-value", argument="runs")
     sources = [_source(run, number) for number, run in enumerate(given, 1)]
     for source in sources:
         if not len(source.estimates):
-            raise TiltmeterError(f"{source.label} has no estimates to report: no measure applies to its answers.")
+            message = f"{source.label} has no estimates to report: no measure applies to its answers."
+            raise RunError(message, code="empty-selection", run=source.label)
     loaded = _tell_apart(sources)
     answers = by_family([part for source in loaded for part in source.answers.values()])
     estimates = pd.concat([source.estimates for source in loaded], ignore_index=True)
@@ -127,7 +128,7 @@ def _source(given: Given, number: int) -> Source:
         given = with_details(given)
         return Source(given.folder.absolute().name, given.folder, given.answers, given.estimates, given.manifest)
     if not len(given):
-        raise TiltmeterError("These answers are empty, so there is nothing to report.")
+        raise UsageError("These answers are empty, so there is nothing to report.", code="empty-selection")
     table = estimate_all({given.family: given}, None, DEFAULT_BY, Settings())
     return Source(f"{given.family} {number}", None, {given.family: given}, table, {"evaluations": list(given.manifests)})
 
@@ -136,7 +137,8 @@ def _load(folder: Path) -> Run:
     """Loads a run folder. Answers saved from Python have no estimates yet, so these are computed."""
     run = load_run(folder)
     if "asked" in run.manifest and not (folder / "estimates.csv").is_file():
-        raise TiltmeterError(f"{folder} has no estimates.csv. Run the same command again; it reuses the cache.")
+        message = f"{folder} has no estimates.csv. Run the same command again; it reuses the cache."
+        raise RunError(message, code="unfinished-run", run=folder)
     if len(run.estimates):
         return run
     return replace(run, estimates=estimate_all(run.answers, None, DEFAULT_BY, Settings()))
