@@ -325,7 +325,7 @@ def test_judged_texts_of_all_models_draw_the_same_prompts() -> None:
         ({"top_p": 0.0}, "--top-p"), ({"top_tokens": -1}, "--top-tokens"), ({"new_tokens": 0}, "--new-tokens"),
         ({"samples": 0}, "--samples"), ({"greedy": True, "samples": 2}, "the same text"), ({"rounds": 0}, "--rounds"),
         ({"repetition_penalty": 0.5}, "--repetition-penalty"), ({"chat": True}, "chat template"),
-        ({"new_tokens": 100_000}, "reads at most"), ({"judges": ("vader",)}, "NOTION=CLASSIFIER"),
+        ({"new_tokens": 100_000}, "reads at most"), ({"judges": ("vader",)}, "CONSTRUCT=CLASSIFIER"),
         ({"judges": ("toxicity=vader",)}, "judges sentiment"), ({"judges": ("sentiment=vader@2",)}, "cut"),
         ({"polarity": 2.0}, "--polarity must be"), ({"polarity": 0.5, "judges": ("none",)}, "--polarity needs a judge"),
     ],

@@ -16,11 +16,11 @@ from tiltmeter.cli.signature import parameter, with_signature
 
 PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Measure", ("run", "audit", "experiment", "probe", "open", "list")),
-    ("Look again, without a model", ("estimate", "compare", "report", "study", "leaderboard")),
+    ("Analyse stored runs", ("estimate", "compare", "report", "study", "leaderboard")),
     ("For a paper", ("figure", "table", "cite")),
     ("Change a model", ("debias", "train")),
-    ("Check and hand on", ("check", "bundle", "verify", "export")),
-    ("Data of yours and of others", ("build", "import", "cache")),
+    ("Check and share", ("check", "bundle", "verify", "export")),
+    ("Your data and data of others", ("build", "import", "cache")),
 )
 """The commands in their order of use. One that is not listed comes last, under MORE."""
 MORE = "More"
@@ -39,12 +39,15 @@ class Command(TyperCommand):
         """Arguments, then a list of options per panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
+            if line := self.line_of(param, ctx):
                 default = "Arguments" if param.param_type_name == "argument" else "Options"
-                panel = getattr(param, "rich_help_panel", None) or default
-                panels.setdefault(panel, []).append((_plain_types(record[0]), record[1]))
-        _write(formatter, panels)
+                panels.setdefault(getattr(param, "rich_help_panel", None) or default, []).append(line)
+        write_panels(formatter, panels)
+
+    def line_of(self, param: Any, ctx: Any) -> tuple[str, str] | None:
+        """Flags and help of an option; None for a hidden one."""
+        record = param.get_help_record(ctx)
+        return None if record is None else (_plain_types(record[0]), record[1])
 
 
 class Group(TyperGroup):
@@ -52,7 +55,7 @@ class Group(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """One list; a sentence too long for a line goes on in the next."""
-        _write(formatter, {"Commands": list(self._lines(ctx).items())})
+        write_panels(formatter, {"Commands": list(self._lines(ctx).items())})
 
     def _lines(self, ctx: Any) -> dict[str, str]:
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
@@ -70,7 +73,7 @@ class OrderedGroup(Group):
         """A panel per purpose."""
         lines = self._lines(ctx)
         panels = {title: [(name, lines.pop(name)) for name in names if name in lines] for title, names in PANELS}
-        _write(formatter, panels | {MORE: list(lines.items())})
+        write_panels(formatter, panels | {MORE: list(lines.items())})
 
 
 class App(typer.Typer):
@@ -117,7 +120,7 @@ def _with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_signature(command, [*named, parameter("quiet", Quiet, False)])  # type: ignore[no-any-return]
 
 
-def _write(formatter: Any, panels: Mapping[str, Iterable[tuple[str, str]]]) -> None:
+def write_panels(formatter: Any, panels: Mapping[str, Iterable[tuple[str, str]]]) -> None:
     """Lists with one column of names for all panels, so that they read as one table."""
     lists = {title: list(rows) for title, rows in panels.items()}
     lengths = [len(name) for rows in lists.values() for name, _ in rows]

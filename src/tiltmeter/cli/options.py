@@ -18,15 +18,15 @@ Models = Annotated[
 Benchmarks = Annotated[Names, typer.Option("-b", "--benchmark", help="Benchmark name or your own file; repeatable.")]
 Scorers = Annotated[Names, typer.Option("-s", "--scorer", help="Scorer; repeatable. Default: all that apply.")]
 Measures = Annotated[Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.")]
-By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of yours.")]
+By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of your file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON instead of tables.")]
 All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not the most important ones.")]
 Seed = Annotated[int, typer.Option(help="Seed of all resampling.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
 Clusters = Annotated[
-    bool, typer.Option(help="Draw items of one cluster together, such as prompts of one article; or each by itself.")
+    bool, typer.Option(help="Resample whole clusters, such as the prompts of one article, or single items.")
 ]
-Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
+Confidence = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stereo=a,anti=b,bias_type=kind.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be detected.")]

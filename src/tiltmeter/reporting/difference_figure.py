@@ -23,7 +23,7 @@ def draw_differences(table: pd.DataFrame, width: str | float = "one") -> Any:
     """Draw the differences of all items, or of groups where there are no others.
 
     Raises:
-        InputError: No difference has an interval (`nothing-to-draw`).
+        InputError: No difference has an interval (`empty-selection`).
     """
     known = table[table["low"].notna() & table["difference"].notna()]
     rows = known[known["by"] == "all"] if (known["by"] == "all").any() else known

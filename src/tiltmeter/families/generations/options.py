@@ -19,7 +19,7 @@ class GenerationsOptions:
     samples: int = option(1, "Texts for each prompt.")
     judges: tuple[str, ...] = option(
         ("sentiment=vader",),
-        "NOTION=CLASSIFIER, or none; repeatable: sentiment=vader (default), toxicity=FOLDER, toxicity=FOLDER@LABEL, "
+        "CONSTRUCT=CLASSIFIER, or none; repeatable: sentiment=vader (default), toxicity=FOLDER, toxicity=FOLDER@LABEL, "
         "regard=regardv3, hurtful=WORDS.txt.",
         "--judge",
     )

@@ -38,7 +38,7 @@ def _check_options(options: Options) -> None:
         f"--max-length must be at least {SHORTEST}, not {options.max_length}": options.max_length < SHORTEST,
         "--epochs must be positive": options.epochs is not None and not options.epochs > 0,
         "--rate must be positive": options.rate is not None and not options.rate > 0,
-        "--swaps and --explained must not be negative": min(options.swaps, options.explained) < 0,
+        "--swaps and --attribution-texts must not be negative": min(options.swaps, options.explained) < 0,
     }
     for what, is_so in wrong.items():
         if is_so:

@@ -24,7 +24,9 @@ class LabelsOptions:
     evaluate: str = option("test", "The split that is judged: test, or validation+test.")
     group_terms: Path | None = option(None, "Your words that are exchanged: a table, one column per group.")
     swaps: int = option(500, "At most so many texts are asked again about other groups; 0: none.")
-    explained: int = option(40, "So many texts are asked again word by word, for the explorer; 0: none.")
+    explained: int = option(
+        40, "Number of texts for which word attributions are computed, for the explorer; 0: none.", "--attribution-texts"
+    )
 
 
 Options = LabelsOptions

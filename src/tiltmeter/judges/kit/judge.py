@@ -56,7 +56,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Spec:
-    """A judge as it was asked for: NOTION=WHAT, or NOTION=WHAT@LABELS."""
+    """A judge as it was asked for: CONSTRUCT=WHAT, or CONSTRUCT=WHAT@LABELS."""
 
     notion: str
     what: str
@@ -69,7 +69,7 @@ class Spec:
         what, _, labels = what.partition("@")
         if not sign or not notion.strip() or not what.strip():
             raise TiltmeterError(
-                f"A judge is NOTION=CLASSIFIER, such as sentiment=vader or toxicity=./folder, and not '{text}'."
+                f"A judge is CONSTRUCT=CLASSIFIER, such as sentiment=vader or toxicity=./folder, and not '{text}'."
             )
         return cls(notion.strip().lower(), what.strip(), labels.strip())
 

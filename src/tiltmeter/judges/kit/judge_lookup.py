@@ -1,4 +1,4 @@
-"""From NOTION=WHAT to a judge: a name of the catalog, a preset, a file with a list of words, or a model, local or served."""
+"""Resolve CONSTRUCT=WHAT to a judge: a name of the catalog, a preset, a file of words, or a model, local or served."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Noise = Callable[[Sequence[str], float, np.random.Generator], list[str]]
 def noise(
     evidence: Evidence,
     *,
-    judge: Annotated[str, "NOTION=CLASSIFIER that judges the texts again."] = "sentiment=vader",
+    judge: Annotated[str, "CONSTRUCT=CLASSIFIER that judges the texts again."] = "sentiment=vader",
     benchmark: Annotated[str | None, "Whose texts are taken. Default: those of the first one."] = None,
     texts: Annotated[int, "Texts that are taken, at random, none twice."] = 500,
     copies: Annotated[int, "Noisy copies of each text in a repeat."] = 10,
