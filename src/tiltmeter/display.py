@@ -21,11 +21,11 @@ def visible(text: str) -> str:
     >>> visible("a\\x1b[2Jb"), visible("a\\x9bb\\u202e")
     ('a␛[2Jb', 'a�b�')
     """
-    return UNSHOWABLE.sub(lambda found: PICTURES.get(found[0], "\ufffd"), text)
+    return UNSHOWABLE.sub(lambda match: PICTURES.get(match[0], "\ufffd"), text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line."""
+    """Show text of others on one line."""
     return visible(" ".join(text.splitlines()))
 
 

@@ -1,4 +1,4 @@
-"""The battery of an audit: which benchmarks are asked, and why others are not."""
+"""The battery of an audit: its benchmarks, and the reasons why others are left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tiltmeter.families import ModelInfo, family_of
 
 @dataclass(frozen=True)
 class Battery:
-    """Benchmarks that are asked, and for each of the others the reason why it is not."""
+    """Benchmarks that are run, and for each of the others the reason why it is not."""
 
     level: str
     benchmarks: tuple[Benchmark, ...]
@@ -27,7 +27,7 @@ class Battery:
 
 
 def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_dir: str | Path | None = None) -> Battery:
-    """Choose what is asked: what the level names, is at hand, and every model can answer.
+    """Choose the benchmarks of a level whose data are available and that every model can answer.
 
     Args:
         level: quick, default or full.
@@ -35,7 +35,7 @@ def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_di
         data_dir: The folder with the datasets.
 
     Raises:
-        UsageError: The level is unknown, or nothing can be asked.
+        UsageError: The level is unknown, or no benchmark of it can be run.
     """
     if level not in LEVELS:
         raise UsageError(

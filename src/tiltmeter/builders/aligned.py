@@ -18,7 +18,7 @@ from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import NO_GROUP, read_table
 
 PRONOUNS = frozenset(("her", "hers", "him", "his"))
-"""Not aligned: her is his or him, his is her or hers. Which one is told by the words around."""
+"""Not aligned: her is his or him, his is her or hers. The words around decide."""
 GENDER = "gender"
 NAMES = "names"
 
@@ -50,7 +50,7 @@ class Aligned:
 
     @property
     def sha256(self) -> str:
-        """Of the rows, for a manifest."""
+        """Digest of the rows, for a manifest."""
         return hashlib.sha256(json.dumps(self.rows, ensure_ascii=False).encode()).hexdigest()
 
     def column(self, group: int) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ RuleTexts = Annotated[list[str] | None, typer.Option("--rule", help=f'Such as "{
 RuleFile = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML).")]
 Baseline = Annotated[Path | None, typer.Option(help="Run of the model to compare with.", callback=optional_run_folder)]
 BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, of the baseline run or of this one.")]
-Undecided = Annotated[Policy | None, typer.Option(help="What becomes of an undecided rule. Default: fail.")]
+Undecided = Annotated[Policy | None, typer.Option(help="Result of an undecided rule. Default: fail.")]
 Confidence = Annotated[float | None, typer.Option(help="Confidence of rules that do not say. Default: 0.95.")]
 LeastN = Annotated[int | None, typer.Option("--min-n", help="Least items of rules that do not say. Default: 30.")]
 MaxMissing = Annotated[

@@ -139,4 +139,4 @@ def _plain_types(flags: str) -> str:
     """
     if flags.startswith("runs"):
         return flags.partition(" <")[0]
-    return re.sub(r"<(?:list\[)?([^\]>]+)\]?>", lambda found: TYPES.get(found[1], found[1]), flags)
+    return re.sub(r"<(?:list\[)?([^\]>]+)\]?>", lambda match: TYPES.get(match[1], match[1]), flags)

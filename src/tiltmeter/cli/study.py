@@ -30,7 +30,7 @@ All = Annotated[bool, typer.Option("--all", help="Print every row of the main ta
 
 
 class StudyGroup(Group):
-    """The studies as subcommands; a study's module is imported when it is asked for."""
+    """The studies as subcommands; a study's module is imported on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Every study there is, ours and others'."""

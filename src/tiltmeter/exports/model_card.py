@@ -63,7 +63,7 @@ def _rows(run: Run, model: str) -> Any:
 
 
 def _metric(row: Any) -> str:
-    """What a number is, with its interval: the layout has no place of its own for one."""
+    """Name a number and its interval: the layout has no field for intervals."""
     places = decimals_of(row["measure"], row["value"], row["low"], row["high"])
     group = "" if row["by"] == "all" else f", {row['group']}"
     ends = f"interval {row['low']:.{places}f} to {row['high']:.{places}f}, " if math.isfinite(row["low"]) else ""

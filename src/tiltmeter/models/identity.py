@@ -210,7 +210,7 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 
 def is_tokenizer_file(name: str) -> bool:
-    """Whether a tokenizer may read a file of this name.
+    """Return True if a tokenizer may read a file of this name.
 
     >>> [is_tokenizer_file(name) for name in ("vocab.txt", "spiece.model", "config.json", "model.safetensors")]
     [True, True, False, False]

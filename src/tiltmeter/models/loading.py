@@ -147,7 +147,7 @@ def wrap_model(
 ) -> LanguageModel:
     """A model that is already in memory (one you just debiased, say), ready to be scored.
 
-    Inference is in evaluation mode, and left in the mode it was in: in the middle of training, go on training. Its weights
+    Inference is in evaluation mode; afterwards the module is in its former mode, so training can continue. Its weights
     stay as they are: half precision on a CPU gives a `PrecisionWarning`.
     """
     kind = kind or detect_kind(module.config, name)

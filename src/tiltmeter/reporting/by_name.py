@@ -177,9 +177,9 @@ def table(  # noqa: PLR0913 (shared by all tables, by name)
     return finding.tables[_called(part, finding.tables, "table", source)] if part else finding.table
 
 
-def _refuse_foreign(source: str, given: Mapping[str, Any]) -> None:
+def _refuse_foreign(source: str, options: Mapping[str, Any]) -> None:
     """Raise an error for a parameter that means nothing here."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None and value != ():
             raise UsageError(f"'{name}' does not apply to {source}.", code="inapplicable-option", option=name, name=source)
 

@@ -21,7 +21,7 @@ LEAST_REACH = 10.0
 CERTAIN = ("towards", "away", "sure")
 
 
-def told(stories: Sequence[Story], width: int | None, *, whole: bool = False) -> Iterator[Text]:
+def headline_blocks(stories: Sequence[Story], width: int | None, *, whole: bool = False) -> Iterator[Text]:
     """Headlines, each with its first sentence, or with all of them. Without a width (a pipe) nothing is drawn or broken."""
     from rich.text import Text
 

@@ -23,7 +23,7 @@ LEAST_WIDTH = 10.0
 
 
 @dataclass(frozen=True)
-class Told:
+class Entry:
     """One story as the page shows it."""
 
     story: Story
@@ -37,7 +37,7 @@ class Card:
 
     model: str
     facts: str
-    stories: tuple[Told, ...]
+    stories: tuple[Entry, ...]
 
 
 def cards(material: Material, stories: Sequence[Story], comparison: pd.DataFrame | None) -> list[Card]:
@@ -47,7 +47,7 @@ def cards(material: Material, stories: Sequence[Story], comparison: pd.DataFrame
         Card(
             model,
             _facts(material, model),
-            tuple(_told(story, comparison, scale) for story in stories if story.model == model),
+            tuple(_entry(story, comparison, scale) for story in stories if story.model == model),
         )
         for model in material.models
     ]
@@ -62,8 +62,8 @@ def _shared_scale(stories: Sequence[Story]) -> Scale:
     return Scale(MIDDLE - half, MIDDLE + half, MIDDLE)
 
 
-def _told(story: Story, comparison: pd.DataFrame | None, scale: Scale) -> Told:
-    return Told(story, _compared(story.head, comparison), _drawn(story.gauge, story.tone, scale))
+def _entry(story: Story, comparison: pd.DataFrame | None, scale: Scale) -> Entry:
+    return Entry(story, _compared(story.head, comparison), _drawn(story.gauge, story.tone, scale))
 
 
 def _drawn(gauge: Gauge | None, tone: str, scale: Scale) -> Markup:
