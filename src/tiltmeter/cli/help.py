@@ -24,7 +24,12 @@ PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """The commands in their order of use. One that is not listed comes last, under MORE."""
 MORE = "More"
-TYPES = {"str": "NAME", "int": "N", "float": "X", "path": "PATH", "Path": "PATH"}
+TYPES = {"str": "NAME", "int": "N", "float": "X", "path": "PATH", "Path": "PATH", "int range": "N", "float range": "X"}
+REASONS = {
+    "Input should be a valid integer": "It must be a whole number.",
+    "Input should be a valid number": "It must be a number.",
+    "Input should be a valid boolean": "It must be true or false.",
+}
 Function = TypeVar("Function", bound=Callable[..., Any])
 UNCUT = 10_000
 WIDEST = 24
@@ -34,6 +39,15 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, notes o
 
 class Command(TyperCommand):
     """A command whose options are listed in panels: its own first, then those that an option names."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse words; a wrong value is explained in our words, not in those of the option library."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if isinstance(text := getattr(error, "message", None), str):
+                vars(error)["message"] = plain_reason(text)
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then a list of options per panel."""
@@ -129,6 +143,20 @@ def write_panels(formatter: Any, panels: Mapping[str, Iterable[tuple[str, str]]]
         if rows:
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), about) for name, about in rows], col_max=widest)
+
+
+def plain_reason(text: str) -> str:
+    """Return the reason why a value is wrong, without terms of the option library.
+
+    >>> plain_reason("Input should be a valid integer, unable to parse string as an integer")
+    'It must be a whole number.'
+    >>> plain_reason("Value error, 'x' is not one of 'a', 'b'."), plain_reason("11 is not in the range 0<=x<=10.")
+    ("'x' is not one of 'a', 'b'.", '11 is not in the range 0<=x<=10.')
+    """
+    for start, reason in REASONS.items():
+        if text.startswith(start):
+            return reason
+    return text.removeprefix("Value error, ").replace("Input should be", "It must be")
 
 
 def _plain_types(flags: str) -> str:

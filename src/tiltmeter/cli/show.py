@@ -17,6 +17,7 @@ def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bo
     from tiltmeter.reporting.headlines import headline_blocks
     from tiltmeter.reporting.narratives import stories_of
     from tiltmeter.reporting.terminal import left_out, missing_text, overview
+    from tiltmeter.stats.settings import stored_settings
 
     said = dict.fromkeys(
         f"{evaluation['benchmark']['name']}: {what} ({count:,})"
@@ -29,7 +30,9 @@ def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bo
     if as_json:
         print_json(table)
     else:
-        print_lines(headline_blocks(stories_of(table, finished.manifest["evaluations"]), width(), whole=whole))
+        confidence = stored_settings(finished.manifest.get("asked", {})).confidence
+        stories = stories_of(table, finished.manifest["evaluations"])
+        print_lines(headline_blocks(stories, width(), whole=whole, confidence=confidence))
         print_grids(overview(table, by, whole=whole))
         if missing := missing_text(table):
             say(missing)
