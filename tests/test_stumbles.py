@@ -17,6 +17,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN, golden_model
 from study_material import made_up, noise
+from support.raising import raises
 from test_cli import tiltmeter as command
 from test_terminal import in_a_terminal
 from tiltmeter import TiltmeterError, load_benchmark, study, typeset, wrap_model
@@ -41,7 +42,7 @@ def hub_model() -> Any:
 
 def test_a_model_in_memory_without_its_tokenizer(hub_model: Any, tmp_path: Path) -> None:
     for ask in (tiltmeter.score, tiltmeter.ask):
-        with pytest.raises(TiltmeterError, match=r"BertForMaskedLM cannot be asked without its tokenizer.*wrap_model\("):
+        with raises("wrong-type", type="BertForMaskedLM"):
             ask(hub_model, "starter-pairs")
     with pytest.raises(TiltmeterError, match=r"BertForMaskedLM is in memory already.*wrap_model\("):
         tiltmeter.run([hub_model], ["starter-pairs"], output=tmp_path / "r")
@@ -241,7 +242,7 @@ def test_code_in_the_methods_is_shown_as_code() -> None:
 
 def test_a_run_is_named_by_its_last_part_or_as_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(TiltmeterError, match="no finished run here or in runs/"):
+    with raises("missing-file", run="last"):
         run_folder(Path("last"))
     answers = made_up({("m", "cps"): (noise(30, 1), noise(30, 2))})
     for age, name in enumerate(("runs/2026-11-16-061103", "runs/mine", "here")):
