@@ -53,8 +53,8 @@ class LayeredCommand(Command):
         with formatter.section(f"{len(params)} more options, explained by --help-all"):
             indent = " " * formatter.current_indent
             for panel, flags in others.items():
-                line = f"{panel}: {', '.join(flags)}"
-                formatter.write(f"{filled(line, formatter.width, indent, indent * 2)}\n")
+                text = f"{panel}: {', '.join(flags)}"
+                formatter.write(f"{filled(text, formatter.width, indent, indent * 2)}\n")
 
 
 def _renamed(word: str) -> str:
