@@ -104,6 +104,19 @@ def test_answers_of_an_older_version_are_never_served(tmp_path: Path, changed: p
         refuse_incomparable([load_run(tmp_path / "before"), load_run(tmp_path / "after")])
 
 
+def test_a_default_run_serves_nothing_older_either(tmp_path: Path, changed: pytest.MonkeyPatch) -> None:
+    """Without named scorers every scorer's version counts: which ones answer is decided after the key is made."""
+
+    def values(name: str) -> list[float]:
+        run = tiltmeter.run([str(MODEL)], ["plumb-pairs"], output=tmp_path / name, limit=6, resamples=100)
+        table = run.answers["pairs"].table
+        return [float(score) for score in table[table["scorer"] == "aul"]["score"]]
+
+    before = values("before")
+    change_aul(changed)
+    assert before and values("after") == [-score for score in before]
+
+
 def test_runs_of_earlier_versions_of_tiltmeter_are_compared_by_their_definitions(tmp_path: Path) -> None:
     run = tiltmeter.run(MODEL, "plumb-pairs", "aul", output=tmp_path / "run", limit=6, resamples=100)
     old, other = (_with_definition(load_run(run.folder), digest) for digest in ("one", "other"))

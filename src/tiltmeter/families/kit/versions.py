@@ -11,14 +11,17 @@ from tiltmeter.families.kit.protocol import find_family
 
 
 def versions_of(family: str, scorers: Iterable[str] | None = None) -> dict[str, int]:
-    """The VERSION of a family and, where it has an option `scorers`, of these scorers (None: of all)."""
+    """Return the VERSION of a family and, where it has an option `scorers`, of these scorers.
+
+    Without any named, or with "all", the versions of all scorers: which ones answer by default is decided later.
+    """
     found = find_family(family)
     versions = {f"families/{family}": int(found.VERSION)}
     if not any(option.name == "scorers" for option in fields(found.Options)):
         return versions
-    named = None if scorers is None else list(scorers)
-    every = named is None or "all" in named
-    entries = catalog.entries("scorers") if every else [catalog.find("scorers", name) for name in named or ()]
+    named = list(scorers or ())
+    every = not named or "all" in named
+    entries = catalog.entries("scorers") if every else [catalog.find("scorers", name) for name in named]
     return versions | {f"scorers/{entry.name}": entry.version for entry in entries}
 
 
