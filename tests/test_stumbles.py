@@ -231,7 +231,7 @@ def test_a_comparison_counts_what_its_family_asks_about() -> None:
     row |= {"by": "all", "n": 400, "low": -4.0, "high": 6.0, "difference": 1.0, "p": 0.01, "p_holm": 0.5}
     for family, unit in (("labels", "texts"), ("generations", "prompts"), ("pairs", "pairs")):
         (said,) = too_close(pd.DataFrame([row | {"family": family}]))
-        assert f"with 400 {unit}, only" in said and f" {unit} would be needed" in said
+        assert f"With 400 {unit}, only" in said and f" {unit} would be needed" in said
 
 
 def test_code_in_the_methods_is_shown_as_code() -> None:
