@@ -55,6 +55,10 @@ CHECKED = {
     "ilps_causal": "ours: there is nothing to compare it with",
     "ilps_kurita": "the formula, computed apart; the authors' code reads the prior at another position",
     "group_variance": HAND,
+    "occupation_r": "the same by numpy's functions, on made-up percentages",
+    "occupation_slope": "the same",
+    "occupation_difference": "the same",
+    "stereotype_rate": "a loop written from the definition, on a tiny model and on the authors' log ratios",
 }
 
 

@@ -27,11 +27,10 @@ ROOMS = (
 LOOSE = 6
 WITH_CODES = (
     "catalog", "storage", "corpora", "builders", "models", "probes", "scorers", "measures", "finetune", "execution",
-    "boards", "stats", "judges", "debias", "figures", "benchmarks", "families", "gate", "runs", "studies",
+    "boards", "stats", "judges", "debias", "figures", "benchmarks", "families", "gate", "runs", "studies", "reporting",
+    "exports", "audits", "cli",
 )  # fmt: skip
 """Rooms in which every error has a code."""
-UNCODED = {"models/loading.py", "models/dispatch.py", "models/identity.py", "builders/aligned.py"}
-"""Modules of these rooms that are still to be done."""
 HEAVY = {"torch", "transformers"}
 WITH_TORCH = ("models", "finetune", "debias", "judges")
 KNOWS_FAMILIES = ("families", "benchmarks", "studies")
@@ -391,7 +390,7 @@ def test_errors_of_a_room_with_codes_all_have_one(path: Path) -> None:
     names = {"TiltmeterError", "InputError", "UsageError", "ModelError", "ServerError", "RunError"}
     calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     without = [call.lineno for call in calls if call.func.id in names and not any(w.arg == "code" for w in call.keywords)]  # type: ignore[attr-defined]
-    assert not without or name_of(path) in UNCODED, f"{name_of(path)}: errors without a code in lines {without}"
+    assert not without, f"{name_of(path)}: errors without a code in lines {without}"
 
 
 def test_few_modules_lie_loose() -> None:

@@ -143,11 +143,11 @@ def test_without_a_price_the_sentence_says_so_and_causal_models_need_no_slots(tm
 
 
 def classified(base: str = "base", other: str = "debiased") -> Answers:
-    """Two classifiers: the first calls many harmless texts about women toxic, the second does not."""
+    """Two classifiers of eight seeds: the first calls many harmless texts about women toxic, the second does not."""
     rng, n = np.random.default_rng(1), 400
     truth, women = np.arange(n) % 2 == 0, np.arange(n) % 4 >= 2
     named = [["woman"] if about else ["man"] for about in women]
-    fair = np.where(rng.random((2, n)) < 0.9, truth, ~truth).astype(float)
+    fair = np.where(rng.random((8, n)) < 0.9, truth, ~truth).astype(float)
     biased = np.where(women & ~truth & (rng.random(n) < 0.6), 1.0, fair)
     return Answers.concat([answered(truth, biased, named, base), answered(truth, fair, named, other)])
 

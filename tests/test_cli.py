@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -182,7 +183,7 @@ def test_list(what: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert tiltmeter("--version") == 0
     assert capsys.readouterr().out.startswith("tiltmeter ")
-    assert tiltmeter("run", "--help") == 0
+    assert tiltmeter("run", "--help-all") == 0
     shown = capsys.readouterr().out
     for option in ("--by", "--limit", "--seed", "--device", "--precision", "--batch-tokens", "--json"):
         assert option in shown
@@ -190,6 +191,34 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         ("Pairs of sentences", "--alignment"), ("Words that fill a mask", "--top-k"), ("Association tests", "--corpus"),
     ):  # fmt: skip
         assert option in shown[shown.index(panel) :]  # the options of a family are in a panel of its own
+
+
+def test_help_shows_fifteen_options_and_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tiltmeter("run", "--help") == 0
+    first, _, rest = capsys.readouterr().out.partition("more options")
+    explained = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", first, re.M)
+    assert len(explained) == 15 + 2 and explained[-2:] == ["--help", "--help-all"]
+    assert tiltmeter("run", "--help-all") == 0
+    everything = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, re.M))
+    named = re.findall(r"--[a-z-]+", rest.partition("\n")[2])
+    assert len(named) == len(set(named)) > 50
+    assert {*explained, *named} == everything
+    assert all(panel in rest for panel in ("Pairs of sentences:", "Words that fill a mask:", "Estimates:"))
+
+
+@pytest.mark.parametrize(
+    "old, new", [(["--explained", "-1"], "--attribution-texts"), (["--explained=-1"], "--attribution-texts")]
+)
+def test_a_former_flag_works_and_warns(old: list[str], new: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tiltmeter("run", "-b", "plumb-labels", *old) == 2
+    warning, error = capsys.readouterr().err.strip().splitlines()
+    assert warning.startswith("Warning:") and error.startswith("Error:") and new in warning and new in error
+
+
+def test_a_bare_list_names_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tiltmeter("list") == 0
+    shown = capsys.readouterr().out
+    assert all(kind in shown for kind in ("benchmarks", "models", "judges")) and "classifiers" not in shown
 
 
 def test_an_earlier_run_is_replaced_where_that_was_asked_for(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -346,9 +346,10 @@ def test_no_command_hides_from_the_test() -> None:
     from typer.main import get_command
 
     from tiltmeter.cli.app import app
+    from tiltmeter.cli.layers import FORMER_FLAGS
 
     whole: Any = get_command(app)
-    known, options = set(whole.list_commands(None)), {"--help", *options_of(whole)}
+    known, options = set(whole.list_commands(None)), {"--help", *FORMER_FLAGS, *options_of(whole)}
     for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
         text = BLOCK.sub("", page.read_text(encoding="utf-8"))
         for said in re.findall(r"`tiltmeter ([a-z]+)[^`.]*`", text):

@@ -109,7 +109,7 @@ def test_the_hub_reads_the_card(made: Run, tmp_path: Path) -> None:
     rows = made.estimates
     bias = rows[(rows["by"] == "all") & (rows["measure"] == "bias_score") & (rows["scorer"] == "aul")].iloc[0]
     name = next(name for dataset, name in read if dataset == "starter-pairs" and name.startswith("bias_score by aul"))
-    assert read["starter-pairs", name] == pytest.approx(bias["value"]) and f"{bias['low']:.2f} to {bias['high']:.2f}" in name
+    assert read["starter-pairs", name] == pytest.approx(bias["value"]) and f"{bias['low']:.2f}–{bias['high']:.2f}" in name
     assert {one.task_type for one in card.data.eval_results} == {"fill-mask"}
     assert {one.dataset_revision for one in card.data.eval_results} == {
         evaluation["benchmark"]["data_sha256"] for evaluation in made.manifest["evaluations"]

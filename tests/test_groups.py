@@ -54,7 +54,20 @@ def test_the_preset_has_the_papers_groups_and_the_right_likelihood(tmp_path: Pat
 
 @pytest.mark.parametrize(("model", "scorer"), [(BERT, "pll"), (GPT2, "causal")])
 def test_groups_restrict_pairs(tmp_path: Path, model: Path, scorer: str) -> None:
-    asked = ("run", "-m", model, "-b", triples(tmp_path), "-s", scorer, "--stand-ins", "--by", "group", "--resamples", 100)
+    asked = (
+        "run",
+        "-m",
+        model,
+        "-b",
+        triples(tmp_path),
+        "-s",
+        scorer,
+        "--proxy-groups",
+        "--by",
+        "group",
+        "--resamples",
+        100,
+    )
     groups = ("--groups", "white", "--groups", "Asian", "--groups", "Black")
     assert command(*asked, *groups, "-o", tmp_path / "r", "--no-cache", "--no-report") == 0
     done = load_run(tmp_path / "r")

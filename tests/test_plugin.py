@@ -71,7 +71,7 @@ def run(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_is_listed_and_has_a_help_panel_of_its_own(site: Path) -> None:
     assert "lengths" in tiltmeter(site, "list", "families").stdout
-    shown = tiltmeter(site, "run", "--help").stdout
+    shown = tiltmeter(site, "run", "--help-all").stdout
     assert "Lengths of sentences" in shown and "--with-special" in shown
 
 

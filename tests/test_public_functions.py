@@ -76,7 +76,7 @@ def test_old_keywords_of_studies_and_tables_give_the_same(tmp_path: Path) -> Non
     with pytest.warns(DeprecationWarning, match="measures=…"):
         again = tiltmeter.table("estimates", folder, measure=["bias_score"])  # type: ignore[call-arg]
     assert table.equals(again)
-    with pytest.raises(TiltmeterError, match="'options' does not apply to estimates"):
+    with raises("inapplicable-option", option="options", name="estimates"):
         tiltmeter.table("estimates", folder, options={"alpha": 0.1})
 
 

@@ -96,12 +96,12 @@ def test_a_model_is_compared_as_the_difference_says(difference: float, said: str
 
     def compared(**other: object) -> str:
         (card,) = cards(Material((), {}, table, ()), list(narratives(table)), pd.DataFrame([row | other]))
-        (told,) = card.stories
-        return told.compared
+        (entry,) = card.stories
+        return entry.compared
 
-    assert compared().startswith(said) and compared().endswith("not distinguishable.")
-    assert "interval −4.0 to +4.0, p = 0.600" in compared() and "on the same 200 pairs" in compared()
-    assert compared(p_holm=0.01).endswith("): distinguishable.")
+    assert compared().startswith(said) and compared().endswith("not significant.")
+    assert "95 % CI −4.0 to +4.0, p = 0.600" in compared() and "on the same 200 pairs" in compared()
+    assert compared(p_holm=0.01).endswith("): significant.")
     for other in ({"scorer": "aul"}, {"measure": "kls"}, {"benchmark": "c"}, {"by": "bias_type"}, {"difference": np.nan}):
         assert compared(**other) == ""  # a difference of something else is not that of the headline
 

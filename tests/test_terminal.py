@@ -22,7 +22,7 @@ from tiltmeter import estimate
 from tiltmeter.benchmarks.kit.items import CROWS_BIAS_TYPES
 from tiltmeter.families.kit.story import Gauge, Story
 from tiltmeter.reporting.columns import Column, Grid, broken, fitted
-from tiltmeter.reporting.headlines import drawn, told
+from tiltmeter.reporting.headlines import drawn, headline_blocks
 from tiltmeter.runs.folder import write_estimates
 from tiltmeter.storage.seals import seal
 
@@ -275,6 +275,6 @@ def test_intervals_are_drawn_where_they_lie() -> None:
 def test_a_story_without_a_number_is_told_too() -> None:
     """As those of families in other packages may be."""
     story = Story("m", "greetings", "Longer for friends", ("Sentences have 12.0 tokens on average.", "And more."))
-    lines = [line.plain for line in told([story], 80)]
+    lines = [line.plain for line in headline_blocks([story], 80)]
     assert lines == ["m on greetings: Longer for friends", "  Sentences have 12.0 tokens on average.", ""]
-    assert "  And more." in [line.plain for line in told([story], 80, whole=True)]
+    assert "  And more." in [line.plain for line in headline_blocks([story], 80, whole=True)]

@@ -1,4 +1,4 @@
-"""How a result shows itself in a notebook, and how text of others is shown anywhere.
+"""Display of results in a notebook, of text of others anywhere, and of numbers in sentences.
 
 Results are made in rooms below the one that decides how things look (`reporting/`), so they do not call it: the package's
 door says once who paints.
@@ -6,6 +6,7 @@ door says once who paints.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,12 +22,61 @@ def visible(text: str) -> str:
     >>> visible("a\\x1b[2Jb"), visible("a\\x9bb\\u202e")
     ('a␛[2Jb', 'a�b�')
     """
-    return UNSHOWABLE.sub(lambda found: PICTURES.get(found[0], "\ufffd"), text)
+    return UNSHOWABLE.sub(lambda match: PICTURES.get(match[0], "\ufffd"), text)
 
 
 def one_line(text: str) -> str:
-    """The same on one line."""
+    """Show text of others on one line."""
     return visible(" ".join(text.splitlines()))
+
+
+def estimate_text(
+    value: float, low: float = math.nan, high: float = math.nan, *, unit: str = "", confidence: float = 0.95, places: int = 1
+) -> str:
+    """Format a value with its unit and its confidence interval, for a sentence.
+
+    >>> estimate_text(57.0, 53.24, 60.6, unit="%"), estimate_text(-0.31, -0.5, -0.12, places=2), estimate_text(3.0)
+    ('57.0 % (95 % CI 53.2–60.6)', '−0.31 (95 % CI −0.50 to −0.12)', '3.0')
+    """
+    number = f"{number_text(value, places)} {unit}".rstrip()
+    interval = interval_text(low, high, confidence=confidence, places=places)
+    return f"{number} ({interval})" if interval else number
+
+
+def interval_text(low: float, high: float, *, confidence: float = 0.95, places: int = 1, signed: bool = False) -> str:
+    """Format a confidence interval; empty where there is none. With a sign, its ends are joined by "to".
+
+    >>> interval_text(53.24, 60.6), interval_text(-1.25, 2.5, confidence=0.9, signed=True), interval_text(math.nan, 1.0)
+    ('95 % CI 53.2–60.6', '90 % CI −1.2 to +2.5', '')
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    joint = " to " if signed or low < 0 else "–"
+    ends = joint.join(number_text(end, places, signed=signed) for end in (low, high))
+    return f"{round(100 * confidence, 4):g} % CI {ends}"
+
+
+def number_text(value: float, places: int = 1, *, signed: bool = False) -> str:
+    """Format a number with a minus sign instead of a hyphen, and without a negative zero.
+
+    >>> number_text(-0.004, 2), number_text(1234.5), number_text(2.0, 0, signed=True), number_text(math.nan)
+    ('0.00', '1,234.5', '+2', 'missing')
+    """
+    if not math.isfinite(value):
+        return "missing"
+    text = f"{value:{'+' if signed else ''},.{places}f}"
+    return (text if text.strip("-+0.,") else text.replace("-", "+" if signed else "")).replace("-", "−")
+
+
+def p_text(p: float) -> str:
+    """Format a p-value; empty where nothing was tested.
+
+    >>> p_text(0.0421), p_text(0.0001), p_text(math.nan)
+    ('p = 0.042', 'p < 0.001', '')
+    """
+    if not math.isfinite(p):
+        return ""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def _plain(what: Any) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+_SHORTENED_URL = re.compile(r"\b(https?):/(?=[^/\s])")
+"""A URL that was taken for a path, which has lost a slash."""
 
 
 class TiltmeterError(Exception):
@@ -20,7 +24,7 @@ class TiltmeterError(Exception):
     """
 
     def __init__(self, message: str, *, code: str = "error", **fields: Any) -> None:
-        super().__init__(message)
+        super().__init__(_SHORTENED_URL.sub(r"\1://", message))
         self.code = code
         self.fields = fields
 

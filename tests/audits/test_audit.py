@@ -85,13 +85,13 @@ def test_a_battery_says_why_benchmarks_are_left_out(tmp_path: Path) -> None:
     assert {"bold", "crows-pairs"} <= set(battery.left_out) and all(battery.left_out.values())
     with pytest.raises(UsageError) as caught:
         choose_battery("huge", [])
-    assert caught.value.code == "unknown-level"
+    assert caught.value.code == "unknown-name"
 
 
 def test_a_model_is_no_baseline_of_itself(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         tiltmeter.audit(TINY, TINY, tmp_path / "audit")
-    assert caught.value.code == "same-model"
+    assert caught.value.code == "conflicting-options"
 
 
 def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

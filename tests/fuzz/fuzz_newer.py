@@ -62,7 +62,7 @@ def texts_with_labels(sandbox: Sandbox, rng: random.Random, classifier: str) -> 
     """A damaged file of labelled text, asked of a classifier; what is accepted gives a number or says why not."""
     layout, data = hostile(LABELLED, rng)
     name = written(sandbox, f"mine{layout}", data)
-    few = ("--swaps", "2", "--explained", "1", "--toxic-labels", "1")
+    few = ("--swaps", "2", "--attribution-texts", "1", "--toxic-labels", "1")
     return sandbox.call("run", "-m", classifier, "-b", name, "-o", str(sandbox.output / "run"), *few, *QUICK).judge()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import random
 import shutil
@@ -66,9 +67,20 @@ class Said:
             return "accepted"
         lines = [line for line in self.err.splitlines() if not line.startswith("Warning: ")]
         usage = bool(lines) and lines[0].startswith("Usage: ")
-        if self.code == 2 and (usage or (len(lines) == 1 and lines[0].startswith("Error: ") and len(lines[0]) > 10)):
+        if self.code == 2 and (usage or (len(lines) == 1 and _is_error(lines[0]))):
             return "refused"
         raise Bad(f"exit code {self.code} with {self.err[-600:]!r}")
+
+
+def _is_error(line: str) -> bool:
+    """A message, or with --json an object with the code of the error and the message."""
+    if not line.startswith("{"):
+        return line.startswith("Error: ") and len(line) > 10
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return False
+    return all(isinstance(told.get(name), str) and told[name] for name in ("error", "message"))
 
 
 class Sandbox:

@@ -1,4 +1,4 @@
-"""The battery of an audit: which benchmarks are asked, and why others are not."""
+"""The battery of an audit: its benchmarks, and the reasons why others are left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tiltmeter.families import ModelInfo, family_of
 
 @dataclass(frozen=True)
 class Battery:
-    """Benchmarks that are asked, and for each of the others the reason why it is not."""
+    """Benchmarks that are run, and for each of the others the reason why it is not."""
 
     level: str
     benchmarks: tuple[Benchmark, ...]
@@ -27,7 +27,7 @@ class Battery:
 
 
 def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_dir: str | Path | None = None) -> Battery:
-    """Choose what is asked: what the level names, is at hand, and every model can answer.
+    """Choose the benchmarks of a level whose data are available and that every model can answer.
 
     Args:
         level: quick, default or full.
@@ -35,11 +35,15 @@ def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_di
         data_dir: The folder with the datasets.
 
     Raises:
-        UsageError: The level is unknown, or nothing can be asked.
+        UsageError: The level is unknown, or no benchmark of it can be run.
     """
     if level not in LEVELS:
         raise UsageError(
-            f"There is no audit level '{level}'. Levels: {', '.join(LEVELS)}.", code="unknown-level", level=level
+            f"There is no audit level '{level}'. Levels: {', '.join(LEVELS)}.",
+            code="unknown-name",
+            kind="level",
+            name=level,
+            names=LEVELS,
         )
     chosen: list[Benchmark] = []
     left_out = {name: f"not part of the {level} battery" for name in LEVELS["full"] if name not in LEVELS[level]}
@@ -53,5 +57,5 @@ def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_di
             chosen.append(benchmark)
     if not chosen:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise UsageError(f"No benchmark of the {level} battery can be asked. {reasons}", code="empty-battery", level=level)
+        raise UsageError(f"No benchmark of the {level} battery can be run. {reasons}", code="empty-selection", level=level)
     return Battery(level, tuple(chosen), left_out)

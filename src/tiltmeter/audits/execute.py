@@ -37,12 +37,12 @@ RUN, PAGE, DATA, CARD, BUNDLE = "run", "audit.html", "audit.json", "model-card.m
 LAYOUT = 1
 LIMITS = (
     "No evidence is not evidence of fairness: each verdict says how large a bias the test could have detected.",
-    "Verdicts are about the items of these benchmarks: other wordings, languages, groups and uses were not asked.",
+    "Verdicts are about the items of these benchmarks: other wordings, languages, groups and uses were not tested.",
     "A verdict about one model alone includes how frequent groups are in text; a comparison with a baseline does not.",
     "Whether a metric detects bias was tested by planting biases of gender, race and religion in two small models.",
     "Nothing here is legal advice.",
 )
-"""What an audit cannot tell, on the page and in the data."""
+"""Limits of an audit, on the page and in the data."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Audit:
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What the audit cannot tell."""
+        """Limits of the audit."""
         return LIMITS
 
     def record(self) -> dict[str, Any]:
@@ -126,24 +126,26 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
         rules: A file of rules for `check`; they decide the exit code.
         price: The price of a million tokens, for the plan.
         options: Options of the run, such as the device and the folder with the datasets.
-        say: Called with each sentence of the plan before anything is asked.
+        say: Called with each sentence of the plan before the first model runs.
         watch: Shows progress.
 
     Raises:
-        UsageError: The level is unknown, nothing can be asked, or model and baseline are the same.
+        UsageError: The level is unknown, no benchmark can be run, or model and baseline are the same.
     """
     options, folder = options or Options(), Path(output)
     sources = [str(model), *([str(baseline)] if baseline is not None else [])]
     if len(set(sources)) < len(sources):
-        raise UsageError("The baseline is the model itself.", code="same-model", model=str(model))
+        raise UsageError(
+            "The baseline is the model itself. Name another model.", code="conflicting-options", model=str(model)
+        )
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)
-    told = FamilyOptions.read({})
+    family_options = FamilyOptions.read({})
     if say is not None:
-        plan = plan_run(sources, battery.benchmarks, options, told, is_default=False)
+        plan = plan_run(sources, battery.benchmarks, options, family_options, is_default=False)
         for sentence in plan_sentences(forecast_audit(plan), price):
             say(sentence)
-    finished = run_with(sources, battery.names, None, folder / RUN, options, told, watch)
+    finished = run_with(sources, battery.names, None, folder / RUN, options, family_options, watch)
     return write_audit(finished, battery, folder, rules=rules, has_baseline=baseline is not None)
 
 
@@ -166,7 +168,7 @@ def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path |
     stories = [story for story in stories_of(run.estimates) if story.model == name]
     own = run.estimates[run.estimates["model"] == name]
     worst = {story.benchmark: worst_groups(own[own["benchmark"] == story.benchmark], story.head) for story in stories}
-    found = Audit(
+    finished = Audit(
         name,
         baseline,
         battery,
@@ -178,8 +180,8 @@ def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path |
         folder,
         shlex.join(_command(sys.argv)),
     )
-    _write(found)
-    return found
+    _write(finished)
+    return finished
 
 
 def _decision(run: Run, rules: str | Path, model: str, baseline: str) -> Decision:
@@ -202,10 +204,10 @@ def _reasons(battery: Battery) -> dict[str, str]:
     }
 
 
-def _write(found: Audit) -> None:
-    folder, run = found.folder, found.run
-    write_text(folder / DATA, json.dumps(found.record(), ensure_ascii=False, indent=2) + "\n")
-    write_text(folder / CARD, model_card(run, found.model))
+def _write(audit: Audit) -> None:
+    folder, run = audit.folder, audit.run
+    write_text(folder / DATA, json.dumps(audit.record(), ensure_ascii=False, indent=2) + "\n")
+    write_text(folder / CARD, model_card(run, audit.model))
     write_report(run, run.folder / "report.html")
     bundle(run.folder, folder / BUNDLE)
-    write_text(folder / PAGE, audit_page(found))
+    write_text(folder / PAGE, audit_page(audit))

@@ -1,4 +1,4 @@
-"""What an audit will ask and how long it will take, from a short trial of each model on each benchmark."""
+"""Forecast of an audit, its items and its duration, from a short trial of each model on each benchmark."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _tried(plan: Plan, model: Any, cell: Any) -> PlannedQuestion:
 
 
 def plan_sentences(questions: list[PlannedQuestion], price: float | None = None) -> list[str]:
-    """Say what will be asked, for how long, and at which price per million tokens."""
+    """State the number of items, the expected time, and the price per million tokens."""
     lines = [
         f"{one.model} on {one.benchmark}: {one.items:,} items, {one.tokens:,} tokens, "
         + (f"about {one.seconds:,.0f} s" if one.seconds is not None else f"time unknown ({one.note})")

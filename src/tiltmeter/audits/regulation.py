@@ -31,7 +31,7 @@ REQUIREMENTS = (
     Requirement(
         "NIST AI RMF 1.0", "MEASURE 1.1, 1.3",
         "metrics are selected for the most significant risks, and assessed by others",
-        "metrics selected by stored evidence, fixed before the model is asked; a bundle that others can verify and repeat",
+        "metrics selected by stored evidence, fixed before the model is run; a bundle that others can verify and repeat",
         "the choice of risks, and review by domain experts or affected communities",
     ),
     Requirement(

@@ -123,11 +123,11 @@ def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _speaking(estimates: pd.DataFrame, facts: Facts) -> list[dict[str, Any]]:
-    """The rows that decide: of each benchmark and domain those by one metric, fixed before the model was asked.
+    """Select the deciding rows: for each benchmark and domain those of one metric, fixed before the model was run.
 
     Where a metric of the same kind of evidence detected a planted bias of the domain, those that did not are left out.
     """
-    found: list[dict[str, Any]] = []
+    candidates: list[dict[str, Any]] = []
     for (model, benchmark, family), rows in estimates.groupby(["model", "benchmark", "family"], sort=False):
         data, kind = facts.get((str(model), str(benchmark)), ("", ""))
         records = [row | {"domain": domain_of_row(row), "kind": find_family(str(family)).EVIDENCE} for row in _tested(rows)]
@@ -135,9 +135,11 @@ def _speaking(estimates: pd.DataFrame, facts: Facts) -> list[dict[str, Any]]:
             own = [row for row in records if row["domain"] == domain]
             scorer, measure = _metric(rows, own, domain, data, kind)
             verdict = verdict_on(rows_about(data, kind), scorer, measure, domain)
-            found += [row | {"evidence": verdict} for row in own if (row["scorer"], row["measure"]) == (scorer, measure)]
-    detected = {(row["domain"], row["kind"]) for row in found if row["evidence"] == DETECTS}
-    kept = [row for row in found if row["evidence"] == DETECTS or (row["domain"], row["kind"]) not in detected]
+            candidates += [
+                row | {"evidence": verdict} for row in own if (row["scorer"], row["measure"]) == (scorer, measure)
+            ]
+    detected = {(row["domain"], row["kind"]) for row in candidates if row["evidence"] == DETECTS}
+    kept = [row for row in candidates if row["evidence"] == DETECTS or (row["domain"], row["kind"]) not in detected]
     first = {domain: place for place, domain in enumerate(DOMAINS)}
     return sorted(kept, key=lambda row: (first.get(row["domain"], len(first)), row["domain"]))
 
@@ -194,10 +196,10 @@ def _blank(row: Mapping[str, Any], p: float, tests: int) -> Verdict:
 def _worst_per_cell(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """One verdict per domain and kind of evidence: bias before all else, then the smallest p."""
     cells: dict[tuple[str, str], list[Verdict]] = {}
-    for one in verdicts:
-        cells.setdefault((one.domain, one.kind), []).append(one)
+    for verdict in verdicts:
+        cells.setdefault((verdict.domain, verdict.kind), []).append(verdict)
     order = {BIAS: 0, MORE: 0}
-    return [min(own, key=lambda one: (order.get(one.verdict, 1), one.p_corrected)) for own in cells.values()]
+    return [min(own, key=lambda verdict: (order.get(verdict.verdict, 1), verdict.p_corrected)) for own in cells.values()]
 
 
 def with_unmeasured(
@@ -206,7 +208,7 @@ def with_unmeasured(
     """Fill the table: a domain that a kind of evidence says nothing about is not measured, with the reason."""
     domains = dict.fromkeys(one.domain for one in verdicts)
     known = {(one.domain, one.kind): one for one in verdicts}
-    missing = "no item or group that was asked is about it"
+    missing = "no item or group of these benchmarks is about it"
     return [
         known.get((domain, kind)) or Verdict(model, domain, kind, NOT_MEASURED, reason=reasons.get(kind, missing))
         for domain in domains

@@ -11,14 +11,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import InputError, TiltmeterError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.files import read_json
 from tiltmeter.storage.lines import read_lines
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.tables import NO_GROUP, read_table
 
 PRONOUNS = frozenset(("her", "hers", "him", "his"))
-"""Not aligned: her is his or him, his is her or hers. Which one is told by the words around."""
+"""Not aligned: her is his or him, his is her or hers. The words around decide."""
 GENDER = "gender"
 NAMES = "names"
 
@@ -50,7 +50,7 @@ class Aligned:
 
     @property
     def sha256(self) -> str:
-        """Of the rows, for a manifest."""
+        """Digest of the rows, for a manifest."""
         return hashlib.sha256(json.dumps(self.rows, ensure_ascii=False).encode()).hexdigest()
 
     def column(self, group: int) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def read_aligned(path: str | Path, *, names: bool = False, repeats: bool = False
         return _from_key(*text.rsplit("#", 1), names=names, repeats=repeats)
     place = at_home(path)
     if not place.is_file():
-        raise TiltmeterError(f"There is no file {place} of aligned terms.")
+        raise InputError(f"There is no file {place} of aligned terms.", code="missing-file", file=place)
     return make_aligned(place.stem, read_table(place, None), str(place), names=names, repeats=repeats)
 
 
@@ -102,7 +102,7 @@ def _from_columns(places: Sequence[Path], *, names: bool, repeats: bool) -> Alig
     where = ", ".join(map(str, places))
     if len({len(column) for column in columns}) != 1:
         counts = [len(column) for column in columns]
-        raise InputError(f"{where}: as many terms are needed in each; found {counts}.", code="not-aligned", counts=counts)
+        raise InputError(f"{where}: as many terms are needed in each; found {counts}.", code="wrong-shape", counts=counts)
     rows = [dict(zip([place.stem for place in places], row, strict=True)) for row in zip(*columns, strict=True)]
     return make_aligned("-".join(place.stem for place in places), rows, where, names=names, repeats=repeats)
 
@@ -111,7 +111,7 @@ def _from_key(file: str, key: str, *, names: bool, repeats: bool) -> Aligned:
     said = read_json(at_home(file))
     rows = said.get(key) if isinstance(said, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
-        raise InputError(f"{file} has no rows of terms under '{key}'.", code="missing-key", file=file, key=key)
+        raise InputError(f"{file} has no rows of terms under '{key}'.", code="missing-value", file=file, key=key)
     found = [{f"{key} {n}": word for n, word in enumerate(row, 1)} for row in rows]
     return make_aligned(key, found, f"{file}#{key}", names=names, repeats=repeats)
 
@@ -122,7 +122,8 @@ def make_aligned(
     """Check that every term has its counterparts, and, unless `repeats`, only one row: else a swap could not be undone."""
     groups = tuple(dict.fromkeys(key for row in rows for key in row if key not in NO_GROUP))
     if len(groups) < 2:
-        raise TiltmeterError(f"{where}: one column per group is needed, two at least; found {', '.join(groups) or 'none'}.")
+        message = f"{where}: one column per group is needed, two at least; found {', '.join(groups) or 'none'}."
+        raise InputError(message, code="missing-column", file=where, columns=list(groups))
     found = [tuple(str(row.get(group) or "").strip() for group in groups) for row in rows]
     pronouns = not names and any({word.lower() for word in row} >= {"she", "he"} for row in found)
     apart = [row for row in found if pronouns and {word.lower() for word in row} <= PRONOUNS]
@@ -139,20 +140,22 @@ def _check(rows: Iterable[tuple[str, ...]], groups: Sequence[str], where: str, *
     seen: dict[str, tuple[int, int]] = {}
     for number, row in enumerate(rows, 1):
         if empty := [group for group, word in zip(groups, row, strict=True) if not word]:
-            given = next((word for word in row if word), "")
-            raise TiltmeterError(f"{where} is not aligned: row {number} ('{given}') has no term for {empty[0]}.")
+            word = next((word for word in row if word), "")
+            message = f"{where} is not aligned: row {number} ('{word}') has no term for {empty[0]}."
+            raise InputError(message, code="missing-value", file=where, row=number, group=empty[0])
         if len({word.lower() for word in row}) < len(row):
-            raise TiltmeterError(f"{where} is not aligned: row {number} has '{row[0]}' for two groups.")
+            message = f"{where} is not aligned: row {number} has '{row[0]}' for two groups."
+            raise InputError(message, code="duplicate-name", file=where, row=number, term=row[0])
         for column, word in enumerate(row):
             first, group = seen.setdefault(word.lower(), (number, column))
             if group != column or (first != number and not repeats):
                 raise InputError(
                     f"{where} is not aligned: '{word}' is in rows {first} and {number}"
                     + (", for two groups." if group != column else ", so a swap could not be undone."),
-                    code="repeated-term", term=word, rows=[first, number], file=where,
+                    code="duplicate-name", term=word, rows=[first, number], file=where,
                 )  # fmt: skip
     if not seen:
-        raise TiltmeterError(f"{where} has no terms.")
+        raise InputError(f"{where} has no terms.", code="empty-file", file=where)
 
 
 def _her_group_first(rows: Sequence[tuple[str, ...]]) -> list[int]:

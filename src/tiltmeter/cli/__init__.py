@@ -29,7 +29,7 @@ def main() -> None:
         _say_and_leave(json.dumps(error.to_dict()) if "--json" in sys.argv else f"Error: {one_line(str(error))}")
     except SystemExit as stop:
         if stop.code == 130:  # typer has made this of Ctrl-C
-            fail("Interrupted. What was finished is stored: the same command goes on from there.")
+            fail("Interrupted. Finished parts are stored: run the same command to continue.")
         raise
     except BrokenPipeError:  # `tiltmeter list | head`
         sys.stderr.close()
@@ -50,14 +50,15 @@ def main() -> None:
 
 def _refuse_bytes(words: list[str]) -> None:
     """A name that is no text could not be written into tables and pages."""
-    from tiltmeter.errors import TiltmeterError
+    from tiltmeter.errors import UsageError
 
     for word in words[1:]:
         try:
             word.encode("utf-8")
         except UnicodeEncodeError:
             shown = word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            raise TiltmeterError(f"'{shown}' is not UTF-8 text. Rename the file, or correct the word.") from None
+            message = f"'{shown}' is not UTF-8 text. Rename the file, or correct the word."
+            raise UsageError(message, code="wrong-encoding", text=shown) from None
 
 
 def _say_and_leave(message: str) -> NoReturn:

@@ -44,11 +44,12 @@ from tiltmeter.cli.study import StudyGroup
 from tiltmeter.cli.train import train_app
 from tiltmeter.cli.welcome import FIRST_STEPS, versions
 
+KINDS = f"One of: {', '.join(kind for kind in Listed if kind != Listed.classifiers)}."
 ABOUT = "Measures how far a language model leans: its social biases, by published metrics, with intervals."
 
 
 class Commands(OrderedGroup):
-    """All commands. `run` is made when it is asked for: it reads the options of every family."""
+    """All commands. `run` is created on demand: it reads the options of every family."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """In the order of use."""
@@ -58,17 +59,18 @@ class Commands(OrderedGroup):
         """The command of one name."""
         if cmd_name != "run":
             return super().get_command(ctx, cmd_name)
+        from tiltmeter.cli.layers import LayeredCommand
         from tiltmeter.cli.run import run_command
 
         single = App()
-        single.command("run")(run_command())
+        single.command("run", cls=LayeredCommand)(run_command())
         return typer.main.get_command(single)
 
 
 app = App(name="tiltmeter", cls=Commands, help=ABOUT, add_completion=True)
 app.add_typer(experiment_app, name="experiment")
 app.add_typer(App(cls=StudyGroup, no_args_is_help=True, help="Study which measure to trust."), name="study")
-app.add_typer(App(cls=DebiasGroup, no_args_is_help=True, help="Make a less biased model of a model."), name="debias")
+app.add_typer(App(cls=DebiasGroup, no_args_is_help=True, help="Write a debiased copy of a model."), name="debias")
 app.add_typer(build_app, name="build")
 app.add_typer(train_app, name="train")
 app.add_typer(cache_app, name="cache")
@@ -90,8 +92,11 @@ app.command()(verify)
 
 
 @app.command("list")
-def list_(what: Annotated[Listed, typer.Argument(help="What to list.")], as_json: Json = False) -> None:
+def list_(what: Annotated[Listed | None, typer.Argument(help=KINDS)] = None, as_json: Json = False) -> None:
     """List benchmarks, models, scorers, measures and more."""
+    if what is None:
+        say(f"Name what to list, such as `tiltmeter list benchmarks`. {KINDS}")
+        return
     rows = listing(what.value)
     if as_json:
         print_data(json.dumps(rows, ensure_ascii=False))
@@ -188,7 +193,7 @@ def import_(
     data_dir: DataDir = None,
     columns: Columns = None,
     encoding: Encoding = None,
-    judge: Annotated[list[str] | None, typer.Option(help="NOTION=CLASSIFIER that judges texts; repeatable.")] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="CONSTRUCT=CLASSIFIER that judges texts; repeatable.")] = None,
     benchmark: Annotated[
         str | None, typer.Option("-b", "--benchmark", help="The benchmark that predictions answer.")
     ] = None,

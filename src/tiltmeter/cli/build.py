@@ -12,7 +12,7 @@ import typer
 from tiltmeter.cli.console import note, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.options import mapping
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import is_folder
 
 build_app = App(no_args_is_help=True, help="Build a benchmark or a text.")
@@ -33,7 +33,7 @@ def sexism(
     rules: Annotated[Path | None, typer.Option(help="Rule list of yours (TOML).")] = None,
     columns: Annotated[str | None, typer.Option(help="Your column names, e.g. text=tweet,label=class,id=key.")] = None,
     positive: Annotated[list[str] | None, typer.Option(help="Label that means sexist; repeatable.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be detected.")] = None,
 ) -> None:
     """Sexist sentences with their one gendered word masked and pronouns made neutral (Doughman et al., 2023)."""
     from tiltmeter.builders import build_sexism
@@ -93,7 +93,8 @@ def calibration(
 
     parts = [part.strip() for part in seeds.split(",") if part.strip()]
     if not all(part.isdecimal() for part in parts):
-        raise TiltmeterError(f"--seeds are whole numbers from 0 on, such as 0,1,2, not '{seeds}'.")
+        message = f"--seeds are whole numbers from 0 on, such as 0,1,2, not '{seeds}'."
+        raise UsageError(message, code="wrong-format", option="--seeds", value=seeds)
     wanted = Calibration(
         model, _numbers(doses), [int(part) for part in parts], _listed(domains), _listed(names),
         benchmark or BENCHMARKS, words, sentences, {method: {} for method in debias or ()},
@@ -101,7 +102,7 @@ def calibration(
     )  # fmt: skip
     file = write_calibration(wanted, output)
     if len(parts) == 1:
-        note("With one seed, nothing tells a dose from another training: there will be slopes, and no sensitivity.")
+        note("One seed cannot separate the dose from training noise: there will be slopes, but no sensitivity.")
     note(f"Texts and experiment file: {file.parent}")
     note(f"Train and read: tiltmeter experiment run {file}")
     note(f"Then: tiltmeter study calibration {file.parent / 'study' / 'run'}")
@@ -111,16 +112,17 @@ def _listed(given: str) -> list[str]:
     return [part.strip() for part in given.split(",") if part.strip()]
 
 
-def _numbers(given: str) -> list[float]:
+def _numbers(text: str) -> list[float]:
     try:
-        return [float(part.replace("−", "-")) for part in _listed(given)]
+        return [float(part.replace("−", "-")) for part in _listed(text)]
     except ValueError:
-        raise TiltmeterError(f"--doses are numbers from −1 to 1, such as -1,-0.5,0.5,1, not '{given}'.") from None
+        message = f"--doses are numbers from −1 to 1, such as -1,-0.5,0.5,1, not '{text}'."
+        raise UsageError(message, code="wrong-format", option="--doses", value=text) from None
 
 
 def _write(path: Path, rows: Iterable[dict[str, str]]) -> None:
     from tiltmeter.storage.files import write_text
 
     if is_folder(path):
-        raise TiltmeterError(f"{path} is a folder; name a file.")
+        raise UsageError(f"{path} is a folder; name a file.", code="not-a-file", file=path)
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -34,7 +34,7 @@ SETTINGS = {"seed": Seed, "resamples": Resamples, "confidence": Confidence}
 
 
 class _Group(Group):
-    """One command per name; a study's options are read off its signature when it is asked for."""
+    """One command per name; a study's options are read off its signature on demand."""
 
     kind = ""
 
@@ -90,18 +90,18 @@ def _command(act: Callable[..., None], kind: str, name: str, source: str) -> Any
     return with_signature(command, [*shared, *more])
 
 
-def _given(options: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
-    """What was asked for; the settings of a run stay what they were unless one is named."""
+def _set_options(options: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
+    """Return the options that were set; the settings of a run stay as stored unless one is named."""
     from tiltmeter import Settings
     from tiltmeter.reporting.by_name import own
 
-    given = {key: value for key, value in options.items() if value is not None}
+    chosen = {key: value for key, value in options.items() if value is not None}
     if name in own(kind):
-        settings = {key: given.pop(key) for key in SETTINGS if key in given}
-        measures = {"measures": given.pop("measure")} if "measure" in given else {}
-        return given | measures | ({"settings": Settings(**settings)} if settings else {})
-    shared = {key: given.pop(key) for key in ("scorers", "without") if key in given}
-    return shared | {"options": given}
+        settings = {key: chosen.pop(key) for key in SETTINGS if key in chosen}
+        measures = {"measures": chosen.pop("measure")} if "measure" in chosen else {}
+        return chosen | measures | ({"settings": Settings(**settings)} if settings else {})
+    shared = {key: chosen.pop(key) for key in ("scorers", "without") if key in chosen}
+    return shared | {"options": chosen}
 
 
 def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any) -> None:
@@ -109,7 +109,7 @@ def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any)
     from tiltmeter.reporting.by_name import figure
 
     figures.format_of(output)
-    figures.write_figure(figure(name, runs, width=width, **_given(options, "figure", name)), output)
+    figures.write_figure(figure(name, runs, width=width, **_set_options(options, "figure", name)), output)
     note(f"Figure: {output}")
 
 
@@ -122,7 +122,7 @@ def _print(
 
     for_people = output is None and form is None and results().is_terminal
     form = form_of(output, form)
-    found = table(name, runs, **_given(options, "table", name))
+    found = table(name, runs, **_set_options(options, "table", name))
     if for_people:
         print_grids(as_grids(found, name))
         note("In a pipe, or with --format, this is Markdown or LaTeX.")

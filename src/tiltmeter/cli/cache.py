@@ -11,7 +11,7 @@ import typer
 from tiltmeter.cli.console import note, print_data, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.show import print_grids
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,6 +133,7 @@ def _read(text: str, units: dict[str, int], flag: str) -> float:
     found = re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(units)})\s*", text, re.IGNORECASE)
     if not found:
         example = f"30{list(units)[1]}"
-        raise TiltmeterError(f"{flag} is a number with a unit ({', '.join(units)}), such as {example}, not '{text}'.")
+        message = f"{flag} is a number with a unit ({', '.join(units)}), such as {example}, not '{text}'."
+        raise UsageError(message, code="wrong-format", option=flag, value=text)
     unit = next(unit for unit in units if unit.lower() == found[2].lower())
     return float(found[1]) * units[unit]

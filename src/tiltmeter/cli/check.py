@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Policy(StrEnum):
-    """What becomes of an undecided rule."""
+    """Treatment of an undecided rule."""
 
     fail = "fail"
     passes = "pass"
@@ -33,7 +33,7 @@ RuleTexts = Annotated[list[str] | None, typer.Option("--rule", help=f'Such as "{
 RuleFile = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML).")]
 Baseline = Annotated[Path | None, typer.Option(help="Run of the model to compare with.", callback=optional_run_folder)]
 BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, of the baseline run or of this one.")]
-Undecided = Annotated[Policy | None, typer.Option(help="What becomes of an undecided rule. Default: fail.")]
+Undecided = Annotated[Policy | None, typer.Option(help="Result of an undecided rule. Default: fail.")]
 Confidence = Annotated[float | None, typer.Option(help="Confidence of rules that do not say. Default: 0.95.")]
 LeastN = Annotated[int | None, typer.Option("--min-n", help="Least items of rules that do not say. Default: 30.")]
 MaxMissing = Annotated[
@@ -99,7 +99,7 @@ def check(
         if sequential:
             raise typer.Exit(_sequential(book, run, baseline, baseline_model, model or [], budget, seed, as_json))
         if run is None:
-            raise UsageError("Name the run folder to check, or use --plan.", code="no-run")
+            raise UsageError("Name the run folder to check, or use --plan.", code="missing-value", argument="run")
         decision = decide(run, book, baseline, baseline_model)
     except TiltmeterError as mistake:
         if not plan:
@@ -123,7 +123,7 @@ def _refuse_misplaced(sequential: bool, only: dict[str, object], files: dict[str
     misplaced += [f"--{name}" for name, path in files.items() if path and sequential]
     if misplaced:
         where = "has no effect without --sequential" if not sequential else "cannot be used with --sequential; use --json"
-        raise UsageError(f"{misplaced[0]} {where}.", code="misplaced-option", option=misplaced[0])
+        raise UsageError(f"{misplaced[0]} {where}.", code="inapplicable-option", option=misplaced[0])
 
 
 def _print_plan(
@@ -141,7 +141,7 @@ def _print_plan(
 
     if disagreement is not None and not 0 < disagreement <= 1:
         message = f"--disagreement must be above 0 and at most 1, not {disagreement}."
-        raise UsageError(message, code="disagreement-out-of-range", disagreement=disagreement)
+        raise UsageError(message, code="out-of-range", option="--disagreement", value=disagreement)
     plans = plan(book.rules, gather(run, baseline, baseline_model) if run else None, disagreement=disagreement)
     if as_json:
         results().print(json_text({"plans": [one.to_dict() for one in plans]}), markup=False, soft_wrap=True, end="")
@@ -167,13 +167,17 @@ def _sequential(
     from tiltmeter.reporting.verdicts import sequential_lines
 
     if (run is None) == (not models):
-        raise UsageError("Name a run folder to read, or models to ask with --model.", code="run-or-models")
+        raise UsageError(
+            "Name either a run folder or models with --model.", code="conflicting-options", options=["RUN", "--model"]
+        )
     source: Source
     if run is not None:
         source = StoredAnswers(gather(run, baseline, baseline_model))
     elif baseline is not None:
         raise UsageError(
-            "Models that are asked need a --baseline-model, not a run.", code="misplaced-option", option="--baseline"
+            "With --model, name the baseline with --baseline-model, not with a run.",
+            code="inapplicable-option",
+            option="--baseline",
         )
     else:
         source = ask_models(models, baseline_model, book.rules)

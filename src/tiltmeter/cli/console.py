@@ -57,7 +57,7 @@ def _console(*, stderr: bool, quiet: bool = False) -> Console:
         """A console on which text of others is only ever shown: it cannot move the cursor, clear or recolour."""
 
         def render(self, renderable: Any, options: Any = None) -> Iterable[Any]:
-            """What is written, with signs in the place of control characters. Rich's own are not part of a text."""
+            """Render text with signs in place of control characters. Rich's own are not part of a text."""
             for segment in super().render(renderable, options):
                 yield segment if segment.control else segment._replace(text=visible(segment.text))
 
@@ -75,7 +75,7 @@ def print_data(text: str) -> None:
     from rich.highlighter import JSONHighlighter
 
     laid_out = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    safe = UNSHOWABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", laid_out)
+    safe = UNSHOWABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", laid_out)
     results().print(JSONHighlighter()(safe), soft_wrap=True)
 
 

@@ -23,7 +23,7 @@ NO_OPTIONS = ("output", "watch")
 
 
 class DebiasGroup(Group):
-    """The methods as subcommands; a method's module is imported when it is asked for."""
+    """The methods as subcommands; a method's module is imported on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Every method there is, ours and others'."""
@@ -42,10 +42,10 @@ def _command(entry: catalog.Entry) -> Any:
     def command(ctx: typer.Context, model: str, output: Path, reference_settings: bool, **options: Any) -> None:
         from tiltmeter.debias import make
 
-        given = {name: value for name, value in options.items() if _is_given(ctx, name)}
-        chosen = given if reference_settings else options
+        typed = {name: value for name, value in options.items() if _is_set(ctx, name)}
+        chosen = typed if reference_settings else options
         folder = make(entry.name, model, output=output, watch=progress_bar, reference_settings=reference_settings, **chosen)
-        _tell(folder, model)
+        _report(folder, model)
 
     command.__doc__ = f"{entry.summary}\n\n{inspect.getdoc(entry.function)}\n\n{entry.citation}"
     common = [
@@ -57,23 +57,23 @@ def _command(entry: catalog.Entry) -> Any:
     return with_signature(command, [*common, *study_options(entry, NO_OPTIONS)])
 
 
-def _is_given(ctx: typer.Context, name: str) -> bool:
-    """Whether an option was typed, be it with its default."""
+def _is_set(ctx: typer.Context, name: str) -> bool:
+    """Return True if an option was typed, even with its default."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _tell(folder: Path, model: str) -> None:
-    """What was made, and what to do with it."""
-    told = json.loads((folder / "manifest.json").read_text("utf-8"))
-    trained = told.get("training")
+def _report(folder: Path, model: str) -> None:
+    """Report the training and the folder of the new model."""
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    trained = manifest.get("training")
     if trained and trained["first_loss"] is not None:
         early = trained["stopped"] == "early"
         ended = f", stopped early with the weights of step {trained['weights_of_step']}" if early else ""
         say(f"{trained['steps']:,} steps in {trained['seconds']:,.0f} s{ended}")
         say(f"loss: {trained['first_loss']:.3f} → {trained['last_loss']:.3f}")
         if len(looks := trained["held_out"]) > 1:
-            name = told.get("looks", "held-out loss")
+            name = manifest.get("looks", "held-out loss")
             say(f"{name}: {looks[0]['loss']:.4g} → {looks[-1]['loss']:.4g}")
     note(f"Model: {folder}")
-    note(f"What it changed: tiltmeter run -m {model} -m {folder}")
+    note(f"Measure the change: tiltmeter run -m {model} -m {folder}")

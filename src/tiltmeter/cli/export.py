@@ -12,14 +12,14 @@ import typer
 
 from tiltmeter.cli.console import note, results, say
 from tiltmeter.cli.folders import run_folder
-from tiltmeter.errors import TiltmeterError, UsageError
+from tiltmeter.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from tiltmeter.runs import Run
 
 
 class Form(StrEnum):
-    """What can be exported."""
+    """Formats of an export."""
 
     lm_eval = "lm-eval"
     every_eval_ever = "every-eval-ever"
@@ -43,7 +43,7 @@ def export(form: Forms, run: OneRun, output: Place = None, model: OneModel = Non
 
     loaded = load_run(run)
     if not len(loaded.estimates):
-        raise TiltmeterError(f"{run} has no estimates to export.")
+        raise RunError(f"{run} has no estimates to export.", code="empty-selection", run=run)
     if form is Form.model_card:
         from tiltmeter.exports.model_card import model_card
 
@@ -114,6 +114,6 @@ def _give(text: str, path: Path | None) -> None:
         results().print(text, markup=False, soft_wrap=True, end="")
         return
     if path.is_dir():
-        raise TiltmeterError(f"{path} is a folder; name a file.")
+        raise UsageError(f"{path} is a folder; name a file.", code="not-a-file", file=path)
     write_text(path, text)
     note(f"Written: {path}")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 
 LAST = "last"
 RUNS = Path("runs")
@@ -23,14 +23,16 @@ def run_folder(named: Path) -> Path:
     if str(named) == LAST:
         newest = last_run()
         if newest is None:
-            raise TiltmeterError("There is no finished run here or in runs/, so there is no last one.")
+            message = "No finished run found here or in runs/. Run `tiltmeter run` first."
+            raise RunError(message, code="missing-file", run=LAST)
         return newest
     if len(named.parts) > 1:
         return named
     whole = [folder for folder in _runs() if folder.name == named.name]
     ending = whole or [folder for folder in _runs() if folder.name.endswith(f"-{named.name}")]
     if len(ending) > 1:
-        raise TiltmeterError(f"'{named}' could be {' or '.join(map(str, ending))}. Give more of the name.")
+        message = f"'{named}' could be {' or '.join(map(str, ending))}. Give more of the name."
+        raise UsageError(message, code="ambiguous-name", name=str(named), names=list(map(str, ending)))
     return ending[0] if ending else named
 
 

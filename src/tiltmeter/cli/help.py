@@ -16,15 +16,20 @@ from tiltmeter.cli.signature import parameter, with_signature
 
 PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Measure", ("run", "audit", "experiment", "probe", "open", "list")),
-    ("Look again, without a model", ("estimate", "compare", "report", "study", "leaderboard")),
+    ("Analyse stored runs", ("estimate", "compare", "report", "study", "leaderboard")),
     ("For a paper", ("figure", "table", "cite")),
     ("Change a model", ("debias", "train")),
-    ("Check and hand on", ("check", "bundle", "verify", "export")),
-    ("Data of yours and of others", ("build", "import", "cache")),
+    ("Check and share", ("check", "bundle", "verify", "export")),
+    ("Your data and data of others", ("build", "import", "cache")),
 )
 """The commands in their order of use. One that is not listed comes last, under MORE."""
 MORE = "More"
-TYPES = {"str": "NAME", "int": "N", "float": "X", "path": "PATH", "Path": "PATH"}
+TYPES = {"str": "NAME", "int": "N", "float": "X", "path": "PATH", "Path": "PATH", "int range": "N", "float range": "X"}
+REASONS = {
+    "Input should be a valid integer": "It must be a whole number.",
+    "Input should be a valid number": "It must be a number.",
+    "Input should be a valid boolean": "It must be true or false.",
+}
 Function = TypeVar("Function", bound=Callable[..., Any])
 UNCUT = 10_000
 WIDEST = 24
@@ -35,16 +40,28 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, notes o
 class Command(TyperCommand):
     """A command whose options are listed in panels: its own first, then those that an option names."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse words; a wrong value is explained in our words, not in those of the option library."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if isinstance(text := getattr(error, "message", None), str):
+                vars(error)["message"] = plain_reason(text)
+            raise
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then a list of options per panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None:
+            if line := self.line_of(param, ctx):
                 default = "Arguments" if param.param_type_name == "argument" else "Options"
-                panel = getattr(param, "rich_help_panel", None) or default
-                panels.setdefault(panel, []).append((_plain_types(record[0]), record[1]))
-        _write(formatter, panels)
+                panels.setdefault(getattr(param, "rich_help_panel", None) or default, []).append(line)
+        write_panels(formatter, panels)
+
+    def line_of(self, param: Any, ctx: Any) -> tuple[str, str] | None:
+        """Flags and help of an option; None for a hidden one."""
+        record = param.get_help_record(ctx)
+        return None if record is None else (_plain_types(record[0]), record[1])
 
 
 class Group(TyperGroup):
@@ -52,7 +69,7 @@ class Group(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """One list; a sentence too long for a line goes on in the next."""
-        _write(formatter, {"Commands": list(self._lines(ctx).items())})
+        write_panels(formatter, {"Commands": list(self._lines(ctx).items())})
 
     def _lines(self, ctx: Any) -> dict[str, str]:
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
@@ -70,7 +87,7 @@ class OrderedGroup(Group):
         """A panel per purpose."""
         lines = self._lines(ctx)
         panels = {title: [(name, lines.pop(name)) for name in names if name in lines] for title, names in PANELS}
-        _write(formatter, panels | {MORE: list(lines.items())})
+        write_panels(formatter, panels | {MORE: list(lines.items())})
 
 
 class App(typer.Typer):
@@ -117,7 +134,7 @@ def _with_quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_signature(command, [*named, parameter("quiet", Quiet, False)])  # type: ignore[no-any-return]
 
 
-def _write(formatter: Any, panels: Mapping[str, Iterable[tuple[str, str]]]) -> None:
+def write_panels(formatter: Any, panels: Mapping[str, Iterable[tuple[str, str]]]) -> None:
     """Lists with one column of names for all panels, so that they read as one table."""
     lists = {title: list(rows) for title, rows in panels.items()}
     lengths = [len(name) for rows in lists.values() for name, _ in rows]
@@ -128,6 +145,20 @@ def _write(formatter: Any, panels: Mapping[str, Iterable[tuple[str, str]]]) -> N
                 formatter.write_dl([(name.ljust(widest), about) for name, about in rows], col_max=widest)
 
 
+def plain_reason(text: str) -> str:
+    """Return the reason why a value is wrong, without terms of the option library.
+
+    >>> plain_reason("Input should be a valid integer, unable to parse string as an integer")
+    'It must be a whole number.'
+    >>> plain_reason("Value error, 'x' is not one of 'a', 'b'."), plain_reason("11 is not in the range 0<=x<=10.")
+    ("'x' is not one of 'a', 'b'.", '11 is not in the range 0<=x<=10.')
+    """
+    for start, reason in REASONS.items():
+        if text.startswith(start):
+            return reason
+    return text.removeprefix("Value error, ").replace("Input should be", "It must be")
+
+
 def _plain_types(flags: str) -> str:
     """Types as people write them.
 
@@ -136,4 +167,4 @@ def _plain_types(flags: str) -> str:
     """
     if flags.startswith("runs"):
         return flags.partition(" <")[0]
-    return re.sub(r"<(?:list\[)?([^\]>]+)\]?>", lambda found: TYPES.get(found[1], found[1]), flags)
+    return re.sub(r"<(?:list\[)?([^\]>]+)\]?>", lambda match: TYPES.get(match[1], match[1]), flags)

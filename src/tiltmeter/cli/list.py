@@ -1,4 +1,4 @@
-"""What `tiltmeter list` shows: one row for each thing there is."""
+"""Rows of `tiltmeter list`: one for each entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What options are called and say of themselves, for the commands that share them."""
+"""Names and help of the options that several commands share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.folders import run_folders
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 
 Names = list[str] | None
 Models = Annotated[
@@ -18,18 +18,18 @@ Models = Annotated[
 Benchmarks = Annotated[Names, typer.Option("-b", "--benchmark", help="Benchmark name or your own file; repeatable.")]
 Scorers = Annotated[Names, typer.Option("-s", "--scorer", help="Scorer; repeatable. Default: all that apply.")]
 Measures = Annotated[Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.")]
-By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of yours.")]
+By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of your file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON instead of tables.")]
 All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not the most important ones.")]
 Seed = Annotated[int, typer.Option(help="Seed of all resampling.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
 Clusters = Annotated[
-    bool, typer.Option(help="Draw items of one cluster together, such as prompts of one article; or each by itself.")
+    bool, typer.Option(help="Resample whole clusters, such as the prompts of one article, or single items.")
 ]
-Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
+Confidence = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 Columns = Annotated[str | None, typer.Option(help="Your column names, e.g. stereo=a,anti=b,bias_type=kind.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or TILTMETER_DATA).")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be told.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be detected.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder. Default: runs/<date>.")]
 RunFolder = Annotated[
     list[Path], typer.Argument(help="Run folders, the last parts of their names, or last.", callback=run_folders)
@@ -37,7 +37,7 @@ RunFolder = Annotated[
 
 
 class Precision(StrEnum):
-    """How a model computes."""
+    """Number format of a model's computations."""
 
     auto = "auto"
     fp32 = "fp32"
@@ -47,14 +47,14 @@ class Precision(StrEnum):
 
 
 class Kind(StrEnum):
-    """Which kind of language model."""
+    """Kind of a language model."""
 
     masked = "masked"
     causal = "causal"
 
 
 class Listed(StrEnum):
-    """What can be listed."""
+    """Kinds of things that `tiltmeter list` shows."""
 
     families = "families"
     scorers = "scorers"
@@ -74,8 +74,10 @@ def mapping(text: str | None) -> dict[str, str] | None:
         return None
     pairs = [part.split("=", 1) for part in text.split(",")]
     if any(len(pair) != 2 or not all(pair) for pair in pairs):
-        raise TiltmeterError(f"--columns is a list like stereo=a,anti=b, not '{text}'.")
+        message = f"--columns is a list like stereo=a,anti=b, not '{text}'."
+        raise UsageError(message, code="wrong-format", option="--columns", value=text)
     names = [ours.strip() for ours, _ in pairs]
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise TiltmeterError(f"--columns names {repeated[0]} more than once: '{text}'.")
+        message = f"--columns names {repeated[0]} more than once: '{text}'."
+        raise UsageError(message, code="duplicate-name", option="--columns", name=repeated[0])
     return {ours.strip(): theirs.strip() for ours, theirs in pairs}

@@ -18,10 +18,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Headers = Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")]
 Timeout = Annotated[float, typer.Option(help="Seconds until a request has failed.")]
 CAPABILITY = {
-    "prompt": "log-probabilities of whole texts: pairs, choices, generations and labels can be asked",
-    "chosen": "log-probabilities of chosen tokens: choices, generations and labels can be asked",
-    "top-k": "the likeliest tokens: choices (letters), generations and labels can be asked",
-    "text": "text alone: choices (generated), generations and labels can be asked",
+    "prompt": "log-probabilities of whole texts: supports pairs, choices, generations and labels",
+    "chosen": "log-probabilities of chosen tokens: supports choices, generations and labels",
+    "top-k": "the likeliest tokens: supports choices (letters), generations and labels",
+    "text": "text alone: supports choices (generated), generations and labels",
 }
 
 

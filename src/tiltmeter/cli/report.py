@@ -10,7 +10,7 @@ import typer
 from tiltmeter.cli.console import note, progress_bar, say
 from tiltmeter.cli.folders import run_folder
 from tiltmeter.cli.options import RunFolder
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError
 
 NAME = "report.html"
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File. Default: RUN/report.html; of several, here.")]
@@ -33,7 +33,7 @@ def open_(run: One = Path("last")) -> None:
     import webbrowser
 
     if not run.is_dir():
-        raise TiltmeterError(f"There is no run folder {run}.")
+        raise RunError(f"There is no run folder {run}.", code="missing-file", run=run)
     page = run / NAME
     if not (page.is_file() and _is_as_written(run, page)):
         write([run], page)
@@ -43,7 +43,7 @@ def open_(run: One = Path("last")) -> None:
 
 
 def _is_as_written(run: Path, page: Path) -> bool:
-    """Whether a report is the one that was sealed with its run; one of an unfinished or changed run is shown as it is."""
+    """Return True if a report is the one sealed with its run; that of an unfinished or changed run is shown as it is."""
     from tiltmeter.storage.seals import is_added, read_seal
 
     try:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tiltmeter.cli.console import fail, note, progress_bar
+from tiltmeter.cli.layers import HelpAll
 from tiltmeter.cli.options import (
     All,
     Benchmarks,
@@ -41,7 +42,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "output": (Output, None),
     "by": (By, None),
     "limit": (Annotated[int | None, typer.Option(help="Only the first N items of each benchmark.")], None),
-    "groups": (Annotated[list[str] | None, typer.Option(help="Only what is about this group; repeatable.")], None),
+    "groups": (Annotated[list[str] | None, typer.Option(help="Only items about this group; repeatable.")], None),
     "seed": (Seed, 0),
     "resamples": (Resamples, 1000),
     "confidence": (Confidence, 0.95),
@@ -49,28 +50,34 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "device": (Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")], "auto"),
     "precision": (Annotated[Precision, typer.Option(help="auto is fp32 on a CPU.")], Precision.auto),
     "batch_tokens": (Annotated[str, typer.Option(help="Tokens per batch, or auto.")], "auto"),
-    "kind": (Annotated[Kind | None, typer.Option(help="Overrides what the model's configuration says.")], None),
+    "kind": (Annotated[Kind | None, typer.Option(help="Kind of model, instead of the one in its configuration.")], None),
     "data_dir": (DataDir, None),
     "columns": (Columns, None),
     "encoding": (Encoding, None),
-    "cache": (Annotated[bool, typer.Option(help="Keep answers, so that a later run reuses them.")], True),
+    "cache": (Annotated[bool, typer.Option(help="Store answers, so that a later run reuses them.")], True),
     "trust_remote_code": (
         Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")],
         False,
     ),
     "max_requests": (Annotated[int | None, typer.Option(help="Stop after N requests; answers are kept.")], None),
-    "max_cost": (Annotated[float | None, typer.Option(help="Stop before this is spent; needs --price.")], None),
+    "max_cost": (Annotated[float | None, typer.Option(help="Stop before the cost exceeds this; needs --price.")], None),
     "price": (Annotated[str | None, typer.Option(help="Per million tokens: of prompts, of answers, e.g. 2.5,10.")], None),
-    "timeout": (Annotated[float, typer.Option(help="Seconds until a request has failed.")], 120.0),
-    "retries": (Annotated[int, typer.Option(help="How often a failed request is sent again.")], 6),
-    "concurrency": (Annotated[int, typer.Option(help="The most requests at a time; fewer if the server is slow.")], 64),
+    "timeout": (Annotated[float, typer.Option(help="Seconds after which a request counts as failed.")], 120.0),
+    "retries": (Annotated[int, typer.Option(help="Retries of a failed request.")], 6),
+    "concurrency": (
+        Annotated[int, typer.Option(help="Highest number of parallel requests; fewer if the server is slow.")],
+        64,
+    ),
     "header": (
         Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")],
         None,
     ),
-    "overwrite": (Annotated[bool, typer.Option("--overwrite", help="Replace a finished run of another question.")], False),
-    "report": (Annotated[bool, typer.Option(help="End with an HTML page in the run folder.")], True),
-    "timings": (Annotated[bool, typer.Option("--timings", help="Say where the time went.")], False),
+    "overwrite": (
+        Annotated[bool, typer.Option("--overwrite", help="Replace a finished run that has other options.")],
+        False,
+    ),
+    "report": (Annotated[bool, typer.Option(help="Write an HTML report into the run folder.")], True),
+    "timings": (Annotated[bool, typer.Option("--timings", help="Print how long each step took.")], False),
     "as_json": (Json, False),
     "whole": (All, False),
 }
@@ -80,8 +87,8 @@ PANEL = {
     name: panel
     for panel, names in (
         ("Estimates", ("measure", "by", "seed", "resamples", "confidence", "clusters")),
-        ("Files of yours", ("data_dir", "columns", "encoding")),
-        ("Models behind a server", SERVER),
+        ("Your files", ("data_dir", "columns", "encoding")),
+        ("Served models", SERVER),
         ("Computing", ("device", "precision", "batch_tokens", "kind", "cache", "trust_remote_code")),
     )
     for name in names
@@ -97,13 +104,13 @@ def run_command() -> Any:
     families = all_families(warn).values()
     common = [parameter(name, in_panel(hint, PANEL.get(name, "")), default) for name, (hint, default) in COMMON.items()]
     own = {option.name: option for family in families for option in family_options(family)}
-    return with_signature(run, [*common, *own.values()])
+    return with_signature(run, [*common, *own.values(), parameter("help_all", HelpAll, False)])
 
 
 def run(
     model: Any, benchmark: Any, measure: Any, output: Any, report: bool, timings: bool, as_json: bool, **words: Any
 ) -> None:
-    """Ask models about benchmarks; write a run folder and its report.
+    """Measure models on benchmarks; write a run folder and its report.
 
     Without arguments: the embedded models and benchmarks.
     """
@@ -115,6 +122,7 @@ def run(
     from tiltmeter.storage.seals import MANIFEST, amend_run
     from tiltmeter.storage.timings import in_words, recording, since_import, timed
 
+    words.pop("help_all", None)
     common = {name: words.pop(name) for name in COMMON if name in words}
     by, whole = common.pop("by") or (), common.pop("whole")
     settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed", "clusters")))
@@ -131,12 +139,12 @@ def run(
         command=sys.argv,
         **common,
     )
-    asked = {name: value for name, value in words.items() if value is not None}
+    chosen = {name: value for name, value in words.items() if value is not None}
     replaces = output is not None and (at_home(output) / MANIFEST).is_file()
     with recording() as parts:
         parts.add("import", since_import())
-        told = FamilyOptions.read(asked)
-        finished = run_with(model or DEFAULT_MODELS, benchmark, measure, output, options, told, progress_bar)
+        family_options_read = FamilyOptions.read(chosen)
+        finished = run_with(model or DEFAULT_MODELS, benchmark, measure, output, options, family_options_read, progress_bar)
         with timed("report"):
             print_run(finished, as_json, by=by, whole=whole)
             if report:

@@ -1,4 +1,4 @@
-"""What a command prints: results to standard output, all else to standard error."""
+"""Output of commands: results to standard output, all else to standard error."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ LONG = 12
 
 def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bool = False) -> None:
     """A finished run: what its numbers say, the numbers, and where it lies; or its estimates as JSON."""
-    from tiltmeter.reporting.headlines import told
+    from tiltmeter.reporting.headlines import headline_blocks
     from tiltmeter.reporting.narratives import stories_of
     from tiltmeter.reporting.terminal import left_out, missing_text, overview
+    from tiltmeter.stats.settings import stored_settings
 
     said = dict.fromkeys(
         f"{evaluation['benchmark']['name']}: {what} ({count:,})"
@@ -29,7 +30,9 @@ def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bo
     if as_json:
         print_json(table)
     else:
-        print_lines(told(stories_of(table, finished.manifest["evaluations"]), width(), whole=whole))
+        confidence = stored_settings(finished.manifest.get("asked", {})).confidence
+        stories = stories_of(table, finished.manifest["evaluations"])
+        print_lines(headline_blocks(stories, width(), whole=whole, confidence=confidence))
         print_grids(overview(table, by, whole=whole))
         if missing := missing_text(table):
             say(missing)

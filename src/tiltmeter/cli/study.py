@@ -15,7 +15,7 @@ from tiltmeter.cli.help import App, Group
 from tiltmeter.cli.options import RunFolder
 from tiltmeter.cli.show import print_grids, print_json
 from tiltmeter.cli.signature import parameter, study_options, with_signature
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.storage.compression import is_folder, is_there
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write. Default: RUN/studies/NAME.")]
@@ -30,7 +30,7 @@ All = Annotated[bool, typer.Option("--all", help="Print every row of the main ta
 
 
 class StudyGroup(Group):
-    """The studies as subcommands; a study's module is imported when it is asked for."""
+    """The studies as subcommands; a study's module is imported on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Every study there is, ours and others'."""
@@ -65,7 +65,7 @@ def _command(entry: catalog.Entry) -> Any:
         finding = study(entry.name, runs, scorers=scorer, without=without or (), watch=progress_bar, options=given)
         folder = output or runs[0] / "studies" / catalog.public_name(entry.name)
         if is_there(folder) and not is_folder(folder):
-            raise TiltmeterError(f"{folder} is a file; -o names a folder.")
+            raise UsageError(f"{folder} is a file; -o names a folder.", code="not-a-folder", folder=folder)
         finding.save(folder)
         _print(finding, as_json, whole)
         note(f"Tables and figures: {folder}")

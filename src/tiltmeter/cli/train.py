@@ -1,4 +1,4 @@
-"""`tiltmeter train classifier NOTION -m MODEL -o FOLDER`: judges of one's own, with their errors measured."""
+"""`tiltmeter train classifier CONSTRUCT -m MODEL -o FOLDER`: judges of one's own, with their errors measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program says of itself: what to try first, and which versions answer."""
+"""First steps and versions of the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ tiltmeter measures how far a language model leans. Try first:
   tiltmeter run                   two small embedded models; needs no network
   tiltmeter open last             the report of that run, in your browser
   tiltmeter run -m MODEL          a model of yours: a hub id or a folder
-  tiltmeter list benchmarks       what models can be asked
+  tiltmeter list benchmarks       benchmarks that models can be measured on
 
 All commands: tiltmeter --help
 Completion of commands in your shell: tiltmeter --install-completion"""

@@ -35,7 +35,7 @@ def options_beside(options: Mapping[str, Any], hints: Mapping[str, Any], home: P
 
 
 def _option(value: Any, hint: Any, home: Path) -> Any:
-    """An option that is a path, or text that names one: FILE, or NOTION=FOLDER@LABELS of a judge."""
+    """An option that is a path, or text that names one: FILE, or CONSTRUCT=FOLDER@LABELS of a judge."""
     if isinstance(value, list):
         return [_option(one, hint, home) for one in value]
     if not isinstance(value, str):

@@ -1,6 +1,6 @@
 """A bundle for an audit: one zip with the report, the numbers, where they came from, the rules and verdicts, and checksums.
 
-Checksums tell damage and careless changes. They are no signature: whoever can rewrite the whole bundle can rewrite them
+Checksums detect damage and careless changes. They are no signature: whoever can rewrite the whole bundle can rewrite them
 too, so the digest of the bundle is printed, to be kept elsewhere.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import __version__
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.exports.citations import cite
 from tiltmeter.exports.summary import as_pdf, as_text
 from tiltmeter.gate.forms import STORED
@@ -50,10 +50,11 @@ def bundle(run: str | Path, output: str | Path = "audit.zip") -> Bundle:
     """
     folder, path = Path(run), Path(output)
     if path.is_dir():
-        raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'audit.zip'}.")
+        message = f"{path} is a folder. Give a file name, such as {path / 'audit.zip'}."
+        raise UsageError(message, code="not-a-file", file=path)
     loaded = with_details(load_run(folder))
     if not len(loaded.estimates):
-        raise TiltmeterError(f"{folder} has no estimates, so there is nothing to bundle.")
+        raise RunError(f"{folder} has no estimates, so there is nothing to bundle.", code="empty-selection", run=folder)
     decision = stored_decision(loaded)
     files: dict[str, bytes] = {
         "report.html": page(gather(loaded)).encode(),

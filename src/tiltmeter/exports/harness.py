@@ -34,8 +34,8 @@ def harness_results(run: Run, model: str) -> dict[str, Any]:
     """The results of one model."""
     rows = run.estimates[run.estimates["model"] == model]
     facts = model_facts(run, model)
-    asked = run.manifest.get("asked", {})
-    z = smallest_difference(1.0, float(asked.get("confidence", 0.95)), power=0.5)
+    settings = run.manifest.get("asked", {})
+    z = smallest_difference(1.0, float(settings.get("confidence", 0.95)), power=0.5)
     results: dict[str, dict[str, Any]] = {}
     missing = []
     for _, row in rows.iterrows():
@@ -56,7 +56,7 @@ def harness_results(run: Run, model: str) -> dict[str, Any]:
         "n-shot": dict.fromkeys(results, 0),
         "higher_is_better": {task: _directions(entry) for task, entry in results.items()},
         "n-samples": _samples(rows),
-        "config": _config(facts, asked),
+        "config": _config(facts, settings),
         "date": started_at(run).timestamp(),
         "transformers_version": run.manifest.get("versions", {}).get("transformers"),
         "model_source": "hf",
@@ -83,17 +83,17 @@ def _task(row: Any) -> str:
 
 
 def _subtasks(rows: Any) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    tasks: dict[str, list[str]] = {}
     for _, row in rows.iterrows():
-        below = found.setdefault(str(row["benchmark"]), [])
+        below = tasks.setdefault(str(row["benchmark"]), [])
         if row["by"] != "all" and _task(row) not in below:
             below.append(_task(row))
     overall = set(rows[rows["by"] == "all"]["benchmark"])
-    return {benchmark: below for benchmark, below in found.items() if benchmark in overall}
+    return {benchmark: below for benchmark, below in tasks.items() if benchmark in overall}
 
 
 def _tasks(run: Run, rows: Any) -> dict[str, dict[str, Any]]:
-    """What is known of each task: its data, and their hash as its version."""
+    """Describe each task: its data, and their hash as its version."""
     data = {
         str(one.get("benchmark", {}).get("name")): one.get("benchmark", {}) for one in run.manifest.get("evaluations", ())
     }
@@ -108,11 +108,10 @@ def _tasks(run: Run, rows: Any) -> dict[str, dict[str, Any]]:
 
 def _directions(entry: dict[str, Any]) -> dict[str, bool | None]:
     names = dict.fromkeys(key.partition(",")[0] for key in entry if "," in key and "_stderr," not in key)
-    return {name: BETTER.get(worse_is(catalog.find("measures", name))) if name in _known() else None for name in names}
-
-
-def _known() -> tuple[str, ...]:
-    return catalog.names("measures")
+    return {
+        name: BETTER.get(worse_is(catalog.find("measures", name))) if name in catalog.names("measures") else None
+        for name in names
+    }
 
 
 def _samples(rows: Any) -> dict[str, dict[str, int]]:
@@ -124,7 +123,7 @@ def _samples(rows: Any) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _config(facts: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+def _config(facts: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "model": "hf",
         "model_args": f"pretrained={public_name(str(facts.get('name', '')))}",
@@ -132,11 +131,11 @@ def _config(facts: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
         "model_dtype": facts.get("precision"),
         "model_revision": facts.get("revision"),
         "model_sha": facts.get("weights_sha256"),
-        "batch_size": str(asked.get("batch_tokens", "")),
+        "batch_size": str(settings.get("batch_tokens", "")),
         "device": facts.get("device"),
-        "limit": asked.get("limit"),
-        "bootstrap_iters": asked.get("resamples"),
-        "random_seed": asked.get("seed"),
+        "limit": settings.get("limit"),
+        "bootstrap_iters": settings.get("resamples"),
+        "random_seed": settings.get("seed"),
     }
 
 

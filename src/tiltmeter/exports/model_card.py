@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tiltmeter import __version__
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.display import interval_text
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
@@ -27,10 +28,15 @@ def model_index(run: Run, model: str | None = None) -> dict[str, Any]:
     """The metadata: every overall number as a result of its dataset."""
     name = _model(run, model)
     task, title = TASKS.get(_kind(run, name), OTHER)
-    results = []
+    results, confidence = [], _confidence(run)
     for benchmark, rows in _rows(run, name).groupby("benchmark", sort=False):
         metrics = [
-            {"type": str(row["measure"]), "value": round(float(row["value"]), 6), "name": _metric(row), "verified": False}
+            {
+                "type": str(row["measure"]),
+                "value": round(float(row["value"]), 6),
+                "name": _metric(row, confidence),
+                "verified": False,
+            }
             for _, row in rows.iterrows()
         ]
         data = {"type": str(benchmark), "name": str(benchmark), "revision": _digest(run, str(benchmark))}
@@ -45,7 +51,9 @@ def _model(run: Run, wanted: str | None) -> str:
         return models[0]
     if wanted not in models:
         which = f"has no model '{wanted}'" if wanted else "has several models; say which with --model"
-        raise TiltmeterError(f"The run {run.folder} {which}. Models: {', '.join(models)}.")
+        message = f"The run {run.folder} {which}. Models: {', '.join(models)}."
+        code = "unknown-name" if wanted else "missing-value"
+        raise UsageError(message, code=code, kind="model", name=wanted, names=list(models))
     return str(wanted)
 
 
@@ -55,17 +63,23 @@ def _rows(run: Run, model: str) -> Any:
     overall = set(rows[rows["by"] == "all"]["benchmark"])
     kept = rows[(rows["by"] == "all") | (~rows["benchmark"].isin(overall) & ~rows["by"].str.contains(" × "))]
     if not len(kept):
-        raise TiltmeterError(f"The run {run.folder} has no number of {model} to put on a card.")
+        message = f"The run {run.folder} has no estimate of {model} for a card."
+        raise RunError(message, code="empty-selection", run=run.folder, model=model)
     return kept
 
 
-def _metric(row: Any) -> str:
-    """What a number is, with its interval: the layout has no place of its own for one."""
+def _metric(row: Any, confidence: float) -> str:
+    """Name a number and its interval: the layout has no field for intervals."""
     places = decimals_of(row["measure"], row["value"], row["low"], row["high"])
     group = "" if row["by"] == "all" else f", {row['group']}"
-    ends = f"interval {row['low']:.{places}f} to {row['high']:.{places}f}, " if math.isfinite(row["low"]) else ""
-    neutral = f", neutral {row['neutral']:g}" if math.isfinite(row["neutral"]) else ""
-    return f"{row['measure']} by {row['scorer']}{group} ({ends}n = {row['n']:,}{neutral})"
+    neutral = f"neutral {row['neutral']:g}" if math.isfinite(row["neutral"]) else ""
+    interval = interval_text(row["low"], row["high"], confidence=confidence, places=places)
+    facts = ", ".join(filter(None, [interval, f"n = {row['n']:,}", neutral]))
+    return f"{row['measure']} by {row['scorer']}{group} ({facts})"
+
+
+def _confidence(run: Run) -> float:
+    return float(run.manifest.get("asked", {}).get("confidence", 0.95))
 
 
 def _kind(run: Run, model: str) -> str:
@@ -85,12 +99,12 @@ def _yaml(value: dict[str, Any]) -> str:
 
 
 def _section(run: Run, rows: Any) -> str:
-    confidence = float(run.manifest.get("asked", {}).get("confidence", 0.95))
+    confidence = _confidence(run)
     lines = [
         "## Social biases",
         "",
         f"Measured by tiltmeter {run.manifest.get('tiltmeter', __version__)}, with {100 * confidence:g} % intervals. A "
-        "number near neutral does not show that a model is fair: it says that this benchmark did not find a lean.",
+        "number near neutral does not show that a model is fair: it says that this benchmark detected no lean.",
         "",
         "| benchmark | measure | value | interval | neutral | n |",
         "|---|---|---|---|---|---|",

@@ -23,7 +23,7 @@ TYPES = ((9.0, 94, 60), (7.2, 118, 78))
 HEADING = 1.9
 """A heading takes as much room as so many lines."""
 LIMITS = (
-    "A number near neutral does not show that a model is fair, only that this benchmark, asked in this way, found no lean.",
+    "A number near neutral does not show that a model is fair, only that this benchmark, used this way, detected no lean.",
     "Intervals are about the items that were drawn. They do not cover other wordings, languages, groups or uses.",
     "A benchmark holds the stereotypes that its authors collected, mostly in English and mostly about the United States.",
     "Numbers of different benchmarks, scorers or kinds of models are not comparable with each other.",
@@ -78,7 +78,7 @@ def _gate(decision: Decision | None) -> Iterator[str]:
 def _unmeasured(run: Run) -> Iterator[str]:
     idle = [family.TITLE for name, family in all_families(lambda _: None).items() if name not in run.answers]
     if idle:
-        yield f"Kinds of questions that were not asked: {'; '.join(idle)}."
+        yield f"Kinds of benchmarks that were not run: {'; '.join(idle)}."
     missing = run.estimates[run.estimates["value"].isna()]
     if len(missing):
         yield f"{len(missing):,} of {len(run.estimates):,} numbers could not be computed; estimates.csv says why."
@@ -87,7 +87,7 @@ def _unmeasured(run: Run) -> Iterator[str]:
         yield f"Up to {left_out:,} items of a benchmark have no score by some scorer and are left out there."
     limit = _fields(run.manifest.get("asked")).get("limit")
     if isinstance(limit, int) and limit:
-        yield f"Only the first {limit:,} items of each benchmark were asked."
+        yield f"Only the first {limit:,} items of each benchmark were used."
     yield "Nothing that is not listed above was measured: in particular no use of the model in a product."
 
 
@@ -100,8 +100,8 @@ def _origin(run: Run) -> Iterator[str]:
         model, benchmark = _fields(evaluation.get("model")), _fields(evaluation.get("benchmark"))
         weights, data = (str(part or "unknown")[:16] for part in (model.get("weights_sha256"), benchmark.get("data_sha256")))
         yield f"{model.get('shown_as')} (weights {weights}…) on {benchmark.get('name')} (data {data}…)"
-    asked = _fields(run.manifest.get("asked"))
-    settings = ", ".join(f"{name} {asked[name]}" for name in ("resamples", "confidence", "seed") if name in asked)
+    options = _fields(run.manifest.get("asked"))
+    settings = ", ".join(f"{name} {options[name]}" for name in ("resamples", "confidence", "seed") if name in options)
     yield f"tiltmeter {run.manifest.get('tiltmeter')}, {settings}; sealed as {run_digest(run.manifest)[:16]}…"
 
 
@@ -117,7 +117,7 @@ def as_text(run: Run, decision: Decision | None) -> str:
 
 
 def as_pdf(run: Run, decision: Decision | None) -> bytes:
-    """The same as one page of A4. The same run gives the same bytes: no time of day is written."""
+    """Write the summary as one page of A4. The same run gives the same bytes: no time of day is written."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.27, 11.69))

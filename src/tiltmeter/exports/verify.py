@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.exports.bundle import COPIED, INDEX, LAYOUT, MODE, SUMS, WHEN, sums_of
 from tiltmeter.gate.forms import STORED
 from tiltmeter.storage.files import file_sha256
@@ -27,7 +27,7 @@ NEEDED = ("report.html", "summary.pdf", MANIFEST, *COPIED)
 
 
 def verify(path: str | Path, sha256: str | None = None) -> list[str]:
-    """What is wrong with a bundle: nothing if the list is empty. What is no bundle at all is refused."""
+    """List the faults of a bundle; an empty list means none. Raise an error for a file that is no bundle."""
     path = Path(path)
     files = _read(path)
     try:
@@ -35,9 +35,11 @@ def verify(path: str | Path, sha256: str | None = None) -> list[str]:
         digests: dict[str, str] = dict(about["files"])
         layout = about["layout"]
     except (KeyError, ValueError, TypeError, RecursionError):
-        raise TiltmeterError(f"{path} is not an audit bundle: {INDEX} is missing or cannot be read.") from None
+        message = f"{path} is not an audit bundle: {INDEX} is missing or cannot be read."
+        raise InputError(message, code="wrong-format", file=path) from None
     if layout != LAYOUT:
-        raise TiltmeterError(f"{path} has layout {layout}; this version reads layout {LAYOUT}.")
+        message = f"{path} has layout {layout}; this version reads layout {LAYOUT}."
+        raise InputError(message, code="wrong-version", file=path, layout=layout)
     problems = list(_changed(files, digests))
     if sha256 is not None and file_sha256(path) != sha256.strip().lower():
         problems.insert(0, "the bundle is not the one with this sha256")
@@ -51,30 +53,33 @@ def _read(path: Path) -> dict[str, bytes]:
             entries = archive.infolist()
             _check_sizes(path, entries)
             if len({entry.filename for entry in entries}) < len(entries):
-                raise TiltmeterError(f"{path} holds two files of one name.")
+                raise InputError(f"{path} holds two files of one name.", code="duplicate-name", file=path)
             if not _is_canonical(archive, entries, path.stat().st_size):
-                raise TiltmeterError(
+                raise InputError(
                     f"{path} is not as `tiltmeter bundle` writes it: it holds other bytes, a comment, or entries that are "
-                    "no plain files. Bundle the run again."
-                )
+                    "no plain files. Bundle the run again.",
+                    code="changed-file", file=path,
+                )  # fmt: skip
             return {entry.filename: _unpacked(stream, entry) for entry in entries}
     except TiltmeterError:
         raise
     except Exception as error:  # a damaged archive raises what its reader likes
-        raise TiltmeterError(f"{path} cannot be read as a zip: {error}.") from None
+        raise InputError(f"{path} cannot be read as a zip: {error}.", code="damaged-file", file=path) from None
 
 
 def _check_sizes(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
     if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_BYTES:
-        raise TiltmeterError(f"{path} has more files or would unpack to more bytes than a bundle: it is not read.")
+        message = f"{path} has more files or would unpack to more bytes than a bundle: it is not read."
+        raise InputError(message, code="too-large", file=path)
     for entry in entries:
         limit = MOST_PARSED.get(entry.filename, MOST_BYTES)
         if entry.file_size > limit:
-            raise TiltmeterError(f"{path}: {entry.filename} would unpack to more than {limit >> 20} MB: it is not read.")
+            message = f"{path}: {entry.filename} would unpack to more than {limit >> 20} MB: it is not read."
+            raise InputError(message, code="too-large", file=path, entry=entry.filename)
 
 
 def _is_canonical(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo], size: int) -> bool:
-    """Whether the file holds these entries, one after the other, their directory, and nothing else."""
+    """Return True if the file holds these entries, one after the other, their directory, and nothing else."""
     place, directory = 0, END
     for entry in entries:
         plain = (entry.date_time, entry.compress_type, entry.external_attr, entry.internal_attr, entry.create_system)

@@ -1,11 +1,11 @@
-"""Whatever can be asked something: a language model, local or served, a classifier, an encoder, or static vectors."""
+"""Any model that can be measured: a language model, local or served, a classifier, an encoder, or static vectors."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, cast
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError
 from tiltmeter.models.classifier import Classifier, is_classifier, load_classifier
 from tiltmeter.models.encoder import Encoder
 from tiltmeter.models.identity import CLASSIFIER, kind_by_files
@@ -22,14 +22,15 @@ ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
 
 
 def usable(model: Any) -> AnyModel:
-    """A model that can be asked: loaded by its name, or one that is. What else lies in memory needs its tokenizer."""
+    """Return a model that can be measured: loaded by its name, or one in memory. A bare module needs its tokenizer."""
     if isinstance(model, str | Path):
         return load_any(model)
     if not hasattr(model, "identity"):
-        raise TiltmeterError(
-            f"A {type(model).__name__} cannot be asked without its tokenizer. Give a name or a folder, or "
-            'tiltmeter.wrap_model(model, tokenizer, name="my-model").'
-        )
+        raise ModelError(
+            f"A {type(model).__name__} needs its tokenizer. Give a name or a folder, or "
+            'tiltmeter.wrap_model(model, tokenizer, name="my-model").',
+            code="wrong-type", type=type(model).__name__,
+        )  # fmt: skip
     return cast(AnyModel, model)
 
 

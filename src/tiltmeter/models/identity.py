@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.fingerprint import unknown_hooks
 from tiltmeter.models.hashing import digest_file, digest_files, digest_json, is_digested, relevant
 from tiltmeter.models.kinds import kind_of_architectures
@@ -58,7 +58,7 @@ class ModelIdentity:
 
     @property
     def model(self) -> str:
-        """sha256 of the model itself, whatever the precision and the device that it is asked with."""
+        """sha256 of the model itself, independent of precision and device."""
         asked = ("precision", "kind", "device", UNKNOWN_CODE)
         return digest_json({name: value for name, value in self.describe().items() if name not in asked})
 
@@ -73,7 +73,7 @@ def identify(source: str | Path, loading: Mapping[str, Any], *, reading: bool = 
             while it is loaded.
 
     Returns:
-        What the loaded model's `identity` would be. None where only loading can tell: the model is not on this machine, its
+        Return the `identity` that loading would give. None where that is needed: the model is not on this machine, its
         configuration does not name its architecture, its code lies elsewhere, its files are incomplete, or hooks of this
         process take part in every forward pass.
     """
@@ -96,7 +96,7 @@ def identify(source: str | Path, loading: Mapping[str, Any], *, reading: bool = 
 
 
 def kind_by_files(source: str | Path, *, trust_remote_code: bool = False) -> str | None:
-    """The kind of a model on this machine by its files alone; None where only loading its configuration can tell."""
+    """Return the kind of a model on this machine by its files alone; None where its configuration has to be loaded."""
     try:
         found = find_source(source) if is_there(EMBEDDED.get(str(source), at_home(source))) else None
         return found.kind(None, trust_remote_code) if found and found.weights else None
@@ -156,7 +156,7 @@ class Source:
         return str(settings.get("dtype") or settings.get("torch_dtype") or "")
 
     def kind(self, wanted: str | None, trusts_code: bool) -> str | None:
-        """The kind that loading would give, or None where only loading can tell."""
+        """Return the kind that loading would give, or None where the model has to be loaded."""
         settings = self.settings
         named = settings.get("architectures") or []
         if not (isinstance(named, list) and all(isinstance(one, str) for one in named)):
@@ -210,7 +210,7 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 
 def is_tokenizer_file(name: str) -> bool:
-    """Whether a tokenizer may read a file of this name.
+    """Return True if a tokenizer may read a file of this name.
 
     >>> [is_tokenizer_file(name) for name in ("vocab.txt", "spiece.model", "config.json", "model.safetensors")]
     [True, True, False, False]
@@ -224,7 +224,7 @@ def combine(digests: Sequence[bytes]) -> str:
 
 
 def _content(path: Path) -> Any:
-    """What a tokenizer's file holds; settings count without what changes nothing."""
+    """Return the content of a tokenizer's file, without settings that have no effect."""
     if path.name == "tokenizer_config.json":
         return relevant(_read_settings(path))
     return digest_file(path).hex()
@@ -233,5 +233,5 @@ def _content(path: Path) -> Any:
 def _read_settings(path: Path) -> dict[str, Any]:
     settings = json.loads(path.read_text("utf-8"))
     if not isinstance(settings, dict):
-        raise TiltmeterError(f"{path} is not a JSON object.")
+        raise ModelError(f"{path} is not a JSON object.", code="wrong-format", file=path)
     return settings

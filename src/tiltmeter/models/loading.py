@@ -9,7 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.consistency import check_dtypes, check_stored_dtypes, check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.forward_pass import evaluating, room_for
 from tiltmeter.models.hashing import check_card
@@ -100,11 +100,13 @@ def load_parts(
     revision: str | None = None,
     trust_remote_code: bool = False,
 ) -> Parts:
-    """The same, as it is: not yet made ready to be asked, so that it may be trained."""
+    """Load a model and its tokenizer as they are, in training mode: not prepared for inference."""
     if kind not in (None, *KINDS):
-        raise TiltmeterError(f"A model's kind is {' or '.join(KINDS)}, not '{kind}'.")
+        message = f"A model's kind is {' or '.join(KINDS)}, not '{kind}'."
+        raise UsageError(message, code="unknown-name", option="kind", name=kind, names=list(KINDS))
     if precision not in PRECISIONS:
-        raise TiltmeterError(f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
+        message = f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'."
+        raise UsageError(message, code="unknown-name", option="precision", name=precision, names=list(PRECISIONS))
     name = str(name_or_folder)
     wrapper = wrapper_of(name)
     folder, gguf = folder_of(str(wrapper.base) if wrapper else name, revision)
@@ -145,7 +147,7 @@ def wrap_model(
 ) -> LanguageModel:
     """A model that is already in memory (one you just debiased, say), ready to be scored.
 
-    It is asked in evaluation mode, and left in the mode it was in: in the middle of training, go on training. Its weights
+    Inference is in evaluation mode; afterwards the module is in its former mode, so training can continue. Its weights
     stay as they are: half precision on a CPU gives a `PrecisionWarning`.
     """
     kind = kind or detect_kind(module.config, name)
@@ -155,7 +157,7 @@ def wrap_model(
 
 
 def _ready(parts: Parts, name: str) -> LanguageModel:
-    """A model that can be asked."""
+    """A model that can be measured."""
     module, tokenizer, kind = parts.module, parts.tokenizer, parts.kind
     _refuse_causal_permutation(name, module.config, kind)
     if kind == "causal":
@@ -180,7 +182,7 @@ def _ready(parts: Parts, name: str) -> LanguageModel:
 
 @_without_collecting
 def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
-    """The kind of a model that is here; refuses a folder that cannot be one before another is asked for hours.
+    """Return the kind of a local model; refuse a folder that is no model before hours are spent on another.
 
     Nothing is known of a hub model until it is loaded.
     """
@@ -213,10 +215,11 @@ def _load_weights(
 
 def _refuse_causal_permutation(name: str, config: Any, kind: str) -> None:
     if kind == "causal" and is_permuted(config):
-        raise TiltmeterError(
-            f"{name} ({config.model_type}) predicts in any order, so it is not asked from left to right. Leave out --kind "
-            "causal: it is asked with one position hidden and all others seen (the view each, by pll or cps)."
-        )
+        raise ModelError(
+            f"{name} ({config.model_type}) is a permutation language model, so it has no scores from left to right. Leave "
+            "out --kind causal: each position is scored with all others visible (the view each, by pll or cps).",
+            code="wrong-model-kind", model=name, kind=kind, architecture=config.model_type,
+        )  # fmt: skip
 
 
 def _check_direction(name: str, module: Any) -> None:
@@ -228,7 +231,8 @@ def _check_direction(name: str, module: Any) -> None:
         first, second = (module(input_ids=row[None] % module.config.vocab_size).logits[0, :3] for row in ids)
     moved = (first - second).abs().max() / first.std()  # not a number for broken weights: those are reported later
     if moved > (1e-3 if first.dtype == torch.float32 else 5e-2):
-        raise TiltmeterError(f"{name} is not a causal language model: what it says of a token depends on later ones.")
+        message = f"{name} is not a causal language model: its prediction of a token depends on later tokens."
+        raise ModelError(message, code="wrong-model-kind", model=name, kind="causal")
 
 
 def _device(wanted: str) -> str:
@@ -240,7 +244,8 @@ def _device(wanted: str) -> str:
         torch.ones(1, device=wanted).item()  # one that only pretends to compute gives nothing back
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0].split(". ", 1)[0].rstrip(".")
-        raise TiltmeterError(f"Device '{wanted}' cannot be used: {reason}.") from None
+        message = f"Device '{wanted}' cannot be used: {reason}."
+        raise UsageError(message, code="missing-capability", device=str(wanted)) from None
     return wanted
 
 

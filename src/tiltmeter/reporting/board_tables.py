@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.boards import Board
 from tiltmeter.boards.columns import Column
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.reporting.html.board import board_page
 from tiltmeter.reporting.typeset import typeset
@@ -18,7 +18,7 @@ from tiltmeter.storage.files import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-CAPTION = "Values with intervals in brackets; places, and the places that cannot be told apart from them, in parentheses."
+CAPTION = "Values with intervals in brackets; ranks, with ranks that do not differ significantly, in parentheses."
 
 
 def as_csv(board: Board) -> str:
@@ -32,7 +32,7 @@ def as_markdown(board: Board) -> str:
 
 
 def as_latex(board: Board) -> str:
-    """The same for a paper."""
+    """Write a board as LaTeX, for a paper."""
     return typeset(_wide(board), "latex", CAPTION)
 
 
@@ -77,4 +77,5 @@ def check_forms(paths: list[Path]) -> None:
     """Refuses an ending that no form has, before anything is computed."""
     for path in paths:
         if path.suffix.lower() not in FORMS or path.is_dir():
-            raise TiltmeterError(f"A leaderboard is written to a file ending in {', '.join(FORMS)}, not to {path}.")
+            message = f"A leaderboard is written to a file ending in {', '.join(FORMS)}, not to {path}."
+            raise UsageError(message, code="wrong-format", file=path, endings=list(FORMS))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog, figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import all_families
 from tiltmeter.reporting.draw import draw_estimates
@@ -69,10 +69,11 @@ def parts_of(kind: str, name: str) -> tuple[str, str]:
             return known, ""
         if wanted.startswith(f"{known}-") and known not in own(kind):
             return known, wanted.removeprefix(f"{known}-")
-    raise TiltmeterError(
+    raise UsageError(
         f"There is no {kind} called '{name}'. {kind.capitalize()}s: {', '.join(names(kind))}. "
-        f"Further {kind}s of a study are STUDY-NAME, such as agreement-{'auc' if kind == 'figure' else 'differences'}."
-    )
+        f"Further {kind}s of a study are STUDY-NAME, such as agreement-{'auc' if kind == 'figure' else 'differences'}.",
+        code="unknown-name", kind=kind, name=name, names=list(names(kind)),
+    )  # fmt: skip
 
 
 def _translate(kind: str) -> Translate:
@@ -176,11 +177,11 @@ def table(  # noqa: PLR0913 (shared by all tables, by name)
     return finding.tables[_called(part, finding.tables, "table", source)] if part else finding.table
 
 
-def _refuse_foreign(source: str, given: Mapping[str, Any]) -> None:
+def _refuse_foreign(source: str, options: Mapping[str, Any]) -> None:
     """Raise an error for a parameter that means nothing here."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None and value != ():
-            raise TiltmeterError(f"'{name}' does not apply to {source}.")
+            raise UsageError(f"'{name}' does not apply to {source}.", code="inapplicable-option", option=name, name=source)
 
 
 def write(text: str, path: str | Path) -> Path:
@@ -194,7 +195,7 @@ def write(text: str, path: str | Path) -> Path:
 def form_of(path: str | Path | None, form: str | None) -> str:
     """latex or markdown: as requested, else by the file's suffix, else markdown."""
     if path is not None and is_folder(Path(path)):
-        raise TiltmeterError(f"{path} is a folder. Give a file name.")
+        raise UsageError(f"{path} is a folder. Give a file name.", code="not-a-file", file=path)
     if form:
         return form
     if path is None:
@@ -203,7 +204,8 @@ def form_of(path: str | Path | None, form: str | None) -> str:
         if Path(path).suffix.lower() == suffix:
             return known
     suffixes = " or ".join(FORMATS.values())
-    raise TiltmeterError(f"{path}: a table can be written as {suffixes}. Give such a file name, or use --format.")
+    message = f"{path}: a table can be written as {suffixes}. Give such a file name, or use --format."
+    raise UsageError(message, code="wrong-format", file=path)
 
 
 def draw(estimates: pd.DataFrame, width: str | float = "one", *, named: str = ESTIMATES, by: str | None = None) -> Any:
@@ -243,7 +245,8 @@ def _only(rows: pd.DataFrame, column: str, wanted: Sequence[str] | None) -> pd.D
     kept = rows[rows[column].isin([name.replace("-", "_") for name in wanted])]
     if not len(kept):
         there = ", ".join(dict.fromkeys(rows[column]))
-        raise TiltmeterError(f"These runs have no estimates with {column} {', '.join(wanted)}. There are: {there}.")
+        message = f"These runs have no estimates with {column} {', '.join(wanted)}. There are: {there}."
+        raise UsageError(message, code="empty-selection", column=column, names=list(wanted))
     return kept
 
 
@@ -253,9 +256,10 @@ def _called(part: str, there: Any, kind: str, study_name: str) -> str:
         if known.lower().replace("_", "-") == part:
             return str(known)
     listed = ", ".join(f"{study_name}-{known}" for known in there if known.replace("_", "-") != study_name)
-    raise TiltmeterError(
-        f"{study_name} has no {kind} '{part}' here. {kind.capitalize()}s: {study_name}{f', {listed}' if listed else ''}."
-    )
+    raise UsageError(
+        f"{study_name} has no {kind} '{part}' here. {kind.capitalize()}s: {study_name}{f', {listed}' if listed else ''}.",
+        code="unknown-name", kind=kind, name=part, study=study_name,
+    )  # fmt: skip
 
 
 def _folders(runs: Runs) -> list[str | Path]:

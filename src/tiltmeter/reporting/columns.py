@@ -104,10 +104,10 @@ def _fit(columns: Sequence[Column], width: int) -> bool:
 
 def _sections(title: str, heads: Sequence[Column], length: int) -> Iterator[tuple[str, list[int]]]:
     """The rows under each heading, in the order in which headings first appear."""
-    found: dict[tuple[str, ...], list[int]] = {}
+    sections: dict[tuple[str, ...], list[int]] = {}
     for row in range(length):
-        found.setdefault(tuple(column.cells[row] for column in heads), []).append(row)
-    for key, rows in found.items():
+        sections.setdefault(tuple(column.cells[row] for column in heads), []).append(row)
+    for key, rows in sections.items():
         yield " · ".join(filter(None, [title, *key])), rows
 
 

@@ -1,4 +1,4 @@
-"""Comparisons in words: how many differences are distinguishable, and what the data could have detected."""
+"""Comparisons in words: how many differences are significant, and which differences the data can detect."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ MOST_WARNINGS = 6
 
 
 def summaries(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
-    """One sentence per model and benchmark: how many of the differences are distinguishable from none."""
+    """One sentence per model and benchmark: how many of the differences are significant."""
     for (model, baseline, benchmark), rows in comparison.groupby(["model", "baseline", "benchmark"], sort=False):
         p = rows["p_holm"]
         tested, sure = int(p.notna().sum()), int((p < 1 - confidence).sum())
         if not tested:
             yield f"{model} against {baseline} on {benchmark}: no difference could be tested."
             continue
-        found = f"{sure or 'none'} of {tested} differences {'is' if sure <= 1 else 'are'} distinguishable from none"
+        found = f"{sure or 'none'} of {tested} differences {'is' if sure <= 1 else 'are'} significant"
         yield f"{model} against {baseline} on {benchmark}: {found} (p < {1 - confidence:g} after Holm's correction)."
 
 
 def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
-    """One sentence per comparison that is not distinguishable, the first few of them."""
+    """One sentence per difference that is not significant, the first few of them."""
     close = comparison[(comparison["by"] == "all") & ~(comparison["p_holm"] < 1 - confidence) & comparison["low"].notna()]
     for _, row in close.head(MOST_WARNINGS).iterrows():
         yield _close(row, confidence)
     if len(close) > MOST_WARNINGS:
-        yield f"{len(close) - MOST_WARNINGS} more of {len(comparison)} comparisons are not distinguishable either."
+        yield f"{len(close) - MOST_WARNINGS} more of {len(comparison)} differences are not significant either."
 
 
 def _close(row: Any, confidence: float) -> str:
@@ -50,13 +50,13 @@ def _close(row: Any, confidence: float) -> str:
     more = f"; about {needed:,.0f} {unit} would be needed to detect this difference" if seen else ""
     places = _decimals(least)
     return (
-        f"{row['model']} and {row['baseline']} are not distinguishable {by}: they differ by {fixed(seen, places)}, and with "
-        f"{row['n']:,} {unit}, only differences of {fixed(least, places)} or more are detected with 80 % power{more}."
+        f"{row['model']} and {row['baseline']} do not differ significantly {by}: the difference is {fixed(seen, places)}. "
+        f"With {row['n']:,} {unit}, only differences of {fixed(least, places)} or more are detected with 80 % power{more}."
     )
 
 
 def _decimals(least: float) -> int:
-    """Two decimals, or as many as a small number needs to be told from 0.
+    """Two decimals, or as many as a small number needs to be distinguishable from 0.
 
     >>> _decimals(3.2), _decimals(0.004)
     (2, 4)

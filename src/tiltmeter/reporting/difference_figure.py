@@ -15,7 +15,7 @@ MOST = 40
 
 
 def is_differences(what: Any) -> bool:
-    """Whether this is a table of `compare`."""
+    """Return True for a table of `compare`."""
     return {"baseline", "difference", "low", "high", "measure"} <= set(getattr(what, "columns", ()))
 
 
@@ -23,12 +23,12 @@ def draw_differences(table: pd.DataFrame, width: str | float = "one") -> Any:
     """Draw the differences of all items, or of groups where there are no others.
 
     Raises:
-        InputError: No difference has an interval (`nothing-to-draw`).
+        InputError: No difference has an interval (`empty-selection`).
     """
     known = table[table["low"].notna() & table["difference"].notna()]
     rows = known[known["by"] == "all"] if (known["by"] == "all").any() else known
     if not len(rows):
-        raise InputError("No difference in this table has an interval to draw.", code="nothing-to-draw")
+        raise InputError("No difference in this table has an interval to draw.", code="empty-selection")
     rows = rows.head(MOST).reset_index(drop=True)
     rows = rows.assign(row=[_label(row) for row in rows.to_dict("records")])
     names, models = list(dict.fromkeys(rows["row"])), list(dict.fromkeys(rows["model"]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.reporting.narratives import stories_of
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ def draw_estimates(table: pd.DataFrame, by: str = "bias_type") -> Any:
     """
     rows = _one_of_each(table, table[table["by"].isin(["all", by])])
     if not rows["value"].notna().any():
-        raise TiltmeterError(
+        raise UsageError(
             f"There are no overall estimates and none by {by} to draw. These runs have estimates by: "
-            f"{', '.join(dict.fromkeys(table['by']))}. Choose one with --by."
-        )
+            f"{', '.join(dict.fromkeys(table['by']))}. Choose one with --by.",
+            code="empty-selection", by=by,
+        )  # fmt: skip
     series = _series(rows)
     panels = [panel for _, panel in series.groupby(["benchmark", "measure"], sort=False)]
     places = [panel for panel in panels if panel["value"].notna().any()]

@@ -1,4 +1,4 @@
-"""What calibration showed of a headline's metric: one sentence beside the number."""
+"""Evidence of a headline's metric from calibration: one sentence beside the number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ABOUT = "docs/calibration.md"
 
 
 def facts_of(evaluations: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return, by model and benchmark, the digest of the items that the model was asked, and the model's kind."""
+    """Return, by model and benchmark, the digest of the benchmark's items, and the model's kind."""
     found = {}
     for one in evaluations:
         digest, kind = one.get("benchmark", {}).get("data_sha256", ""), one.get("model", {}).get("kind", "")
@@ -23,7 +23,7 @@ def facts_of(evaluations: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], 
 
 
 def with_evidence(story: Story, facts: Mapping[tuple[str, str], tuple[str, str]]) -> Story:
-    """Add a sentence about the evidence of the headline's metric, if it is known which items were asked."""
+    """Add a sentence about the evidence of the headline's metric, if the items are known."""
     place = facts.get((story.model, story.benchmark))
     if story.head is None or place is None:
         return story
@@ -32,11 +32,13 @@ def with_evidence(story: Story, facts: Mapping[tuple[str, str], tuple[str, str]]
 
 
 def evidence_sentence(data: str, kind: str, scorer: str, measure: str) -> str:
-    """Say in which domains a metric detected a planted bias, in which it did not, or that nobody tested it."""
+    """Say in which domains a metric detected a planted bias, in which it did not, or that it is untested."""
     rows = [row for row in rows_about(data, kind) if row.metric == (scorer, measure)]
     metric = f"{measure} by {scorer}" if scorer else measure
     if not rows:
-        return f"Evidence: untested. Nobody has tested whether {metric} detects a planted bias with these items ({ABOUT})."
+        return (
+            f"Evidence: untested. It has not been tested whether {metric} detects a planted bias with these items ({ABOUT})."
+        )
     parts = [
         _part("detected a planted bias of", [row.domain for row in rows if row.verdict == DETECTS]),
         _part("did not detect a planted bias of", [_bounded(row) for row in rows if row.verdict == BOUNDED]),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tiltmeter.display import interval_text, number_text
 from tiltmeter.families.kit.story import MIDDLE, Gauge, Story
 from tiltmeter.reporting.wrapping import filled
 
@@ -21,14 +22,16 @@ LEAST_REACH = 10.0
 CERTAIN = ("towards", "away", "sure")
 
 
-def told(stories: Sequence[Story], width: int | None, *, whole: bool = False) -> Iterator[Text]:
+def headline_blocks(
+    stories: Sequence[Story], width: int | None, *, whole: bool = False, confidence: float = 0.95
+) -> Iterator[Text]:
     """Headlines, each with its first sentence, or with all of them. Without a width (a pipe) nothing is drawn or broken."""
     from rich.text import Text
 
     readable = min(width, READABLE) if width else None
     for story in stories:
         style = "bold magenta" if story.tone in CERTAIN else "bold"
-        yield Text(filled(headline(story), readable, then=INDENT), style=style)
+        yield Text(filled(headline(story, confidence), readable, then=INDENT), style=style)
         if story.gauge is not None and width:
             alike = [other for other in stories if other.benchmark == story.benchmark]
             yield Text(INDENT + drawn(story.gauge, reach_of(alike), min(DRAWN, width - 16)))
@@ -39,10 +42,18 @@ def told(stories: Sequence[Story], width: int | None, *, whole: bool = False) ->
         yield Text()
 
 
-def headline(story: Story) -> str:
-    """One line: who, on what, the verdict and its number."""
-    number = f" ({' '.join(filter(None, [story.number, story.unit]))})" if story.number else ""
-    return f"{story.model} on {story.benchmark}: {story.verdict}{number}"
+def headline(story: Story, confidence: float = 0.95) -> str:
+    """One line: model, benchmark, verdict, and the number with its interval."""
+    number = " ".join(filter(None, [story.number, story.unit]))
+    inside = "; ".join(filter(None, [number, interval_of(story, confidence)]))
+    return f"{story.model} on {story.benchmark}: {story.verdict}{f' ({inside})' if inside else ''}"
+
+
+def interval_of(story: Story, confidence: float = 0.95) -> str:
+    """Confidence interval of a story's number; empty where it has none."""
+    if story.gauge is None or not story.number.startswith(number_text(story.gauge.value)):
+        return ""
+    return interval_text(story.gauge.low, story.gauge.high, confidence=confidence)
 
 
 def reach_of(stories: Sequence[Story]) -> float:

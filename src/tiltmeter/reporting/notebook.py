@@ -7,7 +7,7 @@ from html import escape as escaped
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.display import visible
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.story import value_text
 from tiltmeter.reporting.by_name import ESTIMATES, draw
@@ -73,7 +73,8 @@ def _estimates_of(what: Any, by: str) -> pd.DataFrame:
         return estimate_all({what.family: answers}, measures, by, Settings())
     if is_estimates(what):
         return what
-    raise TiltmeterError(f"show needs answers, a run, a finding or a table of estimates, not {type(what).__name__}.")
+    message = f"show needs answers, a run, a finding or a table of estimates, not {type(what).__name__}."
+    raise UsageError(message, code="wrong-type", type=type(what).__name__)
 
 
 def _estimate_row(row: Any) -> list[str]:

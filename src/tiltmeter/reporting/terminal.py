@@ -46,7 +46,7 @@ def _heads(estimates: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def _is_by(sheet: Sheet, column: str) -> bool:
-    """Whether a table is by a column, alone or crossed with another."""
+    """Return True if a table is by a column, alone or crossed with another."""
     return column in sheet.by.split(" × ")
 
 
@@ -84,13 +84,13 @@ def _pivots(sheet: Sheet, rows: pd.DataFrame, whole: bool) -> Iterator[Grid]:
 
 def _pivot(sheet: Sheet, rows: pd.DataFrame, measures: Sequence[str], whole: bool) -> Grid:
     order = {name: n for n, name in enumerate(dict.fromkeys(rows["model"]))}
-    parts = sorted(rows.groupby(["model", sheet.rows_are], sort=False), key=lambda one: order[one[0][0]])
+    parts = sorted(rows.groupby(["model", sheet.rows_are], sort=False), key=lambda part: order[part[0][0]])
     names = [Column("model", [str(key[0]) for key, _ in parts])] if len(order) > 1 else []
     names.append(Column(sheet.rows_are if sheet.rows_are == "scorer" else sheet.by, [str(key[1]) for key, _ in parts]))
     values = []
     for number, measure in enumerate(measures):
         of = [part[part["measure"] == measure] for _, part in parts]
-        cells = [value_text(one.iloc[0]) if len(one) else "" for one in of]
+        cells = [value_text(part.iloc[0]) if len(part) else "" for part in of]
         values.append(Column(f"{measure}\n{neutral_text(measure)}".rstrip(), cells, "number", spare=float(number)))
     fewest = [part.loc[part["n"].idxmin()] for _, part in parts]
     title = _title(sheet) if whole or not sheet.overall or sheet.rows_are != "scorer" else sheet.benchmark
@@ -223,7 +223,7 @@ def as_grids(table: pd.DataFrame, title: str) -> Iterator[Grid]:
 
 
 def listed(rows: Sequence[Mapping[str, str]]) -> Grid:
-    """What there is, with a line about each."""
+    """Table of entries, with a line about each."""
     first, *others, last = (Column(name, [row[name] for row in rows]) for name in rows[0])
     return Grid("", [first], [*(replace(column, spare=1.0) for column in others), replace(last, kind="text")])
 

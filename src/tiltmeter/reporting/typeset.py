@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.display import UNSHOWABLE, visible
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.story import decimals_of, fixed
 from tiltmeter.stats.estimates import is_estimates
 from tiltmeter.stats.significance import p_text
@@ -45,9 +45,10 @@ def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits:
     its value. What is the same in all rows is said in the caption. `label` is for references in LaTeX.
     """
     if form not in FORMATS:
-        raise TiltmeterError(f"The format of a table must be {' or '.join(FORMATS)}, not '{form}'.")
+        message = f"The format of a table must be {' or '.join(FORMATS)}, not '{form}'."
+        raise UsageError(message, code="unknown-name", option="--format", name=form, names=list(FORMATS))
     if not len(table):
-        raise TiltmeterError("The table is empty, so there is nothing to write.")
+        raise UsageError("The table is empty, so there is nothing to write.", code="empty-selection")
     if is_estimates(table):
         sheets = [_estimates_page(part, caption, digits) for part in _alike(table)]
     elif {"difference", "baseline_value", "measure"} <= set(table.columns):

@@ -42,7 +42,7 @@ def import_scores(  # noqa: PLR0913 (everything that any family's file may need)
         columns: Our field names → your column names.
         data_dir: The folder with the datasets.
         encoding: Encoding of the file.
-        judges: NOTION=CLASSIFIER that judges texts.
+        judges: CONSTRUCT=CLASSIFIER that judges texts.
         category: Categories of the benchmark that predictions answer.
     """
     how: dict[str, Any] = {"model": model, "scorer": scorer, "benchmark": benchmark, "columns": columns}

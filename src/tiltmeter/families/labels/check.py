@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark, LabelledBenchmark
 from tiltmeter.errors import InputError, UsageError
+from tiltmeter.families.kit.options import flag_of
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
 from tiltmeter.families.labels.counterfactuals import swaps_of
@@ -45,7 +46,7 @@ def _check_options(options: Options) -> None:
     }
     for name, (bound, is_allowed) in allowed.items():
         if not is_allowed:
-            flag, value = f"--{name.replace('_', '-')}", getattr(options, name)
+            flag, value = flag_of(Options, name), getattr(options, name)
             raise UsageError(f"{flag} must be {bound}, not {value}.", code="out-of-range", name=name, value=value)
     choose(options, "hate", 0)
     swaps_of(options.group_terms)

@@ -24,7 +24,9 @@ class LabelsOptions:
     evaluate: str = option("test", "The split that is judged: test, or validation+test.")
     group_terms: Path | None = option(None, "Your terms that are swapped: a table, one column per group.")
     swaps: int = option(500, "Largest number of texts that are also labelled with other groups swapped in; 0: none.")
-    explained: int = option(40, "Number of texts whose words are attributed one by one, for the explorer; 0: none.")
+    explained: int = option(
+        40, "Number of texts for which word attributions are computed, for the explorer; 0: none.", "--attribution-texts"
+    )
 
 
 Options = LabelsOptions

@@ -16,7 +16,9 @@ class PairsOptions:
     scorers: Sequence[str] = option(
         (), "Scorer; repeatable; all: every one. Default: those with evidence.", "-s", "--scorer", chooses=True
     )
-    stand_ins: bool = option(False, "stereoset: Japanese stands for the group Asian, Britain for White (Cao et al.).")
+    stand_ins: bool = option(
+        False, "stereoset: use Japanese as proxy for the group Asian, Britain for White (Cao et al.).", "--proxy-groups"
+    )
     template: str | None = option(None, "gest: 0 to 3 (masked models), causal-0 or causal-1. Default: 2.")
     language: str | None = option(None, LANGUAGE)
     alignment: str = option("auto", "auto, or difflib: compare the sentences even where a context marks the fill.")

@@ -55,11 +55,11 @@ class Connection:
 
     def ask(self, request: Request, parse: Parse = dict, *, retries: int | None = None) -> Any:
         """Send one request and return its answer, or Missing. `retries`: fewer than usual, where a failure says enough."""
-        found: list[Any] = []
-        crowd = Crowd(self, iter([(0, request)]), {0: parse}, lambda _, answer: found.append(answer))
+        answers: list[Any] = []
+        crowd = Crowd(self, iter([(0, request)]), {0: parse}, lambda _, answer: answers.append(answer))
         crowd.retries = self.options.retries if retries is None else min(retries, self.options.retries)
         self._wait(crowd.run())
-        return found[0]
+        return answers[0]
 
     def ask_all(
         self, jobs: Iterator[tuple[int, Request]], parses: Mapping[int, Parse], keep: Callable[[int, Any], None]

@@ -51,10 +51,10 @@ def describe_server(connection: Connection) -> Server:
     if known is None:
         return Server()
     name, page, path = known
-    found: Any = connection.get(page) if page else {}
+    version: Any = connection.get(page) if page else {}
     for field in path:
-        found = found.get(field, "") if isinstance(found, dict) else ""
-    return Server(name, str(found or "")[:80])
+        version = version.get(field, "") if isinstance(version, dict) else ""
+    return Server(name, str(version or "")[:80])
 
 
 def _is_alias(name: str, names: list[str]) -> bool:

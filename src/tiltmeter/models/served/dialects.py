@@ -1,4 +1,4 @@
-"""Dialects: how a server is asked for log-probabilities and text, and where they stand in its answer.
+"""Dialects: requests for log-probabilities and text, and their fields in a server's answer.
 
 OpenAI's `echo` and `logprobs`, vLLM's `prompt_logprobs` and `logprob_token_ids`, SGLang's `/generate`, llama.cpp's lists.
 """
@@ -114,7 +114,7 @@ DIALECTS = (
 
 @dataclass(frozen=True)
 class Writing:
-    """How text is asked for: as a completion or as a chat, with so many likeliest tokens (0: none)."""
+    """Form of a request for text: a completion or a chat, with so many likeliest tokens (0: none)."""
 
     chat: bool = False
     top: int = 0
@@ -150,16 +150,16 @@ class Writing:
         return Written(text, total, len(values), values[0] if values else math.nan, top, is_filtered)
 
 
-def _of_tokens(found: Any) -> tuple[list[float], dict[str, float] | None]:
+def _of_tokens(logprobs: Any) -> tuple[list[float], dict[str, float] | None]:
     """Read the log-probabilities of written tokens, and the likeliest first tokens."""
-    if not found:
+    if not logprobs:
         return [], None
-    rows = found.get("content")
+    rows = logprobs.get("content")
     if isinstance(rows, Sequence):  # chats, and completions of llama.cpp
         tops = rows[0].get("top_logprobs") or [] if rows else []
         return [_number(row["logprob"]) for row in rows], {str(one["token"]): _number(one["logprob"]) for one in tops}
-    tops = found.get("top_logprobs") or [{}]
-    values = [_number(value) for value in found.get("token_logprobs") or []]
+    tops = logprobs.get("top_logprobs") or [{}]
+    values = [_number(value) for value in logprobs.get("token_logprobs") or []]
     return values, {str(token): _number(value) for token, value in (tops[0] or {}).items()}
 
 

@@ -23,7 +23,7 @@ DRIFT = 0.25
 
 
 class ServedModel:
-    """A model that is asked over HTTP. It reads from left to right, so that it counts as causal."""
+    """A model behind an HTTP server. It reads from left to right, so that it counts as causal."""
 
     def __init__(self, connection: Connection, probe: Probe) -> None:
         self.connection, self.probe = connection, probe
@@ -38,7 +38,7 @@ class ServedModel:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the probe has shown, and labels of texts, which a prompt asks for."""
+        """Capabilities that the probe has shown, and labels of texts, which a prompt requests."""
         return self.probe.abilities | {"classes"}
 
     @property

@@ -13,7 +13,7 @@ RESERVED = ("authorization", "content-type", "content-length", "host")
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How a served model is asked. None of it decides an answer, so none of it is part of a key.
+    """Options of requests to a served model. None of them decides an answer, so none of them is part of a key.
 
     Attributes:
         max_requests: stop after so many requests; answers that came are kept.

@@ -1,4 +1,4 @@
-"""The probe: some ten requests that show what a server can be believed about, before it is asked any question."""
+"""The probe: some ten requests that show what a server can be believed about, before the first item is sent."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ABILITIES = {
 OF_PROMPT = (
     "echo", "entries", "finite", "repeats", "order", "additivity", "shuffled", "generated", "temperature", "first-token",
 )  # fmt: skip
-"""The checks that a server must pass to be asked for log-probabilities of a text."""
+"""The checks that a server must pass before its log-probabilities of texts are used."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """What a server can do, and why. `noise`: the largest difference between repeats, which is part of no key."""
+    """Capabilities of a server, with reasons. `noise`: the largest difference between repeats, which is part of no key."""
 
     capability: str
     checks: tuple[Check, ...]

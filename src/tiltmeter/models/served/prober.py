@@ -108,14 +108,14 @@ class Prober:
         self.add(Check("echo", False, reasons[0] if reasons else "the answer has no log-probabilities of the prompt"))
         return None
 
-    def _check_repeats(self, one: Scored, again: Scored) -> None:
-        self.noise = abs(total(one) - total(again))
+    def _check_repeats(self, first: Scored, again: Scored) -> None:
+        self.noise = abs(total(first) - total(again))
         passed = self.noise <= NOISIEST
         self.add(Check("repeats", passed, f"two repeats differ by {self.noise:.2g}"))
         self.noise = self.noise if math.isfinite(self.noise) else math.inf
 
-    def _check_order(self, one: Scored, others: Sequence[Scored]) -> None:
-        differences = [abs(total(one) - total(others[2])), abs(total(others[0]) - total(others[1]))]  # of each sentence
+    def _check_order(self, first: Scored, others: Sequence[Scored]) -> None:
+        differences = [abs(total(first) - total(others[2])), abs(total(others[0]) - total(others[1]))]  # of each sentence
         worst = max(differences) if all(map(math.isfinite, differences)) else math.nan
         passed = worst <= self.allowed
         self.add(Check("order", passed, f"two prompts in both orders differ by {worst:.2g}"))
@@ -130,10 +130,10 @@ class Prober:
         left, right = total(whole) - total(start), sum(whole.logprobs[n:])
         self.add(compare("additivity", left, right, self.allowed, "log p(ab) − log p(a) and the sum over b"))
 
-    def _check_shuffled(self, one: Scored) -> None:
+    def _check_shuffled(self, scored: Scored) -> None:
         mixed = self.score(SHUFFLED)
-        passed = bool(total(mixed) < total(one) - self.allowed)
-        self.add(Check("shuffled", passed, f"a sentence {total(one):.2f}, its words shuffled {total(mixed):.2f}"))
+        passed = bool(total(mixed) < total(scored) - self.allowed)
+        self.add(Check("shuffled", passed, f"a sentence {total(scored):.2f}, its words shuffled {total(mixed):.2f}"))
 
     def check_generated(self, writing: Writing | None) -> None:
         """Check that a written token's log-probability is that of the token when it is echoed."""
@@ -148,8 +148,8 @@ class Prober:
         last = echoed.logprobs[-1] if echoed.logprobs else math.nan
         self.add(compare("generated", written.first, last, self.allowed, "a token as it is written and as it is echoed"))
 
-    def _check_first_token(self, one: Scored) -> None:
-        tokens, values = one.tokens, one.logprobs
+    def _check_first_token(self, scored: Scored) -> None:
+        tokens, values = scored.tokens, scored.logprobs
         if len(tokens) < 3 or not math.isnan(values[0]):
             self.add(Check("first-token", False, "the first token has a log-probability: something unseen precedes it"))
             return

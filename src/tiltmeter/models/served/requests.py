@@ -93,12 +93,12 @@ class Asker:
                 [prompt + each for prompt, some in zip(prompts, continuations, strict=True) for each in some], advance
             )
         )
-        found: list[list[list[float]] | Missing] = []
+        values: list[list[list[float]] | Missing] = []
         for start, some in zip(starts, continuations, strict=True):
             own = [next(wholes) for _ in some]
             lacking = next((each for each in (start, *own) if isinstance(each, Missing)), None)
-            found.append(lacking or _behind(start, own))  # type: ignore[arg-type]
-        return found
+            values.append(lacking or _behind(start, own))  # type: ignore[arg-type]
+        return values
 
     def _chosen_ids(self, continuations: Sequence[Sequence[str]]) -> list[list[int]]:
         wanted = sorted({each for some in continuations for each in some} - set(self._ids))
@@ -116,15 +116,15 @@ class Asker:
         options = [plain | {"logprob_token_ids": own} for own in ids] if ids else [plain] * len(prompts)
         prefix = self.probe.first_token or "" if self.probe.is_prefix_ours and not writing.chat else ""
         written = self.write([prefix + prompt for prompt in prompts], options, writing)
-        found: list[list[float] | Missing] = []
+        results: list[list[float] | Missing] = []
         for answer, some in zip(written, continuations, strict=True):
             if isinstance(answer, Missing):
-                found.append(answer)
+                results.append(answer)
                 continue
             top = _by_text(answer.top or {}, keep_space=not writing.chat)
             values = [top.get(each if not writing.chat else each.strip(), math.nan) for each in some]
-            found.append(Missing(NOT_AMONG_TOP) if any(map(math.isnan, values)) else values)
-        return found
+            results.append(Missing(NOT_AMONG_TOP) if any(map(math.isnan, values)) else values)
+        return results
 
     def _all(self, requests: Sequence[Request], parses: Sequence[Parse], advance: Advance) -> list[Any]:
         """Answer requests from the journal or by the server. Equal requests are sent once."""
@@ -167,11 +167,11 @@ def _plain(value: Any) -> Any:
 
 
 def _by_text(top: Mapping[str, float], *, keep_space: bool) -> dict[str, float]:
-    found: dict[str, float] = {}
+    best: dict[str, float] = {}
     for token, value in top.items():
         text = plain_token(token) if keep_space else plain_token(token).strip()
-        found[text] = max(value, found.get(text, -math.inf))
-    return found
+        best[text] = max(value, best.get(text, -math.inf))
+    return best
 
 
 def _behind(start: Scored, wholes: Sequence[Scored]) -> list[list[float]] | Missing:

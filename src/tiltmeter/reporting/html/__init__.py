@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.reporting.html.material import Given, gather
 from tiltmeter.reporting.html.page import page
 from tiltmeter.storage.compression import is_folder
@@ -19,7 +19,8 @@ def write_report(runs: Given | Sequence[Given], output: str | Path = "report.htm
     """Writes the report of one or several runs (folders, finished runs, or answers in memory); returns its path."""
     path = Path(output)
     if is_folder(path):
-        raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'report.html'}.")
+        message = f"{path} is a folder. Give a file name, such as {path / 'report.html'}."
+        raise UsageError(message, code="not-a-file", file=path)
     text = page(gather(runs))
     with adding(path):
         write_text(path, text)

@@ -11,7 +11,7 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.boards import Board
 from tiltmeter.boards.columns import Column
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.pack import island, plain
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.reporting.html.measures import bounds_of, leans
@@ -47,7 +47,8 @@ class Cell:
 def write_board(board: Board, path: Path) -> Path:
     """Writes the page."""
     if path.is_dir():
-        raise TiltmeterError(f"{path} is a folder. Give a file name, such as {path / 'leaderboard.html'}.")
+        message = f"{path} is a folder. Give a file name, such as {path / 'leaderboard.html'}."
+        raise UsageError(message, code="not-a-file", file=path)
     write_text(path, board_page(board))
     return path
 

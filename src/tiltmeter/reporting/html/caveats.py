@@ -73,7 +73,7 @@ def reading(material: Material) -> list[tuple[str, str, str]]:
 
 
 def units(material: Material) -> str:
-    """Names what the models were asked about, for all families of the page."""
+    """Name the items of all families of the page."""
     *some, last = (find_family(str(name)).UNIT for name in dict.fromkeys(material.estimates["family"]))
     return f"{', '.join(some)} and {last}" if some else last
 

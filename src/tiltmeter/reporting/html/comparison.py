@@ -1,4 +1,4 @@
-"""Models side by side: paired differences of the measures that give a direction."""
+"""Comparison of models: paired differences of the measures that give a direction."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Difference:
     note: str
 
     @property
-    def known(self) -> bool:
-        """Whether the difference is not missing."""
+    def is_known(self) -> bool:
+        """Return True if the difference is not missing."""
         return self.difference != MISSING
 
 
@@ -99,7 +99,7 @@ def _alone(material: Material, table: pd.DataFrame) -> Iterator[str]:
 def _first_unfolded(tables: Iterator[Differences]) -> tuple[Differences, ...]:
     """The tables; the first one that has a difference is unfolded."""
     listed = list(tables)
-    number = next((n for n, table in enumerate(listed) if any(row.known for row in table.rows)), 0)
+    number = next((n for n, table in enumerate(listed) if any(row.is_known for row in table.rows)), 0)
     return tuple(replace(table, unfolded=n == number) for n, table in enumerate(listed))
 
 
@@ -124,7 +124,7 @@ def _tables(table: pd.DataFrame) -> Iterator[Differences]:
 
 
 def _meaning(measure: str) -> str:
-    """What values right of zero mean. A measure whose neutral point is an end of its range gives no direction."""
+    """Explain values right of zero. A measure whose neutral point is an end of its range gives no direction."""
     if leans(measure):
         return "Right of zero: the model leans more towards the stereotypes than the baseline."
     if is_one_sided(measure) or not has_neutral(measure):

@@ -1,4 +1,4 @@
-"""The release gate: what `tiltmeter check` decided about these runs, if it was asked."""
+"""The release gate: the decision of `tiltmeter check` about these runs, if there is one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.gate.forms import STORED
 from tiltmeter.reporting.html.material import Material, Source
 from tiltmeter.storage.files import read_json
@@ -49,7 +49,7 @@ def _gate(source: Source, path: Path) -> Gate:
     try:
         stored = read_json(verified(path.parent, read_seal(path.parent), path.name))
         if stored["seal"] != run_digest(source.manifest):
-            raise TiltmeterError(f"{STORED} is about an earlier run in this folder.")
+            raise RunError(f"{STORED} is about an earlier run in this folder.", code="changed-file", file=STORED)
         lines = tuple(_line(ruling, source) for ruling in stored["rules"])
         return Gate(source.label, str(stored["summary"]), bool(stored["passed"]), lines)
     except TiltmeterError as error:

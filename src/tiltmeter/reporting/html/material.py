@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import TiltmeterError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers
 from tiltmeter.runs import Run, load_run
@@ -99,7 +99,7 @@ class Material:
 
     @property
     def evaluations(self) -> list[Mapping[str, Any]]:
-        """What was asked, with the names that the page uses."""
+        """Manifests of the evaluations, with the names that the page uses."""
         return [manifest for part in self.answers.values() for manifest in part.manifests]
 
 
@@ -109,40 +109,42 @@ def gather(runs: Given | Sequence[Given]) -> Material:
 
     given = [runs] if isinstance(runs, str | Path | Run | Answers) else list(runs)
     if not given:
-        raise TiltmeterError("A report needs at least one run.")
+        raise UsageError("A report needs at least one run.", code="missing-value", argument="runs")
     sources = [_source(run, number) for number, run in enumerate(given, 1)]
     for source in sources:
         if not len(source.estimates):
-            raise TiltmeterError(f"{source.label} has no estimates to report: no measure applies to its answers.")
-    loaded = _tell_apart(sources)
+            message = f"{source.label} has no estimates to report: no measure applies to its answers."
+            raise RunError(message, code="empty-selection", run=source.label)
+    loaded = _distinguish(sources)
     answers = by_family([part for source in loaded for part in source.answers.values()])
     estimates = pd.concat([source.estimates for source in loaded], ignore_index=True)
     return Material(tuple(loaded), answers, estimates, tuple(_notices(loaded)))
 
 
-def _source(given: Given, number: int) -> Source:
-    if isinstance(given, str | Path):
-        given = _load(Path(given))
-    if isinstance(given, Run):
-        given = with_details(given)
-        return Source(given.folder.absolute().name, given.folder, given.answers, given.estimates, given.manifest)
-    if not len(given):
-        raise TiltmeterError("These answers are empty, so there is nothing to report.")
-    table = estimate_all({given.family: given}, None, DEFAULT_BY, Settings())
-    return Source(f"{given.family} {number}", None, {given.family: given}, table, {"evaluations": list(given.manifests)})
+def _source(run: Given, number: int) -> Source:
+    if isinstance(run, str | Path):
+        run = _load(Path(run))
+    if isinstance(run, Run):
+        run = with_details(run)
+        return Source(run.folder.absolute().name, run.folder, run.answers, run.estimates, run.manifest)
+    if not len(run):
+        raise UsageError("These answers are empty, so there is nothing to report.", code="empty-selection")
+    table = estimate_all({run.family: run}, None, DEFAULT_BY, Settings())
+    return Source(f"{run.family} {number}", None, {run.family: run}, table, {"evaluations": list(run.manifests)})
 
 
 def _load(folder: Path) -> Run:
     """Loads a run folder. Answers saved from Python have no estimates yet, so these are computed."""
     run = load_run(folder)
     if "asked" in run.manifest and not (folder / "estimates.csv").is_file():
-        raise TiltmeterError(f"{folder} has no estimates.csv. Run the same command again; it reuses the cache.")
+        message = f"{folder} has no estimates.csv. Run the same command again; it reuses the cache."
+        raise RunError(message, code="unfinished-run", run=folder)
     if len(run.estimates):
         return run
     return replace(run, estimates=estimate_all(run.answers, None, DEFAULT_BY, Settings()))
 
 
-def _tell_apart(sources: Sequence[Source]) -> list[Source]:
+def _distinguish(sources: Sequence[Source]) -> list[Source]:
     labels = _distinct([source.label for source in sources])
     sources = [replace(source, label=label) for source, label in zip(sources, labels, strict=True)]
     return [source.renamed(_model_names(source, sources), _benchmark_names(source, sources)) for source in sources]

@@ -134,7 +134,7 @@ def taken_ids() -> frozenset[str]:
 
 
 def sections(material: Material) -> list[Section]:
-    """The families of the page, in the order in which they were asked."""
+    """The families of the page, in the order of the run."""
     made = []
     for name, rows in material.estimates.groupby("family", sort=False):
         family = find_family(str(name))
@@ -210,24 +210,24 @@ def remarks(notes: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def spec_of(measure: str) -> Measure | None:
-    """What a measure says about itself; None for a measure that this version does not know."""
+    """Declaration of a measure; None for a measure that this version does not know."""
     return catalog.find("measures", measure).spec if measure in catalog.names("measures") else None
 
 
 def leans(measure: str) -> bool:
-    """Whether a measure gives a direction: above the neutral point is towards the stereotypes."""
+    """Return True if a measure gives a direction: above the neutral point is towards the stereotypes."""
     spec = spec_of(measure)
     return spec is not None and spec.leans
 
 
 def is_one_sided(measure: str) -> bool:
-    """Whether the neutral point of a measure is an end of its range."""
+    """Return True if the neutral point of a measure is an end of its range."""
     spec = spec_of(measure)
     return spec is not None and spec.is_one_sided
 
 
 def has_neutral(measure: str) -> bool:
-    """Whether a measure has a neutral point."""
+    """Return True if a measure has a neutral point."""
     spec = spec_of(measure)
     return spec is not None and spec.neutral is not None
 

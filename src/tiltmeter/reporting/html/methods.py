@@ -26,7 +26,7 @@ class Note:
     summary: str
     formula: str
     neutral: str
-    asked: str
+    view: str
     citation: str
 
 
@@ -59,7 +59,7 @@ def _note(kind: str, name: str) -> Note:
         summary=_marked(without_name(entry.summary, name)),
         formula=_marked(_before_examples(inspect.getdoc(entry.function) or "")) + weighted,
         neutral="" if neutral is None else f"{neutral:g}",
-        asked=(inspect.getdoc(view.ask) or "").split("\n", 1)[0] if view else "",
+        view=(inspect.getdoc(view.ask) or "").split("\n", 1)[0] if view else "",
         citation=entry.citation,
     )
 

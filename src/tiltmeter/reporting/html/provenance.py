@@ -37,7 +37,7 @@ def origins(material: Material) -> list[Origin]:
 
 def _origin(source: Source) -> Origin:
     manifest = without_folders(source.manifest)
-    asked, versions = manifest.get("asked", {}), manifest.get("versions", {})
+    options, versions = manifest.get("asked", {}), manifest.get("versions", {})
     settings = source.settings()
     facts = {
         "status": manifest.get("status"),
@@ -48,7 +48,7 @@ def _origin(source: Source) -> Origin:
         "resamples": f"{settings.resamples:,}",
         "confidence": f"{settings.confidence:.0%}",
         "drawn": None if settings.clusters else "every item by itself, also those of one cluster",
-        "items": "all" if asked.get("limit") is None else f"the first {asked['limit']:,}",
+        "items": "all" if options.get("limit") is None else f"the first {options['limit']:,}",
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "platform": manifest.get("platform"),
         "command": " ".join(["tiltmeter", *map(str, manifest["command"][1:])]) if manifest.get("command") else None,

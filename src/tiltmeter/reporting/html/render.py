@@ -1,4 +1,4 @@
-"""What every page shares: templates, style, scripts, and the hash of the only script that may run."""
+"""Shared parts of all pages: templates, style, scripts, and the hash of the only script that may run."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def sampled(answers: Answers, most: float = MOST_BYTES) -> tuple[Answers, dict[s
 
 
 def notices(cut: dict[str, tuple[int, int]]) -> list[str]:
-    """What the page says about it."""
+    """Sentences about sampling on the page."""
     return [
         f"{name} has {whole:,} items. The explorer shows {shown:,} of them, picked at random, so that the page stays small "
         "enough for a browser; all numbers are of all items, and the run folder has every one."

@@ -69,7 +69,7 @@ def studies(material: Material, files: dict[str, str]) -> list[Study]:
 
 
 def _is_sealed(folder: Path) -> bool:
-    """Whether every file of a study is as the study wrote it."""
+    """Return True if every file of a study is unchanged."""
     run = folder.parent.parent
     manifest = read_seal(run)
     return all(is_added(run, manifest, path) for path in folder.rglob("*") if path.is_file())

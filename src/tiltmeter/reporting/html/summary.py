@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from tiltmeter.display import interval_text, p_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import MIDDLE, SIGNIFICANT, Gauge, Story
+from tiltmeter.reporting.headlines import interval_of
 from tiltmeter.reporting.html.bars import Scale, axis, bar
 from tiltmeter.reporting.html.material import Material
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +24,13 @@ LEAST_WIDTH = 10.0
 
 
 @dataclass(frozen=True)
-class Told:
+class Entry:
     """One story as the page shows it."""
 
     story: Story
     compared: str
     gauge: Markup
+    interval: str
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,17 @@ class Card:
 
     model: str
     facts: str
-    stories: tuple[Told, ...]
+    stories: tuple[Entry, ...]
 
 
 def cards(material: Material, stories: Sequence[Story], comparison: pd.DataFrame | None) -> list[Card]:
     """One card per model, in the order in which they were run."""
-    scale = _shared_scale(stories)
+    scale, confidence = _shared_scale(stories), material.settings.confidence
     return [
         Card(
             model,
             _facts(material, model),
-            tuple(_told(story, comparison, scale) for story in stories if story.model == model),
+            tuple(_entry(story, comparison, scale, confidence) for story in stories if story.model == model),
         )
         for model in material.models
     ]
@@ -62,8 +64,9 @@ def _shared_scale(stories: Sequence[Story]) -> Scale:
     return Scale(MIDDLE - half, MIDDLE + half, MIDDLE)
 
 
-def _told(story: Story, comparison: pd.DataFrame | None, scale: Scale) -> Told:
-    return Told(story, _compared(story.head, comparison), _drawn(story.gauge, story.tone, scale))
+def _entry(story: Story, comparison: pd.DataFrame | None, scale: Scale, confidence: float) -> Entry:
+    sentence = _compared(story.head, comparison, confidence)
+    return Entry(story, sentence, _drawn(story.gauge, story.tone, scale), interval_of(story, confidence))
 
 
 def _drawn(gauge: Gauge | None, tone: str, scale: Scale) -> Markup:
@@ -74,7 +77,7 @@ def _drawn(gauge: Gauge | None, tone: str, scale: Scale) -> Markup:
     return bar({"value": gauge.value, "low": gauge.low, "high": gauge.high}, scale, tone) + axis(scale, 4)
 
 
-def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
+def _compared(head: Any, comparison: pd.DataFrame | None, confidence: float) -> str:
     """A sentence with the paired difference to the baseline, by the same scorer and measure."""
     if comparison is None or head is None:
         return ""
@@ -86,12 +89,12 @@ def _compared(head: Any, comparison: pd.DataFrame | None) -> str:
     points = f"{abs(row['difference']):.1f} points"
     nearer = {"closer": ", closer to neutral", "further": ", further from neutral"}.get(str(row.get("change", "")), "")
     than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
-    interval = f"interval {row['low']:+.1f} to {row['high']:+.1f}, ".replace("-", "−") if np.isfinite(row["low"]) else ""
+    interval = interval_text(row["low"], row["high"], confidence=confidence, signed=True)
     sure = "" if row["p_holm"] < SIGNIFICANT else "not "
     over = f" after Holm's correction over {row['n_tests']} tests" if row["n_tests"] > 1 else ""
     items = f"{row['n']:,} {find_family(row['family']).UNIT}"
-    tested = f"{interval}p {p_text(row['p_holm'])}{over}"
-    return f"{than} {row['baseline']} on the same {items} ({tested}): {sure}distinguishable{nearer}."
+    tested = ", ".join(filter(None, [interval, f"{p_text(row['p_holm'])}{over}"]))
+    return f"{than} {row['baseline']} on the same {items} ({tested}): {sure}significant{nearer}."
 
 
 def _facts(material: Material, model: str) -> str:
