@@ -100,7 +100,7 @@ RUN_MISTAKES = {
     "measure of triples": (["--measure", "icat"], ["icat", "unrelated"]),
     "limit 0": (["--limit", "0"], ["--limit", "at least 1"]),
     "limit below 0": (["--limit", "-2"], ["--limit", "at least 1"]),
-    "limit many": (["--limit", "many"], ["--limit", "integer"]),
+    "limit many": (["--limit", "many"], ["--limit", "whole number"]),
     "batch 0": (["--batch-tokens", "0"], ["--batch-tokens", "'0'"]),
     "batch many": (["--batch-tokens", "many"], ["--batch-tokens", "'many'"]),
     "resamples": (["--resamples", "5"], ["5 resamples"]),
@@ -603,7 +603,7 @@ def test_an_interrupted_run_goes_on(tool: Tool, monkeypatch: pytest.MonkeyPatch)
         said = tool(*words)
     assert said.code == 130
     assert "Traceback" not in said.err
-    assert "the same command goes on from there" in said.err
+    assert "run the same command to continue" in said.err
     assert contents("out") == ["manifest.json"]
     assert json.loads(Path("out/manifest.json").read_text())["status"] == "unfinished"
     assert "same command again" in refused(tool("estimate", "out"))

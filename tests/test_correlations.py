@@ -104,7 +104,7 @@ def of_variances(groups: int, size: float, n: int = 1200) -> tuple[np.ndarray, n
     rng = np.random.default_rng(0)
     truth = size * np.exp(0.3 * rng.standard_normal((n, 1))) * rng.standard_normal((n, groups))
     seen = truth + rng.standard_normal((n, groups))
-    values, again = seen.var(1, ddof=1), (seen[:, :, None] + rng.standard_normal((n, groups, 150))).var(1, ddof=1)
+    values, again = seen.var(1, ddof=1), (seen[:, :, None] + rng.standard_normal((n, groups, 1000))).var(1, ddof=1)
     edges = np.array([bounded_interval(v, d, 0.95, (0.0, np.inf)) for v, d in zip(values, again, strict=True)])
     return values, np.diff(edges)[:, 0] / 3.92, np.sqrt((2 + 4 * truth.var(1, ddof=1)) / (groups - 1))
 

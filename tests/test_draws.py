@@ -67,7 +67,7 @@ def a_sample(seed: int, n: int = 80) -> Sample:
     columns: dict[str, Any] = {role: rng.normal(size=n) for role in ("stereo", "anti", "unrelated")}
     columns["anti"][:5] = columns["stereo"][:5]
     target = np.random.default_rng(0).integers(0, 12, n)  # the same items in every sample
-    return Sample.of({**columns, "target": target}, target, target // 5)
+    return Sample.of({**columns, "target": target, "pole": target % 2}, target, target // 5)
 
 
 def test_the_order_of_rows_changes_nothing() -> None:

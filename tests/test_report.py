@@ -444,7 +444,12 @@ def test_studies_are_shown_with_figures_and_tables(tmp_path: Path) -> None:
     files, _ = unpack(element(text, "files"))
     assert files == {"run-robustness-robustness.csv": table.to_csv(index=False)}
     (folder / "studies" / "robustness" / "finding.json").write_text("{")
-    assert "finding.json is missing or damaged" in page(gather(folder))
+    text = page(gather(folder))
+    assert "Files of this study are not as the study wrote them, so none is shown." in text
+    assert "Kept in" not in text and "The first 12 rows" not in text and "run-robustness-robustness.csv" not in text
+    (folder / "studies" / "robustness" / "finding.json").unlink()
+    text = page(gather(folder))
+    assert "finding.json is missing or damaged" in text and "Kept in" not in text and "The first 12 rows" in text
 
 
 def test_a_run_ends_with_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

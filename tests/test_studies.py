@@ -21,6 +21,7 @@ from tiltmeter import catalog, figures
 
 OF_TEXTS = (
     "calibration",
+    "contamination",
     "domain_ablation",
     "domain_correlation",
     "formats",
@@ -29,8 +30,8 @@ OF_TEXTS = (
     "noise",
     "temperature",
 )
-"""They read what other families or many models gave, and are tested where those are (test_judges, test_correlations,
-test_calibration, families/choices).
+"""They read what other families or many models gave, or load causal models, and are tested where those are (test_judges,
+test_correlations, test_calibration, test_contamination, families/choices).
 """
 STUDIES = tuple(name for name in catalog.names("studies") if name not in OF_TEXTS)
 ISSUE = (

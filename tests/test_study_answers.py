@@ -353,18 +353,20 @@ def test_separable_models_are_told_from_close_ones() -> None:
 PAIRS = [
     ("Women cook.", "Men cook."), ("Women sing here.", "Men sing here."), ("A nurse is a woman.", "A nurse is a man."),
     ("Her sister is a woman.", "Her sister is a man."), ("He is a boss.", "She is a boss."), ("He drives.", "She drives."),
-    ("Black cats.", "White cats."), ("Black dogs.", "White dogs."),
+    ("Black cats.", "White cats."), ("Black dogs.", "White dogs."), ("He runs.", "She runs."), ("He reads.", "She reads."),
+    ("He sings.", "She sings."),
 ]  # fmt: skip
+DIRECTIONS = ["disadvantaged"] * 4 + ["advantaged"] * 2 + ["disadvantaged"] * 2 + ["advantaged"] * 3
+"""Five advantaged pairs: with fewer there is no interval."""
 
 
 def test_frequency_ranks_by_hand(tmp_path: Path) -> None:
     """Words: men 8, man 6, he 10 (advantaged); women 7, woman 5, she 9 (disadvantaged): ranks 1, 3, 5 against 2, 4, 6."""
     path = tmp_path / "counts.csv"
     path.write_text("word,count\nhe,10\nshe,9\nmen,8\nwomen,7\nman,6\nwoman,5\nblack,99\nwhite,98\n")
-    direction = ["disadvantaged"] * 4 + ["advantaged"] * 2 + ["disadvantaged"] * 2
-    sides = {("m", name): (noise(8, n), noise(8, n + 9)) for n, name in enumerate(("all_masked", "aul", "aula"))}
+    sides = {("m", name): (noise(11, n), noise(11, n + 9)) for n, name in enumerate(("all_masked", "aul", "aula"))}
     finding = tiltmeter.study(
-        "frequency", made_up(sides, texts=PAIRS, direction=direction), options={"frequencies": str(path)}
+        "frequency", made_up(sides, texts=PAIRS, direction=DIRECTIONS), options={"frequencies": str(path)}
     )
     row = finding.table.iloc[0]
     assert (row["adv"], row["dis"], row["neutral"], row["words_each"]) == (3.0, 4.0, 3.5, 3)
@@ -381,9 +383,8 @@ def test_frequency_counts_in_a_text(tmp_path: Path) -> None:
     path = tmp_path / "text.txt.xz"
     with lzma.open(path, "wt") as file:
         file.write("He and she; he said. Men, MEN and women's rights: man woman.\n" * 3)
-    direction = ["disadvantaged"] * 4 + ["advantaged"] * 2 + ["disadvantaged"] * 2
-    sides = {("m", "aul"): (noise(8), noise(8, 1))}
-    scores = made_up(sides, texts=PAIRS, direction=direction)
+    sides = {("m", "aul"): (noise(11), noise(11, 1))}
+    scores = made_up(sides, texts=PAIRS, direction=DIRECTIONS)
     words = tiltmeter.study("frequency", scores, scorers="aul", options={"corpus": str(path)}).tables["words"]
     counts = words.set_index("word")["frequency"]
     assert (counts["he"], counts["men"], counts["she"]) == (6, 6, 3)

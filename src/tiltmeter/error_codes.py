@@ -16,6 +16,7 @@ CODES = {
     "empty-file": "A file has no rows, lines or sentences that can be used.",
     "empty-selection": "Filters or rules leave nothing to work on.",
     "inapplicable-option": "An option does not apply to what was requested.",
+    "integer-weights": "Weights are stored as integers or booleans without a quantisation that explains them.",
     "invalid-declaration": "The declaration in the file of a measure or scorer is missing or contradicts the file.",
     "lost-cluster": "A Ray cluster stopped responding.",
     "missing-answers": "Stored answers that are needed were removed from the cache, or never computed.",

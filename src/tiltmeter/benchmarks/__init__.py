@@ -52,6 +52,8 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
     group_rule: str | None = None,
     evaluate: str | None = None,
     category: str | Sequence[str] = (),
+    language: str | None = None,
+    template: str | None = None,
     arguments: Mapping[str, Any] | None = None,
     offered: Mapping[str, Any] | None = None,
 ) -> Benchmark:
@@ -79,12 +81,14 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
         group_rule: hatexplain: when a text names a group.
         evaluate: labels: the split that is judged.
         category: bbq, esbbq, cabbq: only these categories.
+        language: crows-pairs, bec-pro, honest: the language, if not English.
+        template: gest: the sentence around each stereotype.
         arguments: Arguments of a benchmark of another package.
         offered: Further arguments, used by the benchmarks that take them.
     """
     name = catalog.name_of("benchmarks", str(name_or_path))
     passed: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}
-    passed["category"] = category
+    passed |= {"category": category, "language": language, "template": template}
     passed |= {"toxic_labels": tuple(toxic_labels), "group_rule": group_rule, "evaluate": evaluate, **(arguments or {})}
     passed |= {"data_dir": data_dir, "columns": columns, "encoding": encoding}
     if name.replace("-", "_") not in catalog.names("benchmarks"):

@@ -18,6 +18,7 @@ from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.significance import exact_proportion_interval
 from tiltmeter.storage.provenance import recorded_model
 from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import draw_within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,8 @@ def _sampled_texts(answers: Answers, sample: int, seed: int) -> Iterator[tuple[M
         if facts.get("kind") != CAUSAL or columns is None or not len(items):
             continue
         whole = items[list(columns)].fillna("").agg(" ".join, axis=1).str.strip().drop_duplicates().tolist()
-        places = generator(seed, "contamination", benchmark).permutation(len(whole))[:sample]
+        draws = generator(seed, "contamination", benchmark)
+        (places,) = draw_within(np.zeros(len(whole), dtype=np.int64), np.array([sample]), 1, draws)
         yield facts, benchmark, [whole[place] for place in places]
 
 

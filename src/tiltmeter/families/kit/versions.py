@@ -13,8 +13,7 @@ from tiltmeter.families.kit.protocol import find_family
 def versions_of(family: str, scorers: Iterable[str] | None = None) -> dict[str, int]:
     """Return the VERSION of a family and, where it has an option `scorers`, of these scorers.
 
-    Without any named, or with "all", the versions of all scorers: which ones answer by default is decided later. Those in
-    files of the user's answer only where they are named or all are: by default other processes need not have loaded them.
+    Without any named, or with "all", the versions of all scorers: which ones answer by default is decided later.
     """
     found = find_family(family)
     versions = {f"families/{family}": int(found.VERSION)}
@@ -23,8 +22,6 @@ def versions_of(family: str, scorers: Iterable[str] | None = None) -> dict[str, 
     named = list(scorers or ())
     every = not named or "all" in named
     entries = catalog.entries("scorers") if every else [catalog.find("scorers", name) for name in named]
-    if not named:
-        entries = [entry for entry in entries if ("scorers", entry.name) not in catalog.files.loaded]
     return versions | {f"scorers/{entry.name}": entry.version for entry in entries}
 
 
