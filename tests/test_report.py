@@ -82,7 +82,7 @@ def test_the_page_tells_the_story(real_page: str) -> None:
     text = words_of(re.sub(r"<script.*?</script>", "", real_page, flags=re.S))
     for phrase in (
         "In short", "Pairs of sentences", "Every measure, by every scorer", "By bias type", "Words that fill a mask",
-        "Gaps between groups, per sentence", "Models side by side", "A scorer turns a sentence into a number",
+        "Gaps between groups, per sentence", "Comparison of models", "A scorer turns a sentence into a number",
         "p is corrected by Holm's method over the groups of one table", "the stereotype is about the disadvantaged group",
         "Every item", "Caveats", "Methods", "Where these numbers came from", "tiny-gpt2", "bias_score by cps, neutral 50",
         "Nangia, Vania, Bhalerao and Bowman (2020)", "Strictly greater: a tie counts in N", "weights sha256".capitalize(),
