@@ -87,7 +87,7 @@ def test_resampling_is_the_published_combination_on_every_resample() -> None:
 def test_a_domain_deals_words_to_groups() -> None:
     apart = judged({"a": effects(6, 0.1, 0.1, mean=0), "b": effects(6, 0.1, 0.1, mean=2, seed=1)}).loc["race"]
     alike = judged({"a": effects(6, 1.0, 0.1), "b": effects(6, 1.0, 0.1, seed=1)}).loc["race"]
-    assert apart["p"] < 0.01 and alike["p"] > 0.05 and apart["low"] > 0 and "dealt to the groups" in apart["note"]
+    assert apart["p"] < 0.01 and alike["p"] > 0.05 and apart["low"] > 0 and "permuted across groups" in apart["note"]
 
 
 def test_groups_have_words_and_labels_keep_their_own_name() -> None:
@@ -108,5 +108,5 @@ def test_several_words_through_a_model(tmp_path: Path) -> None:
     bench = tiltmeter.load_benchmark("ceat", words=words_file(tmp_path, groups=groups))
     done = associate(golden_model("tiny-bert-cased"), bench, corpus=[tmp_path / "c.txt"], draws=100, cache=False)
     rows = done.estimates.set_index("group")
-    assert rows.loc["one", "n"] == 3 and rows.loc["one", "low"] < rows.loc["one", "value"] < rows.loc["one", "high"]
+    assert rows.loc["one", "n"] == 3 and np.isnan(rows.loc["one", "low"]), "three words are too few for an interval"
     assert "mean V = " in rows.loc["one", "note"] and "one word" in rows.loc["alone", "note"]

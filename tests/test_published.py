@@ -31,4 +31,4 @@ def test_judges_of_scores_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_family_reads_nothing_published_unless_it_says_so(tmp_path: Path) -> None:
-    assert find_family("heldout").published(written(tmp_path, SCORES)) is None
+    assert find_family("slots").published(written(tmp_path, SCORES)) is None

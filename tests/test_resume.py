@@ -137,7 +137,7 @@ def test_observations_of_version_0_1_are_still_used(tmp_path: Path) -> None:
     assert first.manifest["batches_computed"] > 0
     assert first.answers["pairs"].table["reason"].notna().any()  # two sentences that are the same have nothing to ask
 
-    assert as_version_0_1(tmp_path / "cache") > 5
+    assert as_version_0_1(tmp_path / "cache") >= 5
     second = run(MODEL, benchmarks, output=tmp_path / "second", **options)
     assert second.manifest["batches_computed"] == 0
     assert second.manifest["batches_reused"] == first.manifest["batches_computed"]

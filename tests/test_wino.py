@@ -38,7 +38,7 @@ def test_twins_of_winobias_are_pairs(tmp_path: Path) -> None:
         "anti": "The plumber paid the florist since she had ordered too much.",
     }
     assert (first.id, first.target, dict(first.extra)) == (
-        "type1-dev-1", "plumber", {"type": "1", "part": "dev", "gender": "male"},
+        "type1-dev-1", "plumber", {"type": "1", "part": "dev", "gender": "male", "frame": "the _ paid the _ since"},
     )  # fmt: skip
     assert (first.direction, second.direction, second.target) == ("advantaged", "disadvantaged", "florist")
     scores = tiltmeter.score(golden_model("tiny-bert-cased"), benchmark, ["aul"], cache=False)

@@ -73,8 +73,8 @@ def test_other_scorers_are_heard() -> None:
             {"scorer": "pll", "value": 58.0, "p": 0.06}, {"scorer": "kept", "value": 58.0, "p": float("nan")},
         )
     )  # fmt: skip
-    ways = "1 leans towards the stereotypes, 1 leans away from the stereotypes, 1 is not distinguishable from neutral"
-    assert line.endswith(f"Of 3 other scorers, {ways} (p < 0.05, each tested alone).")
+    ways = "1 leans towards the stereotypes, 2 are not distinguishable from neutral"
+    assert line.split("Of 3 other scorers, ")[1].startswith(f"{ways} (secondary tests, Holm-corrected).")
     line = said(with_rows({"scorer": "aul", "measure": "kls", "value": 61.0, "p": 0.001}))
     assert "other scorer" not in line  # another measure is another question, and kls never says which way
 

@@ -55,7 +55,19 @@ def content(sentence: str) -> list[int]:
 def run_of_tiny() -> Any:
     """`tiltmeter run -m TINY_XLNET -b pairs -b seat`, by the command line."""
     folder = tiny_xlnet().parent
-    place = ("-b", GOLDEN / "data" / "pairs.jsonl", "-b", SEAT, "-o", folder / "run", "--resamples", 100, "--no-cache")
+    place = (
+        "-b",
+        GOLDEN / "data" / "pairs.jsonl",
+        "-b",
+        SEAT,
+        "-o",
+        folder / "run",
+        "--resamples",
+        100,
+        "--no-cache",
+        "-s",
+        "all",
+    )
     assert command("run", "-m", tiny_xlnet(), *place) == 0
     return load_run(folder / "run")
 
@@ -161,7 +173,7 @@ def test_slots_templates_and_contexts_can_be_asked(tmp_path: Path) -> None:
 
 
 def test_what_is_not_defined_is_refused_with_what_to_use(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    with pytest.raises(TiltmeterError, match=r"predicts in any order.*the view each, by pll or cps"):
+    with pytest.raises(TiltmeterError, match=r"permutation language model.*the view each, by pll or cps"):
         tiltmeter.load_model(tiny_xlnet(), kind="causal")
     assert command("run", "-m", tiny_xlnet(), "-b", "starter-pairs", "-s", "causal", "-o", tmp_path / "r") == 2
     assert "pll asks for every token with all others seen (the view each)" in " ".join(capsys.readouterr().err.split())

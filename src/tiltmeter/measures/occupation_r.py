@@ -22,7 +22,7 @@ def occupation_r(predicted: NDArray[np.float64], actual: NDArray[np.float64]) ->
     """Pearson's r of the percentage of women by the model and in fact; 1 mirrors the labour market.
 
     >>> round(float(occupation_r(np.array([10.0, 50.0, 60.0]), np.array([5.0, 40.0, 90.0]))), 4)
-    0.8964
+    0.9069
     """
     both, of_predicted, of_actual = centred_sums(predicted, actual)
     with np.errstate(invalid="ignore", divide="ignore"):

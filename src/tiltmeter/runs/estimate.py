@@ -117,8 +117,9 @@ def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | No
 
 def _grouped(bases: Sequence[Entry], answers: Answers) -> list[Entry]:
     """Of measures whose variance over groups was named, those whose groups the items of these answers have."""
-    items = _items(answers)
-    return [entry for entry in bases if all(has_column(one, column) for column in entry.spec.variance_over for one in items)]
+    items = [table for table in _items(answers) if len(table)]  # without rows nothing is known of their columns yet
+    columns = {entry.name: entry.spec.variance_over for entry in bases}
+    return [entry for entry in bases if all(has_column(table, name) for name in columns[entry.name] for table in items)]
 
 
 def rows_of(part: Answers, wanted: Wanted, settings: Settings) -> list[Estimate]:

@@ -57,7 +57,7 @@ def confidence_sequence(
 
     >>> heads = np.tile([1.0, 1.0, 1.0, 0.0], 100)
     >>> [(round(low, 3), round(high, 3)) for low, high in confidence_sequence(heads, np.ones(400), [40, 400], 0.025)]
-    [(0.491, 0.97), (0.675, 0.815)]
+    [(0.502, 0.954), (0.679, 0.812)]
     """
     total, size = np.asarray(totals, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     bounds: list[tuple[float, float]] = []

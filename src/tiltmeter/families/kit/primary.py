@@ -91,8 +91,8 @@ def with_change(rows: Sequence[Difference]) -> list[Difference]:
 def change_of(measure: str, value: float, baseline: float) -> str:
     """Compare two values by their distance from the best one.
 
-    >>> change_of("bias_score", 50.0, 35.0), change_of("bias_score", 45.0, 52.0), change_of("coverage", 3.0, 2.0)
-    ('closer', 'further', 'closer')
+    >>> change_of("bias_score", 50.0, 35.0), change_of("bias_score", 45.0, 52.0)
+    ('closer', 'further')
     """
     entry = catalog.find("measures", measure) if measure in catalog.names("measures") else None
     if entry is None or isnan(best_of(entry)) or isnan(value) or isnan(baseline):

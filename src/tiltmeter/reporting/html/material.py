@@ -85,7 +85,7 @@ class Material:
     @property
     def settings(self) -> Settings:
         """The settings of the first run; a notice says if other runs differ."""
-        return self.sources[0].settings()
+        return self.sources[0].settings() if self.sources else Settings()
 
     @property
     def models(self) -> list[str]:
