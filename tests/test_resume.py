@@ -132,12 +132,12 @@ def as_version_0_1(cache: Path) -> int:
 def test_observations_of_version_0_1_are_still_used(tmp_path: Path) -> None:
     """They call the reason a note. Nothing is asked again, no reason is lost, and studies and the page read them too."""
     benchmarks = ["starter-pairs", GOLDEN / "data" / "slots.jsonl"]
-    options = {"cache": tmp_path / "cache", "resamples": 100}
+    options = {"cache": tmp_path / "cache", "resamples": 100, "scorers": ["all"]}
     first = run(MODEL, benchmarks, output=tmp_path / "first", **options)
     assert first.manifest["batches_computed"] > 0
     assert first.answers["pairs"].table["reason"].notna().any()  # two sentences that are the same have nothing to ask
 
-    assert as_version_0_1(tmp_path / "cache") >= 5
+    assert as_version_0_1(tmp_path / "cache") > 5
     second = run(MODEL, benchmarks, output=tmp_path / "second", **options)
     assert second.manifest["batches_computed"] == 0
     assert second.manifest["batches_reused"] == first.manifest["batches_computed"]
