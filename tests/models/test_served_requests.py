@@ -18,7 +18,8 @@ from tiltmeter.models import ServerOptions, load_served
 from tiltmeter.models.served import Missing, Scored, crowd
 from tiltmeter.models.served.budget import Budget
 from tiltmeter.models.served.concurrency import Limit
-from tiltmeter.models.served.journal import Journal, request_key
+from tiltmeter.models.served.journal import Journal
+from tiltmeter.models.served.messages import Request
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +55,7 @@ def test_a_torn_line_is_ignored(tmp_path: Path) -> None:
         again.add("b" * 32, {"x": 3})
     with Journal(tmp_path) as last:
         assert last.find("b" * 32) == {"x": 3}
-    assert request_key("completions", {"prompt": "secret words"}) != request_key("completions", {"prompt": "others"})
+    assert Request("completions", {"prompt": "secret words"}).key != Request("completions", {"prompt": "others"}).key
     assert "secret" not in "".join(path.read_text() for path in tmp_path.glob("*"))
 
 

@@ -15,7 +15,7 @@ NOISIEST = 0.2
 MARKS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
 """How tokenizers write spaces and new lines."""
 UNREADABLE = ("�", "bytes:")
-"""What tokens hold that are parts of a character."""
+"""Signs in tokens that are parts of a character."""
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ class Connection:
         self.versions: set[tuple[str, str]] = set()
         self.is_fixed = False
         self._client: Any = None
+        self._models: dict[str, Any] = {}
         self._has_answered = False
         self._lost = 0
 
@@ -92,6 +93,18 @@ class Connection:
             weakref.finalize(self, _close, self._client).atexit = False
         return self._client
 
+    def _built(self, request: Request) -> Any:
+        """Build a request. URL and headers are those of the first one to the same path: merging them again takes a tenth of
+        the time of a short request."""
+        import httpx2
+
+        model = self._models.get(request.path)
+        if model is None:
+            model = self._http().build_request("POST", self._url(request.path), json={})
+            self._models[request.path] = model
+            del model.headers["content-length"]
+        return httpx2.Request("POST", model.url, headers=model.headers, content=request.encoded, extensions=model.extensions)
+
     def _url(self, path: str) -> str:
         return f"{self.address.root}{path}" if path.startswith("/") else f"{self.address.url}/{path}"
 
@@ -121,7 +134,7 @@ class Connection:
         import httpx2
 
         try:
-            response = await self._http().post(self._url(request.path), json=dict(request.body))
+            response = await self._http().send(self._built(request))
         except httpx2.TimeoutException:
             raise TransientError(f"no answer within {self.options.timeout:g} s", crowded=True) from None
         except httpx2.ConnectError as error:

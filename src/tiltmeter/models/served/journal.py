@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,12 +12,6 @@ from typing import Any
 SUFFIX = ".jsonl"
 FOLDER = "served"
 """The folder in a cache with the journals of all served models."""
-
-
-def request_key(path: str, body: Mapping[str, Any]) -> str:
-    """Name a request by everything that is sent but credentials. No prompt can be read from it."""
-    whole = json.dumps([path, body], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class Journal:

@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.models.served.checks import plain_token, problem_of
 from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.dialects import Scored, Writing, Written
-from tiltmeter.models.served.journal import Journal, request_key
+from tiltmeter.models.served.journal import Journal
 from tiltmeter.models.served.messages import Missing, Request
 from tiltmeter.models.served.probe import Probe, token_ids
 from tiltmeter.models.served.responses import TransientError
@@ -128,7 +128,7 @@ class Asker:
 
     def _all(self, requests: Sequence[Request], parses: Sequence[Parse], advance: Advance) -> list[Any]:
         """Answer requests from the journal or by the server. Equal requests are sent once."""
-        keys = [request_key(request.path, request.body) for request in requests]
+        keys = [request.key for request in requests]
         places: dict[str, list[int]] = {}
         for place, key in enumerate(keys):
             places.setdefault(key, []).append(place)
