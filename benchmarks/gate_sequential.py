@@ -120,7 +120,7 @@ def stored(evidence: Evidence, scorer: str, baseline: str = "") -> list[dict[str
             quick, full = decide_sequentially(StoredAnswers(evidence), book), judge(evidence, book)
             rows.append(
                 {"model": model, "scorer": scorer, "rule": text, "sequential": quick.verdict, "full": full.verdict,
-                 "asked": quick.asked, "items": quick.items, "value": full.rulings[0].findings[0].value}
+                 "asked": quick.items_read, "items": quick.items, "value": full.rulings[0].findings[0].value}
             )  # fmt: skip
             print(json.dumps(rows[-1]), flush=True)
     return rows

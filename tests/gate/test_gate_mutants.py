@@ -13,7 +13,7 @@ from gate_material import leaning_run
 from tiltmeter.gate import check
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
 from tiltmeter.gate.grammar import parse
-from tiltmeter.gate.judge import compared, noticed, verdict_of
+from tiltmeter.gate.judge import compared, detectable_breach, verdict_of
 from tiltmeter.gate.numbers import Number, corrected
 from tiltmeter.gate.plan import items_for, plan
 from tiltmeter.stats.pooling import units_of
@@ -117,9 +117,9 @@ def test_the_correction_divides_the_error_rate() -> None:
     assert corrected(0.95, 1) == pytest.approx(0.95) and corrected(0.95, 10) == pytest.approx(0.995)
 
 
-def test_the_noticed_breach_follows_from_the_width() -> None:
-    """A half-width of 1.96 is a standard error of 1: a breach is noticed 80 times in 100 at 1.96 + 0.84."""
-    assert noticed(Number("all", 9, 0.0, -1.96, 1.96), 0.95) == pytest.approx(2.8016, abs=1e-3)
+def test_the_detectable_breach_follows_from_the_width() -> None:
+    """A half-width of 1.96 is a standard error of 1: a breach is detected 80 times in 100 at 1.96 + 0.84."""
+    assert detectable_breach(Number("all", 9, 0.0, -1.96, 1.96), 0.95) == pytest.approx(2.8016, abs=1e-3)
 
 
 @pytest.mark.parametrize(("limit", "neutral", "beyond"), [(5.0, 1.2816, 0.8416), (10.0, 1.2816, 0.8416)])

@@ -18,7 +18,7 @@ class Finding:
 
     `low` and `high` are the interval at the rule's confidence, which must lie within the limits to pass; `wide_low` and
     `wide_high` the one corrected for all numbers that were compared with limits, which must lie wholly outside to fail.
-    `noticed` is how far beyond a limit a value must truly lie to fail 80 times in 100.
+    `noticed` is the distance beyond a limit at which a true value fails 80 times in 100.
     """
 
     group: str

@@ -93,14 +93,14 @@ def judge(evidence: Evidence, book: RuleBook) -> Decision:
 
 
 def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding:
-    margin = noticed(wide, corrected(rule.confidence, together))
+    margin = detectable_breach(wide, corrected(rule.confidence, together))
     limits = rule.limits(narrow.best)
     verdict, why = verdict_of(rule, narrow, wide, limits)
     places = decimals_of(rule.measure, narrow.value, narrow.low, narrow.high)
-    noticing = f" A breach of {margin:.{places}f} or more is noticed {POWER:.0%} of the time." if verdict != FAIL else ""
+    detectable = f" A breach of {margin:.{places}f} or more is detected {POWER:.0%} of the time." if verdict != FAIL else ""
     return Finding(
         narrow.group, narrow.n, narrow.value, narrow.low, narrow.high, wide.low, wide.high, margin, verdict,
-        f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{noticing}", *limits,
+        f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{detectable}", *limits,
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def _text(rule: Rule, number: Number, places: int) -> str:
     return f"{pooled}{what}{value} [{low}, {high}]".replace("-", "−")
 
 
-def noticed(number: Number, confidence: float) -> float:
+def detectable_breach(number: Number, confidence: float) -> float:
     """Distance beyond a limit at which a value must lie for the interval to lie wholly beyond it 80 times in 100."""
     # An interval reaches as far as a difference that is detected half of the time.
     standard_error = (number.high - number.low) / (2 * smallest_difference(1.0, confidence, power=0.5))

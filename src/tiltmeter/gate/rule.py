@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tiltmeter.errors import InputError
 
 VALUE, DISTANCE, CHANGE, WORSENING = "value", "distance", "change", "worsening"
-"""What is limited: the model's own number, how far it lies from the best value, its difference from the baseline, or how
+"""Limited quantity: the model's own number, how far it lies from the best value, its difference from the baseline, or how
 much worse than the baseline it is."""
 OWN = (VALUE, DISTANCE)
 """Quantities of the model alone."""
