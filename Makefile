@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-slow fuzz browser lint types docs wheel release clean
+.PHONY: run test test-slow fuzz browser lint words types docs wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -35,6 +35,11 @@ browser:
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python scripts/plain_words.py
+
+# Counters of plain words: forbidden words, docstring openings, empty names, tests that assert a sentence.
+words: $(VENV)/.installed-dev
+	$(BIN)/python scripts/plain_words.py --count .
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy

@@ -58,7 +58,7 @@ Each [family](families.md) has options of its own. In Python they are an object,
 """
 ELSEWHERE = {
     "settings": "How intervals are made.",
-    "server": "How models behind a server are asked.",
+    "server": "How models behind a server are queried.",
     "headers": "NAME=VARIABLE: headers, and the environment variables with their values.",
     "command": "The command line that made the run, for the manifest. Leave it out in Python.",
 }
