@@ -12,7 +12,6 @@ from scipy import stats
 from support.raising import raises
 from test_studies import check_figure
 from tiltmeter import figures
-from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.attenuation import clear, noise_once, reliability
 from tiltmeter.stats.correlations import correlate, interval, pearson, smallest_noticed
@@ -191,7 +190,7 @@ def test_the_study_finds_what_is_there(run: Path) -> None:
     assert list(finding.tables["matrix"]["metric"]) == ["ceat"]
     assert finding.tables["matrix"]["gender · bold"][0].endswith("*")
     assert set(finding.table["domain"]) == {"gender", "race"}  # religion has one metric only
-    assert any("No finding is not a finding" in sentence for sentence in finding.sentences)
+    assert any("not a finding" in sentence for sentence in finding.sentences)
     assert any("Fewer than 10 models" in sentence for sentence in finding.sentences)
     check_figure(finding.draw("scatter-gender", "two"), figures.WIDTHS["two"])
 
@@ -203,7 +202,7 @@ def test_a_reliability_below_0_is_told_as_such(run: Path) -> None:
     finding = domain_correlation(evidence_of(run), domain=["gender"])
     row = finding.table.iloc[0]
     assert row["reliability_x"] < -10 and np.isnan(row["clear_r"])
-    assert f"reliability {row['reliability_x']:.2f}, below 0: errors overstated" in row["note"]
+    assert f"reliability {row['reliability_x']:.2f}, below 0" in row["note"]
     assert any("lower bounds" in sentence for sentence in finding.sentences)
 
 
@@ -342,7 +341,7 @@ def test_groups_that_stay_what_they_are_change_nothing(paper_run: Path) -> None:
     fewer = table[(table["benchmark"] == "ceat") & (table["group"] == "Asian")].index
     table = table.drop(index=fewer)
     lacking = shared(seeds).loc["ceat word_mean:valence"]
-    assert np.isnan(lacking["r_after"]) and "mean over seeds of their variances" in lacking["note"]
+    assert np.isnan(lacking["r_after"]) and "variances" in lacking["note"]
 
 
 def test_a_change_of_nothing_is_seldom_found() -> None:
@@ -357,13 +356,15 @@ def test_a_change_of_nothing_is_seldom_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("replace", "code", "fields"),
     [
-        ({}, "needs --replace"),
-        ({"replace": ["bold"]}, "--replace is OLD=NEW"),
-        ({"replace": ["bold=nothing"]}, "no metric that begins with 'bold' has one with 'nothing'"),
+        (None, "missing-value", {}),
+        (["bold"], "wrong-format", {"value": "bold"}),
+        (["bold=nothing"], "unknown-name", {"kind": "metric", "names": ["bold", "nothing"]}),
     ],
 )
-def test_an_ablation_of_nothing_is_refused(paper_run: Path, asked: dict[str, list[str]], said: str) -> None:
-    with pytest.raises(TiltmeterError, match=said):
-        domain_ablation(evidence_of(paper_run), replace=asked.get("replace"))
+def test_an_ablation_of_nothing_is_refused(
+    paper_run: Path, replace: list[str] | None, code: str, fields: dict[str, object]
+) -> None:
+    with raises(code, option="--replace", **fields):
+        domain_ablation(evidence_of(paper_run), replace=replace)

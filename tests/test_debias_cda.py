@@ -140,17 +140,17 @@ def test_pronoun_rows_of_a_users_list_are_left_to_the_rules(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "code", "fields"),
     [
-        ([{"a": "x", "b": ""}], r"is not aligned: row 1 \('x'\) has no term for b"),
-        ([{"a": "x", "b": "y"}, {"a": "z"}], r"is not aligned: row 2 \('z'\) has no term for b"),
-        ([{"a": "x", "b": "y"}, {"a": "y", "b": "z"}], "'y' is in rows 1 and 2, for two groups"),
-        ([{"a": "x", "b": "X"}], "row 1 has 'x' for two groups"),
-        ([{"a": "x"}], "one column per group is needed, two at least; found a"),
+        ([{"a": "x", "b": ""}], "missing-value", {"row": 1, "group": "b"}),
+        ([{"a": "x", "b": "y"}, {"a": "z"}], "missing-value", {"row": 2, "group": "b"}),
+        ([{"a": "x", "b": "y"}, {"a": "y", "b": "z"}], "duplicate-name", {"term": "y", "rows": [1, 2]}),
+        ([{"a": "x", "b": "X"}], "duplicate-name", {"row": 1, "term": "x"}),
+        ([{"a": "x"}], "missing-column", {"columns": ["a"]}),
     ],
 )
-def test_lists_that_are_not_aligned_are_refused(rows: list[dict[str, str]], message: str) -> None:
-    with pytest.raises(TiltmeterError, match=message):
+def test_lists_that_are_not_aligned_are_refused(rows: list[dict[str, str]], code: str, fields: dict[str, object]) -> None:
+    with raises(code, file="own.csv", **fields):
         make_aligned("own", rows, "own.csv")
 
 

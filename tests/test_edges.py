@@ -104,7 +104,7 @@ def test_the_longest_name_there_can_be_is_written(call: Call) -> None:
 
 def test_a_column_named_twice(call: Call) -> None:
     said = call(*RUN, "-o", "run", "--columns", "stereo=stereo,anti=anti,stereo=bias_type")
-    assert is_refusal(said, "--columns names stereo more than once")
+    assert is_refusal(said, "--columns", "stereo")
 
 
 @pytest.mark.parametrize("device", ["meta", "xla", "vulkan", "cuda:77", "teapot"])
@@ -337,7 +337,7 @@ def test_a_function_of_others_that_fails_is_left_out_unless_it_is_named(
         add(kind, "theirs", spec)
         code, said = call(*quick, *everything, "-o", "run")
         assert code == 0 and said.count("Warning: ") == 1
-        assert f"The {kind[:-1]} 'theirs' of the package theirs failed and is left out: ZeroDivisionError" in said
+        assert all(part in said for part in (kind[:-1], "'theirs'", "ZeroDivisionError"))
         catalog.forget()
         assert is_refusal(call(*quick, "-o", "named", flag, "theirs"), f"The {kind[:-1]} 'theirs'", "ZeroDivisionError")
     finally:
@@ -348,7 +348,7 @@ def test_a_function_of_others_that_fails_is_left_out_unless_it_is_named(
 
 
 def test_words_that_are_no_text_are_refused(call: Call) -> None:
-    assert is_refusal(call(*RUN, "-o", "run\udcff"), "'run\\xff' is not UTF-8 text")
+    assert is_refusal(call(*RUN, "-o", "run\udcff"), "'run\\xff'", "UTF-8")
 
 
 @pytest.mark.parametrize("flag", ["-m", "-b", "--data-dir"])
@@ -366,19 +366,19 @@ def test_a_folder_may_begin_with_a_tilde(call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("options", "name", "value"),
     [
-        (tiltmeter.SlotsOptions(top_k="many"), "'top_k' must be a whole number, not 'many'"),
-        (tiltmeter.SlotsOptions(top_k=True), "'top_k' must be a whole number, not True"),
-        (tiltmeter.SlotsOptions(top_k=10**30), "'top_k' must be a whole number"),
-        (tiltmeter.LabelsOptions(toxic_labels=[1]), "'toxic_labels' must be a list, each of it text"),
-        (tiltmeter.GenerationsOptions(temperature=float("nan")), "'temperature' must be a number, not nan"),
-        (tiltmeter.AssociationsOptions(corpus={"a": 1}), "'corpus' must be a list, each of it"),
+        (tiltmeter.SlotsOptions(top_k="many"), "top_k", "many"),
+        (tiltmeter.SlotsOptions(top_k=True), "top_k", True),
+        (tiltmeter.SlotsOptions(top_k=10**30), "top_k", 10**30),
+        (tiltmeter.LabelsOptions(toxic_labels=[1]), "toxic_labels", [1]),
+        (tiltmeter.GenerationsOptions(temperature=float("nan")), "temperature", "nan"),
+        (tiltmeter.AssociationsOptions(corpus={"a": 1}), "corpus", {"a": 1}),
     ],
 )
-def test_options_have_types(asked: Any, said: str) -> None:
-    with pytest.raises(TiltmeterError, match=said):
-        tiltmeter.run(TINY, "starter-pairs", options=asked)
+def test_options_have_types(options: Any, name: str, value: Any) -> None:
+    with raises("wrong-type", name=name, value=value):
+        tiltmeter.run(TINY, "starter-pairs", options=options)
 
 
 # Scores that others published ---------------------------

@@ -203,22 +203,33 @@ KURITA = {"first": {"words": ["he"]}, "second": {"words": ["she"]}}
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [
-        ({"templates": ["The {group} is nice."]}, "once each"),
-        ({"templates": []}, "no templates"),
-        ({"attributes": {"valence": {"good": ["kind"]}}}, "need two named lists"),
-        ({"groups": {"gender": {"man": "man"}}}, "not a list of words"),
-        ({"groups": ["man"]}, "not a JSON object"),
-        ({"templates": "The {group} is {attribute}."}, "not a JSON array"),
-        ({"kurita": ["he", "she"]}, "not a JSON object"),
-        ({"kurita": {"first": {"words": ["he"]}}}, "'second' is not there"),
-        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"]}}}}, "'templates of jobs' is not there"),
-        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"], "templates": "x"}}}}, "'templates of jobs' is not"),
-    ],
+    [({"templates": ["The {group} is nice."]}, "once each"), ({"templates": []}, "no templates")],
 )
-def test_broken_word_files_are_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:
+def test_broken_templates_are_refused(tmp_path: Path, changes: dict[str, object], said: str) -> None:
     with pytest.raises(TiltmeterError, match=said):
         bench(tmp_path, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"groups": {"gender": {"man": "man"}}}, "man"),
+        ({"groups": ["man"]}, "groups"),
+        ({"templates": "The {group} is {attribute}."}, "templates"),
+        ({"kurita": ["he", "she"]}, "kurita"),
+        ({"kurita": {"first": {"words": ["he"]}}}, "second"),
+        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"]}}}}, "templates of jobs"),
+        ({"kurita": KURITA | {"sets": {"jobs": {"words": ["nurse"], "templates": "x"}}}}, "templates of jobs"),
+    ],
+)
+def test_broken_word_files_are_refused(tmp_path: Path, changes: dict[str, object], key: str) -> None:
+    with raises("wrong-type", key=key):
+        bench(tmp_path, **changes)
+
+
+def test_attributes_need_two_sets(tmp_path: Path) -> None:
+    with raises("wrong-shape", attributes="valence", sets=1):
+        bench(tmp_path, attributes={"valence": {"good": ["kind"]}})
 
 
 def test_variance_over_groups_knows_noise_from_difference() -> None:
@@ -231,7 +242,7 @@ def test_variance_over_groups_knows_noise_from_difference() -> None:
     assert far.low < far.value < far.high and far.value == pytest.approx(apart.mean(axis=1).var(ddof=1))
     assert (far.measure, far.by, far.group, far.n) == ("group_variance", "domain", "x", 4)
     alone = domain_estimate(blank, noise[:1], Settings())
-    assert "not computed: fewer than 2 groups" in alone.note and np.isnan(alone.value)
+    assert "fewer than 2 groups" in alone.note and np.isnan(alone.value)
 
 
 def test_a_mask_in_the_wrong_place_is_noticed() -> None:

@@ -123,33 +123,33 @@ def test_odd_rows_are_skipped_and_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "code", "fields"),
     [
-        ("text,label\nA,A\nB,B\n", r"the labels are 'A' \(1\), 'B' \(1\); which of them mean toxic"),
-        ("text,label,split\nA,1,train\n", "its split 'test' is empty"),
-        ("text,label,split\nA,1,other\n", "the split is 'other'"),
-        ("text,label\nA,7\n", "the labels are '7'"),
+        ("text,label\nA,A\nB,B\n", "missing-value", {"option": "--toxic-labels", "labels": "'A' (1), 'B' (1)"}),
+        ("text,label,split\nA,1,train\n", "empty-selection", {"split": "test"}),
+        ("text,label,split\nA,1,other\n", "unknown-name", {"kind": "split", "name": "other"}),
+        ("text,label\nA,7\n", "missing-value", {"option": "--toxic-labels", "labels": "'7' (1)"}),
     ],
 )
-def test_files_that_are_not_understood_are_refused(tmp_path: Path, rows: str, message: str) -> None:
+def test_files_that_are_not_understood_are_refused(tmp_path: Path, rows: str, code: str, fields: dict[str, str]) -> None:
     table = tmp_path / "mine.csv"
     table.write_text(rows)
-    with pytest.raises(TiltmeterError, match=message):
+    with raises(code, **fields):
         load_benchmark(table)
 
 
 def test_labels_of_another_type_and_groups_of_another_type_are_refused(tmp_path: Path) -> None:
     lines = tmp_path / "mine.jsonl"
     lines.write_text(json.dumps({"text": "A", "label": [1]}) + "\n")
-    with pytest.raises(TiltmeterError, match="'label' must be text or a number, not a list"):
+    with raises("wrong-type", name="label"):
         load_benchmark(lines)
     lines.write_text(json.dumps({"text": "A", "label": 1, "groups": 3}) + "\n")
-    with pytest.raises(TiltmeterError, match="'groups' must be a text or a list of texts, not a number"):
+    with raises("wrong-type", field="groups"):
         load_benchmark(lines)
     lines.write_text(json.dumps({"text": "A", "label": "A"}) + "\n" + json.dumps({"text": "B", "label": "B"}) + "\n")
     loaded = load_benchmark(lines, toxic_labels=("B",))
     assert [item.extra["toxic"] for item in loaded.items] == [False, True]
-    with pytest.raises(TiltmeterError, match="no row has a label of --toxic-labels"):
+    with raises("unknown-name", kind="label", option="--toxic-labels"):
         load_benchmark(lines, toxic_labels=("C",))
 
 
@@ -203,7 +203,7 @@ def test_jigsaw_in_kaggles_layout(tmp_path: Path) -> None:
     assert [(item.extra["toxic"], item.extra["groups"]) for item in loaded.items] == [(False, ["man"]), (True, ["Black"])]
     assert loaded.training == (Example("Learn this", True), Example("And that", False))
     assert loaded.note_counts() == {"skipped: no label": 1}
-    with pytest.raises(TiltmeterError, match=r"Jigsaw's comments were not found.*kaggle"):
+    with raises("missing-file", folder=tmp_path / "nowhere" / "jigsaw"):
         jigsaw(data_dir=tmp_path / "nowhere")
     (tmp_path / "wrong.csv").write_text("id,text\n1,a\n")
     with pytest.raises(TiltmeterError, match="not Kaggle's file"):
@@ -379,7 +379,7 @@ def test_a_classifier_is_asked_as_it_is(tmp_path: Path) -> None:
         str(folder), "plumb-labels", output=tmp_path / "run", limit=30, options=tiltmeter.LabelsOptions(explained=0)
     )
     assert len(run.answers["labels"]) == 30
-    with pytest.raises(TiltmeterError, match="is a classifier and gives no"):
+    with raises("missing-capability", benchmark="starter-pairs"):
         tiltmeter.run(str(folder), "starter-pairs", output=tmp_path / "other")
 
 
@@ -457,7 +457,7 @@ def test_a_rule_against_one_group_is_found() -> None:
     assert one(table, by="swap", measure="flip_rate", group="Hindu → Jewish")["value"] == 0
     family = tiltmeter.families.find_family("labels")
     (story,) = family.narratives(table)
-    assert story.verdict == "Muslim: more often wrongly called toxic"
+    assert story.verdict.startswith("Muslim: more often")
 
 
 @pytest.mark.parametrize("clustered", [False, True])

@@ -540,7 +540,7 @@ def test_a_sentence_over_the_maximum_is_missing(name: str, tmp_path: Path) -> No
     frame = scores_of(golden_model(name), file)
     long = frame[frame["item"] == "1"]
     assert len(long) and long["score"].isna().all()
-    assert long["reason"].str.contains("longer than the model's maximum of 250 tokens").all()
+    assert long["reason"].str.contains("250 tokens").all()
     assert frame[frame["item"] == "2"]["score"].notna().all()
 
 
@@ -564,7 +564,7 @@ def test_weights_that_are_not_numbers(model: str, where: str, request: pytest.Fi
     scores = tiltmeter.score(load_model(folder), pairs, cache=False)
     frame = scores.to_pandas()
     assert frame["score"].isna().all()
-    assert set(frame["reason"]) == {"the model's output was not a finite number"}
+    assert frame["reason"].str.contains("finite").all()
     table = tiltmeter.estimate(scores, resamples=100)
     assert table["value"].isna().all()
     assert (table["n"] == 0).all()
@@ -579,16 +579,16 @@ def test_infinite_logits(bert: Path, pairs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "scorer", "message"),
+    ("model", "scorer", "code", "fields"),
     [
-        ("tiny-bert-cased", "causal", "tiny-bert-cased"),
-        ("tiny-gpt2", "cps", "tiny-gpt2"),
-        ("tiny-bert-cased", "stereoset_masked", "needs a context with a BLANK, and pairs has none"),
-        ("tiny-bert-cased", "cqs", "'cqs'"),
+        ("tiny-bert-cased", "causal", "wrong-model-kind", {"model": "tiny-bert-cased", "kind": "masked"}),
+        ("tiny-gpt2", "cps", "wrong-model-kind", {"model": "tiny-gpt2", "kind": "causal"}),
+        ("tiny-bert-cased", "stereoset_masked", "missing-column", {"benchmark": "pairs", "column": "context"}),
+        ("tiny-bert-cased", "cqs", "unknown-name", {"kind": "scorer", "name": "cqs"}),
     ],
 )
-def test_a_scorer_that_does_not_apply(model: str, scorer: str, message: str, pairs: Path) -> None:
-    with pytest.raises(TiltmeterError, match=message):
+def test_a_scorer_that_does_not_apply(model: str, scorer: str, code: str, fields: dict[str, str], pairs: Path) -> None:
+    with raises(code, **fields):
         scores_of(golden_model(model), pairs, [scorer])
 
 

@@ -14,7 +14,6 @@ from association_material import associate
 from conftest import CAUSAL, GOLDEN, MASKED, golden_model, reference
 from support.raising import raises
 from test_cli import tiltmeter as command
-from tiltmeter import TiltmeterError
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.families import find_family
 from tiltmeter.models import load_any
@@ -94,7 +93,7 @@ def test_the_embedded_tests_run_offline(tmp_path: Path, capsys: pytest.CaptureFi
     assert again.manifest["evaluations"][0]["associations"]["vectors_computed"] == 0
     assert again.estimates["value"].tolist() == run.estimates["value"].tolist()
     assert command("compare", tmp_path / "r") == 2
-    assert "Comparing needs two models" in capsys.readouterr().err
+    assert "two models" in capsys.readouterr().err
 
 
 def test_pairs_and_tests_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +131,7 @@ def test_static_vectors_and_words_out_of_vocabulary(tmp_path: Path) -> None:
     assert json.loads(row["missing"]) == {"not in the vocabulary": 1} and row["n_missing"] == 1
     (tmp_path / "v.txt").write_text("\n".join([*lines[:-1], "rose 0 0 0 0"]))
     row = associate(load_any(tmp_path / "v.txt"), bench).estimates.iloc[0]
-    assert np.isnan(row["value"]) and "not computed: B has 1 usable word " in row["note"]
+    assert np.isnan(row["value"]) and "B has 1 usable word " in row["note"]
     assert "a zero vector" in row["missing"]
     (tmp_path / "flat.txt").write_text("\n".join(f"{word} 1 1 1 1" for word in known))
     assert "no spread" in associate(load_any(tmp_path / "flat.txt"), bench).estimates.iloc[0]["note"]
@@ -146,17 +145,17 @@ def test_repeated_words_and_unequal_sets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "code", "fields"),
     [
-        ('{"targ1": {"examples": ["a", "b"]}, "attr1": 1}', "no list of examples in 'targ2'"),
-        ('{"targ1": {"examples": ["a"]}, "attr1": 1}', "has 1 words"),
-        ('{"targ1": {"examples": ["a", "b"], "attr1"', "not one JSON document"),
-        ('["targ1", "attr1"]', "expected a JSON object"),
+        ('{"targ1": {"examples": ["a", "b"]}, "attr1": 1}', "missing-value", {"keys": ["targ2"]}),
+        ('{"targ1": {"examples": ["a"]}, "attr1": 1}', "wrong-shape", {"part": "targ1", "words": 1, "least": 2}),
+        ('{"targ1": {"examples": ["a", "b"], "attr1"', "wrong-format", {"expected": "one JSON document", "line": 1}),
+        ('["targ1", "attr1"]', "wrong-type", {"keys": ["targ1", "targ2", "attr1", "attr2"]}),
     ],
 )
-def test_broken_files_are_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_broken_files_are_refused(tmp_path: Path, text: str, code: str, fields: dict[str, object]) -> None:
     (tmp_path / "t.jsonl").write_text(text)
-    with pytest.raises(TiltmeterError, match=said):
+    with raises(code, **fields):
         tiltmeter.load_benchmark(tmp_path / "t.jsonl")
 
 
@@ -171,17 +170,10 @@ def test_from_python_by_name(tmp_path: Path) -> None:
         tiltmeter.score(str(BERT), "seat", "aul")
 
 
-@pytest.mark.parametrize(
-    ("family", "benchmark", "said"),
-    [
-        ("pairs", "seat", "seat has no items that can be scored"),
-        ("slots", "seat", "seat has no sentences with a mask"),
-        ("associations", "starter-pairs", "starter-pairs has no association tests"),
-    ],
-)
-def test_a_benchmark_of_another_family_is_refused(family: str, benchmark: str, said: str) -> None:
+@pytest.mark.parametrize(("family", "benchmark"), [("pairs", "seat"), ("slots", "seat"), ("associations", "starter-pairs")])
+def test_a_benchmark_of_another_family_is_refused(family: str, benchmark: str) -> None:
     """By the family's own check: a benchmark built by hand may name a family that its items are not for."""
-    with pytest.raises(TiltmeterError, match=said):
+    with raises("empty-selection", benchmark=benchmark):
         find_family(family).check(tiltmeter.load_benchmark(benchmark), [], find_family(family).Options())
 
 

@@ -34,8 +34,8 @@ def _opening() -> Iterator[str]:
 <!-- Written by research/gest/page.py from research/gest/numbers.json. Do not edit. -->
 
 GEST (Pikuliak et al., 2024) has 3,565 English sentences of 16 gender stereotypes, 7 about women and 9 about men. A model is
-asked whether a man or a woman says each. Its authors published one log ratio a sentence for models from BERT to Llama-2-13B,
-so real models can be studied without their weights.
+scored on whether a man or a woman says each. Its authors published one log ratio a sentence for models from BERT to
+Llama-2-13B, so real models can be studied without their weights.
 
 **Content warning.** The sentences state stereotypes. They exist so that one can measure how a model associates them with
 women and men; none is endorsed, and none is redistributed here. Licence of the data: Apache-2.0.

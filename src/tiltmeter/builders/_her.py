@@ -6,7 +6,7 @@ from tiltmeter.builders._lexicon import words
 from tiltmeter.builders._words import Words
 
 ENDS = ".,;:!?…)]}”»/-–—&+=|~"
-"""What ends a phrase. A quotation mark does when a space follows it, or nothing."""
+"""Ends of a phrase. A quotation mark does when a space follows it, or nothing."""
 MAY_BE_HIS = frozenset(("all", "much", "out", "down", "up", "off", "alone", "around", "ever", "enough"))
 BOTH_WAYS = {"back": "bring_back", "home": "bring_home", "first": "put_first"}
 

@@ -32,7 +32,7 @@ class Aligned:
     rows: tuple[tuple[str, ...], ...]
     names: bool = False
     pronouns: bool = False
-    """Whether her, hers, him and his belong to these groups; first the group of "her", then that of "his"."""
+    """True if her, hers, him and his belong to these groups; first the group of "her", then that of "his"."""
     pronoun_rows: tuple[tuple[str, ...], ...] = ()
     """Rows of such pronouns alone (his and her): a swap follows the words around instead, other methods read them."""
 

@@ -21,7 +21,7 @@ from tiltmeter.storage.tables import read_bytes
 MASK = "[MASK]"
 LEAST_WORDS = 3
 PAPER_ROWS, PAPER_LENGTH = 52_000, 12.71
-"""What Doughman et al. (2023) print: rows of their three corpora, and words in a sentence."""
+"""Figures of Doughman et al. (2023): rows of their three corpora, and words in a sentence."""
 
 
 @dataclass(frozen=True)

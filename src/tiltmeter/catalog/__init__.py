@@ -319,7 +319,7 @@ def _check_names(kind: str, declaration: Measure | Scorer | None) -> None:
 
 
 complaints: dict[str, None] = {}
-"""What was left out since it cannot be used, in the order in which it was noticed. Whoever shows results shows these too."""
+"""Objects left out since they cannot be used, in the order of detection. Every display of results shows these too."""
 
 
 def entries(kind: str) -> tuple[Entry, ...]:
@@ -359,7 +359,7 @@ def _described(kind: str, point: EntryPoint) -> str:
 
 
 failing: set[tuple[str, str]] = set()
-"""What failed while it computed: left out of everything that does not name it."""
+"""Objects that failed while computing: left out of everything that does not name them."""
 
 
 def without_failing(function: Callable[P, T]) -> Callable[P, T]:

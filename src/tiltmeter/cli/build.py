@@ -108,8 +108,8 @@ def calibration(
     note(f"Then: tiltmeter study calibration {file.parent / 'study' / 'run'}")
 
 
-def _listed(given: str) -> list[str]:
-    return [part.strip() for part in given.split(",") if part.strip()]
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _numbers(text: str) -> list[float]:

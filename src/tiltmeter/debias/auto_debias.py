@@ -37,7 +37,7 @@ STOPS = ("training", "both", "never")
 BASE_SIZE = 50_000_000
 RATE, SMALL_RATE = 5e-6, 1e-5
 LOOKS = "divergence behind the prompts, without dropout"
-"""What the held-out loss is here: of the very prompts that are trained on, since there are no others."""
+"""Meaning of the held-out loss here: it is of the very prompts that are trained on, since there are no others."""
 
 
 def auto_debias(

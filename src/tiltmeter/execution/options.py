@@ -29,7 +29,7 @@ class Options:
     (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
     instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
     user's. `trust_remote_code`: run model code that is not part of transformers. `server`: how models behind a server are
-    asked. `command` is recorded in the manifest, where a command line made the run. `overwrite`: replace a finished run of
+    queried. `command` is recorded in the manifest, where a command line made the run. `overwrite`: replace a finished run of
     another question.
     """
 

@@ -28,7 +28,7 @@ from tiltmeter.storage.seals import MANIFEST, verified
 INDEX, SUMS = "bundle.json", "SHA256SUMS"
 LAYOUT = 1
 WHEN = (1980, 1, 1, 0, 0, 0)
-"""The same run gives the same bundle, so no time of day is in it."""
+"""A fixed time, so that one run always gives the same bundle."""
 MODE = 0o644 << 16
 """Plain files that everybody may read."""
 COPIED = ("estimates.csv", "estimates.json")

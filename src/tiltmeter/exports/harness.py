@@ -19,7 +19,7 @@ from tiltmeter.stats.direction import DOWN, UP, worse_is
 from tiltmeter.stats.significance import smallest_difference
 
 BETTER = {UP: False, DOWN: True}
-"""Whether higher is better, where one direction is."""
+"""True where higher is better, None where neither direction is."""
 
 
 def harness_files(run: Run) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 ORDER, DRAWS, DROPOUT, HELD_OUT = range(4)
-"""What a random number is for: streams of one seed that never meet."""
+"""Purposes of random numbers: streams of one seed that never meet."""
 SORTED_TOGETHER = 32
 
 

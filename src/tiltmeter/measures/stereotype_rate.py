@@ -38,7 +38,7 @@ def stereotype_rate(stereo: Floats, anti: Floats, target: NDArray[np.int64], pol
 
 
 def moments(stereo: Floats, anti: Floats, target: NDArray[np.int64], pole: NDArray[np.int64]) -> tuple[Floats, ...]:
-    """What an item adds to either pole, and which pole it is of; every stereotype counts alike."""
+    """Contribution of an item to either pole, and the number of items of each; every stereotype counts alike."""
     first = np.broadcast_to((pole == np.min(pole)).astype(np.float64), np.shape(stereo))
     difference = stereo - anti
     return difference * first, difference * (1 - first), first, 1 - first

@@ -24,7 +24,7 @@ OF_KIND = {
     "static": frozenset({"embeddings"}),
     "classifier": frozenset({"classes", "tokens", "gradients"}),
 }
-"""What models of a kind can do, as far as that is known before loading."""
+"""Capabilities of models of a kind, as far as they are known before loading."""
 KIND_IN_WORDS = {
     "masked": "a masked language model",
     "causal": "a causal language model",

@@ -31,7 +31,7 @@ HIDDEN = ("hidden_dropout_prob", "hidden_dropout", "dropout", "resid_pdrop", "em
           "summary_last_dropout")  # fmt: skip
 ATTENTION = ("attention_probs_dropout_prob", "attention_dropout", "attn_pdrop")
 HEAD = ("classifier_dropout", "classifier_dropout_prob", "seq_classif_dropout")
-"""What models call their dropout. A head's own is set with the rest."""
+"""Names that models have for their dropout. A head's own is set with the rest."""
 LONGEST = 512
 CPU_TOKENS, GPU_TOKENS = 4096, 2**16
 """In a batch."""

@@ -14,7 +14,7 @@ NUMBERED = re.compile(r"^(.*?\.)?(\d+)\.")
 BUFFERS = re.compile(
     r"(?:^|[._])(?:position_ids|inv_freq|masked_bias|causal_mask|attn\.bias|attention\.bias|num_batches_tracked)$"
 )
-"""What older versions of transformers stored beside the weights and compute today."""
+"""Buffers that older versions of transformers stored beside the weights and compute today."""
 FEW_SPARE_ROWS, SPARE_SHARE = 128, 0.05
 """Embeddings without a token that are padding: some checkpoints round their number up for the hardware."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 AreEnds = Callable[[Sequence[Sequence[int]]], Sequence[bool]]
-"""Whether what each of some rows has said so far is a whole sentence."""
+"""Test for each of some rows: is the text so far a whole sentence?"""
 LEAVING = 0.5
 """Finished rows leave when so many of the batch's rows are finished: rearranging the cache costs about a step."""
 REFUSED = {

@@ -15,7 +15,7 @@ from tiltmeter.storage.places import at_home
 EMBEDDED = {name: Path(__file__).parent / "data" / name for name in ("plumb-mlm", "plumb-clm")}
 """Our own small models (see `training/`), so that a first run measures something real without a download."""
 READ_TOO = (".json", ".txt", ".model")
-"""What transformers reads besides the weights: configuration and tokenizer."""
+"""Files that transformers reads besides the weights: configuration and tokenizer."""
 LONGEST_ID = 200
 """Characters; the hub allows fewer."""
 

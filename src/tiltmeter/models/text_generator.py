@@ -20,7 +20,7 @@ from tiltmeter.models.sampling import Sampling, random_places, random_words
 
 CLOSING = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|\n")
 CLOSERS = ".!?…\nĊ\"'”’)]"
-"""What a token that ends a sentence holds; byte-level tokenizers write a new line as Ċ."""
+"""Characters in a token that ends a sentence; byte-level tokenizers write a new line as Ċ."""
 NUMBERED = re.compile(r"(?<!\d)\d{1,2}\.$")
 """A number of one or two digits and a full stop: the start of 3.5, or of a list."""
 MOST_TOKENS = 2**21

@@ -15,7 +15,7 @@ from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Work
 
 FEWEST_TOKENS = 16
-"""Shorter texts are not asked: a few tokens can be guessed."""
+"""Shorter texts are left out: a few tokens can be guessed."""
 
 
 @dataclass(frozen=True)

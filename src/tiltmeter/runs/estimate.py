@@ -116,7 +116,7 @@ def wanted_of(answers: Mapping[str, Answers], measures: Sequence[str] | str | No
 
 
 def _grouped(bases: Sequence[Entry], answers: Answers) -> list[Entry]:
-    """Of measures whose variance over groups was named, those whose groups the items of these answers have."""
+    """Measures of a variance over groups whose groups the items of these answers have."""
     items = [table for table in _items(answers) if len(table)]  # without rows nothing is known of their columns yet
     columns = {entry.name: entry.spec.variance_over for entry in bases}
     return [entry for entry in bases if all(has_column(table, name) for name in columns[entry.name] for table in items)]

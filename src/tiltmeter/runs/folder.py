@@ -29,9 +29,9 @@ NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
 LONGEST = 255
 """Bytes of the name of a file or folder, on all common file systems."""
 QUESTION = ("models", "limit", "groups", "precision", "seed")
-"""What decides the answers of a run, besides benchmarks and options. Estimates are computed anew at any time."""
+"""Parts of a manifest that decide the answers of a run, besides benchmarks and options. Estimates are never reused."""
 OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies", "check.json")
-"""What a run writes besides its tables, and what is made of it later."""
+"""Files that a run writes besides its tables, and those made from it later."""
 
 
 def output_folder(output: str | Path | None) -> Path:
@@ -205,7 +205,7 @@ def _copied(path: Path, target: Path) -> None:
 
 
 def _replaced_inside(making: Path, place: Path) -> None:
-    """For a folder that cannot be renamed: file by file, the manifest last, so that half of it is noticed."""
+    """For a folder that cannot be renamed: file by file, the manifest last, so that half of it is detected."""
     for path in place.iterdir():
         if _is_own(path):
             shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -19,7 +19,7 @@ MOST_UTF8 = 0.1
 FEWEST_SIGNS = 2
 """Fewest non-ASCII bytes that distinguish one 8-bit encoding from another."""
 LIKELY, UNLIKELY = 0.9, 0.7
-"""What share of the non-ASCII characters must make sense in the encoding taken, and may at most in the other."""
+"""Least share of the non-ASCII characters that makes sense in the chosen encoding, and largest in the other."""
 SPACE_BEFORE, SPACE_BEHIND = "“‘„«¿¡", "”’»…"
 
 

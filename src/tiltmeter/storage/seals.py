@@ -1,6 +1,6 @@
 """Sealed folders: a manifest that knows the digest of every file beside it, and its own.
 
-What was changed, cut short or swapped after it was written is noticed when it is read, and named.
+What was changed, cut short or swapped after it was written is detected when it is read, and named.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def amend_run(folder: Path, **more: Any) -> dict[str, Any]:
 
 
 PAGE, STUDIES = "report.html", "studies"
-"""What is made of a run later and lies in its folder."""
+"""Files made from a run later, in its folder."""
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def adding(path: Path) -> Iterator[None]:
 
 
 def is_added(folder: Path, manifest: Mapping[str, Any], path: Path) -> bool:
-    """Whether a file in a run's folder is as it was when it was added."""
+    """Compare the checksum of a file in a run's folder with the one stored when it was added."""
     return bool(manifest.get(ADDED, {}).get(path.relative_to(folder).as_posix()) == file_sha256(path))
 
 

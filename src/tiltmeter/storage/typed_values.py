@@ -21,7 +21,7 @@ class OptionsObject(Protocol):
 WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", Path: "a path", NoneType: "nothing"}
 
 PLAIN: dict[Any, Any] = {float: (int, float), Path: (str, Path)}
-"""What also stands for a type."""
+"""Other types that may be used for a type."""
 
 
 def check_types(kind: type, values: Mapping[str, Any], where: str = "") -> None:

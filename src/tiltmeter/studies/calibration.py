@@ -31,7 +31,7 @@ LEVEL = 0.05
 
 def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding:
     """Every metric over models that were given a dose (tiltmeter build calibration): change per dose, monotonicity,
-    sensitivity (change per dose over the spread of other seeds), the smallest dose that is noticed with 80 % power, and a
+    sensitivity (change per dose over the spread of other seeds), the smallest dose that is detected with 80 % power, and a
     ranking with its ties.
 
     taught has the same for the sentences that were taught, curve the reading at each dose, drift what training with a
@@ -112,13 +112,13 @@ def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
         yield f"{where}: one seed cannot separate the dose from training noise. Only changes per dose are reported."
         return
     follows = rows[rows["p_holm"] < LEVEL]
-    noticed = follows[follows["smallest_dose"] <= 1]
+    detected = follows[follows["smallest_dose"] <= 1]
     best = rows[rows["rank"] == 1].iloc[0]
     tied = int((rows["rank_best"] == 1).sum()) - 1
     yield (
-        f"{where}: {len(follows)} of {len(rows)} metrics follow the dose, and {len(noticed)} would notice the largest one "
+        f"{where}: {len(follows)} of {len(rows)} metrics follow the dose, and {len(detected)} would detect the largest one "
         f"in a single model. The most sensitive is {best['metric']}: {best['slope']:+.3g} per dose, "
-        f"{best['sensitivity']:.1f} times the spread over seeds; it notices a dose of {best['smallest_dose']:.2f}. {tied} "
+        f"{best['sensitivity']:.1f} times the spread over seeds; it detects a dose of {best['smallest_dose']:.2f}. {tied} "
         "others are not distinguishable from it."
     )
     shares = rows[rows["measure"].map(should_rise).astype(bool)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiltmeter.benchmarks import Benchmark, Item
 
-CITATION = "Nobody; an example."
+CITATION = "An example, without a paper."
 WORDS = ("Hello", "Good morning", "Welcome back", "How nice to see you")
 
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures import Measure
 
-MEASURE = Measure(reads=("tokens",), role="part", neutral=None, unit="tokens", cites="Nobody; an example.")
+MEASURE = Measure(reads=("tokens",), role="part", neutral=None, unit="tokens", cites="An example, without a paper.")
 
 
 def mean_tokens(tokens: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -34,11 +34,11 @@ ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES
 LANGUAGE = "language"
 """A column of items that say in which language they are."""
 SPECIAL = re.compile(r"\[(?:MASK|PAD|CLS|SEP|UNK|BOS|EOS)\]|</?s>|<(?:mask|pad|unk|bos|eos|cls|sep)>|<\|\w+\|>")
-"""What tokenizers of many models take for a token of their own, and not for text."""
+"""Texts that tokenizers of many models read as a special token, not as text."""
 PIECE = 256
 """Items that a table is made of at a time."""
 LOST = "\ufffd"
-"""What stands for a character that an earlier conversion lost."""
+"""Signs of a character that an earlier conversion lost."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Benchmark:
     cluster: str | None = None
     """The column in `extra` whose items are resampled together, since they are no independent evidence."""
     cluster_noun: str = "clusters"
-    """What its values are, in the plural: articles, templates."""
+    """Name of its values, in the plural: articles, templates."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()

@@ -28,7 +28,7 @@ AT_ONCE = 2**25
 """Numbers held at once: draws × attributes × width."""
 SIDES = ("X", "Y", "A", "B")
 CONTEXT, QUANTITY = "context", "mean effect over draws"
-"""What a row is about: a word of a test of two sets, or a word of a group. A word of its poles is `POLE`."""
+"""Kinds of rows: a word of a test of two sets, or a word of a group. A word of its poles is `POLE`."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ ANY_READS = frozenset({"questions", "unparsed", "refused", "reordered", "changed
 DECISION_READS = ANY_READS | {
     "decided", "favourable", "other_favourable", "best_favourable", "scored", "own_score", "other_score", "mean_ranks",
 }  # fmt: skip
-"""What measures of decisions read; `mean_ranks` has one entry a group, all others one a decision or a case."""
+"""Inputs of measures of decisions; `mean_ranks` has one entry a group, all others one a decision or a case."""
 COMPARED = frozenset({"other_favourable", "best_favourable", "own_score", "other_score"})
-"""Of these, what compares a group with the others of its case."""
+"""Those of them that compare a group with the others of its case."""
 ASSOCIATION_READS = ANY_READS | {"associated", "with_stereotype", "against_stereotype"}
 OTHER_RATE, BEST_RATE, OTHER_SCORE, BEST_GROUP = "other_rate", "best_rate", "other_score", "best_group"
 

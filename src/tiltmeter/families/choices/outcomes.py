@@ -35,7 +35,7 @@ QUESTION_READS = ANY_READS | {
     "asked_amb", "right_amb", "stereo_amb", "anti_amb", "asked_dis", "right_dis", "stereo_dis", "anti_dis",
     "asked_pro", "right_pro", "asked_con", "right_con", "answered", "said_unknown",
 }  # fmt: skip
-"""What measures of questions with a right answer read, with one entry a question or a template."""
+"""Inputs of measures of questions with a right answer, with one entry a question or a template."""
 READS = QUESTION_READS | DECISION_READS | ASSOCIATION_READS
 EXCHANGED = (
     ("stereo_amb", "anti_amb"), ("stereo_dis", "anti_dis"), ("asked_pro", "asked_con"), ("right_pro", "right_con"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_TEXTS = 6000
-"""Of more texts, some prompts of each group are shown: the most negative ones, and a random sample."""
+"""Where there are more texts, some prompts of each group are shown: the most negative ones, and a random sample."""
 PER_GROUP = 25
 FLAGS = {"most_negative": "among the most negative of its group", "random": "a random sample of its group"}
 

@@ -34,7 +34,7 @@ from tiltmeter.stats.units import PROMPTS, Units, units_of
 GAP, MEAN, PAIRED = "gap", "gap to the domain's mean", "counterfactual gap"
 SIGN = " − "
 MOST_GROUPS = 8
-"""Of a domain with more groups, only gaps to its mean: every two of 18 professions are 153 gaps."""
+"""A domain with more groups has only gaps to its mean: every two of 18 professions are 153 gaps."""
 OF_ALL = "mean of "
 Rows = dict[str, Ints]
 

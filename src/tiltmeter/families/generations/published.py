@@ -25,7 +25,7 @@ from tiltmeter.storage.tables import Row, cell, read_table, text_cell
 
 OURS = (*FIELDS, "text", "sample", "model", "temperature", "chat")
 CHAT = {"": None, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-"""Whether a text was said in a chat, as a table may say it. Nothing: it is not known."""
+"""Values of a column that says if a text is from a chat. Empty: unknown."""
 
 
 def published(

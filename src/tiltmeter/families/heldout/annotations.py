@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("toxicity", "harmful")
-"""What measures read of annotated lines."""
+"""Inputs of measures of annotated lines."""
 
 
 def annotated(answers: Answers, benchmark: str, rows: pd.DataFrame) -> pd.DataFrame | None:

@@ -86,11 +86,11 @@ class Family(ABC):
     name: str = ""
     """The name it is found by: of its folder or its entry point. Set by `find_family`."""
     TITLE: ClassVar[str]
-    """What the questions are about, as users read it."""
+    """Subject of the questions, as users read it."""
     UNIT: ClassVar[str]
-    """What `n` counts, in the plural: pairs, texts, prompts."""
+    """Unit that `n` counts, in the plural: pairs, texts, prompts."""
     KEY: ClassVar[tuple[str, ...]]
-    """What makes a row of the main table unique."""
+    """Columns that make a row of the main table unique."""
     READS: ClassVar[frozenset[str]]
     """The names of parameters that measures of this family may have."""
     VERSION: ClassVar[int] = 1
@@ -98,7 +98,7 @@ class Family(ABC):
     NEEDS: ClassVar[frozenset[str]] = frozenset()
     """The capabilities (`models/capabilities.py`) that a model must have."""
     SERVED: ClassVar[bool] = False
-    """Whether it also asks models behind a server, by the capabilities that these have."""
+    """True if it also queries models behind a server, by the capabilities that these have."""
     Options: ClassVar[type] = NoOptions
     """A dataclass, its fields made by `option`; the command line reads its flags off it."""
     DEFAULT_KINDS: ClassVar[frozenset[str]] = frozenset({"masked", "causal"})
@@ -108,7 +108,7 @@ class Family(ABC):
     READS_TEXTS: ClassVar[bool] = True
     """False if estimates read no texts of items; these then stay on disk."""
     EXTRINSIC: ClassVar[bool] = False
-    """Whether it asks what a model does in a task, and not what the model is like inside."""
+    """True if it measures a model in a task (extrinsic), not the model itself (intrinsic)."""
     EVIDENCE: ClassVar[str] = "other"
     """The kind of evidence that its numbers are, for audits: one of EVIDENCE_KINDS."""
     FIGURES: ClassVar[Mapping[str, Callable[..., Any]]] = {}
@@ -254,7 +254,7 @@ class Family(ABC):
 EVIDENCE_KINDS = ("likelihood", "associations", "task", "generation", "quality", "other")
 """Kinds of evidence, in the order in which an audit shows them."""
 CONSTANTS = ("TITLE", "UNIT", "KEY", "READS")
-"""What has no default."""
+"""Hooks without a default."""
 METHODS = tuple(sorted(Family.__abstractmethods__))
 
 

@@ -14,7 +14,7 @@ from tiltmeter.families.labels.facts import Bools, Facts, Floats, Ints
 from tiltmeter.stats.estimates import Details
 
 READS = frozenset({"truth", "called", "score", "member", "members", "other_called", "weight"})
-"""What measures of labels read: the label, whether a text is called toxic, its probability, who is named, and weights."""
+"""Inputs of measures of labels: the label, whether a text is called toxic, its probability, who is named, and weights."""
 HALF, EQUAL, PROBABILITY, NAMED = "at 0.5", "at equal fpr", "probability", "probability, named"
 """How probabilities are read: at the threshold of the paper; at each model's threshold with an overall false-positive rate
 of 10 %; as they are; and as they are, among texts that name a group (as HateXplain's authors do)."""

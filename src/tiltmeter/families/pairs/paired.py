@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 LABELS = ("target", "pole")
 """Labels of items that measures read, as numbers."""
 UNITS = ("predicted", "actual")
-"""What measures read of occupations: the percentage of women by the model, and in fact."""
+"""Inputs of measures of occupations: the percentage of women by the model, and in fact."""
 READS = frozenset({*ROLES, *LABELS, *UNITS})
 OWN_COLUMNS = ("pole", "language", "gender", "bls_women")
 """Annotations that are taken along where items have them."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 READS = frozenset({"probability", "rank", "other_probability", "other_rank", "k"})
-"""What measures of slots read: a group's best match per sentence (NaN where there is none), another group's, and k."""
+"""Inputs of measures of slots: a group's best match per sentence (NaN where there is none), another group's, and k."""
 
 
 @dataclass(frozen=True)

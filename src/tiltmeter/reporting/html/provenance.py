@@ -16,7 +16,7 @@ from tiltmeter.reporting.html.material import Material, Source
 FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:~|[A-Za-z]:)?(?:[/\\]+[^/\\\s"']+)+[/\\]+(?=[^/\\\s"'])""")
 """The folders of an absolute path, in POSIX or Windows spelling; not those of a relative path or of a web address."""
 WHOLE = re.compile(r"(?:~|[A-Za-z]:)?[/\\].*[/\\](?=[^/\\]+$)")
-"""The same for a text that is only a path: its names may have spaces."""
+"""Pattern for a text that is only a path: its names may have spaces."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_BYTES = 6_000_000
-"""What the items of a page may weigh, about: with the rest it stays below 8 MB, whatever there is to show."""
+"""Approximate size limit of the items of a page, in bytes: with the rest it stays below 8 MB, whatever there is to show."""
 BYTES_PER_LETTER, BYTES_PER_ROW, LETTERS_PER_TOKEN, BYTES_PER_TOKEN = 0.6, 9.0, 4.0, 5.0
 """Compressed and in base64: a text, a score with its gap and side, a token with its place and log-probability."""
 

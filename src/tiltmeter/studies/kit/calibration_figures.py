@@ -18,8 +18,8 @@ LEFT, OUTER = 5, (-0.5, 2.0)
 """Rows of either kind, and the limits of what is left: intervals may end far beyond."""
 LINE, LEGEND = 34, 46
 """Characters of a line, of names beside rows and in a legend."""
-NOTICED = 3.96
-"""The sensitivity at which a dose of 1 is just noticed (stats.doses.smallest_dose)."""
+DETECTED = 3.96
+"""The sensitivity at which a dose of 1 is just detected (stats.doses.smallest_dose)."""
 
 
 def calibration_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Callable[[], Any]]:
@@ -76,7 +76,7 @@ def _left(rows: pd.DataFrame) -> Any:
 
 
 def _order(rows: pd.DataFrame) -> Any:
-    """The most sensitive metrics of each domain, with intervals; the line is where the largest dose is just noticed."""
+    """The most sensitive metrics of each domain, with intervals; the line is where the largest dose is just detected."""
     domains = list(rows.groupby("domain", sort=False))
     shown = {domain: some.sort_values("rank").head(SHOWN) for domain, some in domains}
     names = {domain: [_name(row) for row in some.to_dict("records")] for domain, some in shown.items()}
@@ -88,7 +88,7 @@ def _order(rows: pd.DataFrame) -> Any:
             axis.errorbar([row["sensitivity"]], [n], xerr=reach, **_place(row))
         figures.name_rows(axis, names[domain], LINE)
         axis.tick_params(axis="y", labelsize=6)
-        figures.neutral_line(axis, NOTICED, label="here and beyond, a dose of 1 is noticed")
+        figures.neutral_line(axis, DETECTED, label="here and beyond, a dose of 1 is detected")
         figures.head(axis, f"{some['model'].iloc[0]}, {domain}")
     for axis in figures.lowest(axes):
         figures.label_x(axis, "sensitivity: change per dose / spread over seeds", 30)

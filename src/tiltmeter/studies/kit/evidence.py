@@ -14,7 +14,7 @@ from tiltmeter.runs.reading import only_scorers
 
 Studied = Answers | Run | str | Path
 ANY, ESTIMATES = "any", "estimates"
-"""What a study reads that is about every family; the slots decide which models there are, if there are slots."""
+"""Input of a study about every family; the slots decide which models there are, if there are slots."""
 
 
 def load_evidence(

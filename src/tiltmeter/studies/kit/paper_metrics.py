@@ -22,7 +22,7 @@ NAMES = {
     "B-REGARD": r"bold regard/\S+ score_variance",
     "B-STEREO": r"bold(-stereotype)? stereotype/\S+ score_variance",
 }
-"""What each of them is here: the benchmark, the scorer or judge, and the measure."""
+"""Counterpart of each metric here: the benchmark, the scorer or judge, and the measure."""
 ABSENT = (("B-REGARD", "religion"),)
 """The regard data says nothing of religion, so the paper leaves it out."""
 

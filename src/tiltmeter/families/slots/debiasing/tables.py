@@ -16,7 +16,7 @@ from tiltmeter.measures.mnt_table import mnt_table
 from tiltmeter.measures.mps import mps
 
 LABELS = frozenset({"hostile", "benevolent"})
-"""What the corpus of Jha and Mamidi (2017) calls a sentence; where both are there, they are reported apart."""
+"""Names for a sentence in the corpus of Jha and Mamidi (2017); where both are there, they are reported apart."""
 REACH = 1.5
 """Whiskers end at the last value within so many quartile ranges of the box (Tukey)."""
 

@@ -59,9 +59,9 @@ def simulated(entry: Entry, deal: Deal, question: Question) -> tuple[float | Non
     before, power_before, value = 0.5, question.alpha, float(np.median(neutral))
     for lean in LEANS:
         values = dealt(lean)
-        noticed, median = float(np.mean(np.abs(values - centre) > edge)), float(np.median(values))
-        if noticed >= question.wanted:
-            share = (question.wanted - power_before) / (noticed - power_before)
+        detected, median = float(np.mean(np.abs(values - centre) > edge)), float(np.median(values))
+        if detected >= question.wanted:
+            share = (question.wanted - power_before) / (detected - power_before)
             return before + share * (lean - before), question.wanted, value + share * (median - value)
-        before, power_before, value = lean, noticed, median
+        before, power_before, value = lean, detected, median
     return None, power_before, value
