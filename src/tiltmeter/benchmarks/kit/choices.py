@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.items import UNSPECIFIED, Benchmark, Item
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 QUESTION = "question"
@@ -135,6 +137,21 @@ class ChoiceBenchmark(Benchmark):
         turns = (some for some in chain.from_iterable(zip_longest(*shuffled)) if some is not None)
         kept = {item.id for item in list(chain.from_iterable(turns))[:n]}
         return replace(self, items=fold(item for item in self.asked_items if item.id in kept))
+
+
+@contextmanager
+def reading_line(file: Path, number: int, layout: str) -> Iterator[None]:
+    """Turn the exceptions of a line in another layout into an InputError that names the line."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, SyntaxError, IndexError) as error:
+        raise InputError(
+            f"{file}, line {number} is not in {layout}'s layout: {error!r}.",
+            code="wrong-format",
+            file=str(file),
+            line=number,
+            layout=layout,
+        ) from None
 
 
 def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.decoding import guessed_encoding
 from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.tables import read_bytes
@@ -250,6 +251,11 @@ def encoding_notes(path: str | Path | None, encoding: str | None = None) -> tupl
     taken = None if path is None or encoding else guessed_encoding(read_bytes(Path(path)))
     what = f"read as {taken}, since it is not UTF-8; if that is wrong, give --encoding"
     return (Note(Path(path).name, what),) if path is not None and taken else ()
+
+
+def file_facts(path: Path, encoding: str | None = None) -> dict[str, Any]:
+    """Describe the file that a benchmark was read from: its place, its content, and how it was decoded."""
+    return {"source": str(path), "sha256": content_sha256(path), "notes": encoding_notes(path, encoding)}
 
 
 def items_table(benchmark: Benchmark) -> pd.DataFrame:
