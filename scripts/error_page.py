@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter import errors
-from tiltmeter.error_codes import CODES
+from tiltmeter.catalog.error_codes import CODES
 
 PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
 INTRODUCTION = """# Error codes
