@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tiltmeter.benchmarks.kit.items import UNSPECIFIED, Benchmark, Item
 from tiltmeter.errors import InputError, UsageError
@@ -118,15 +118,11 @@ class ChoiceBenchmark(Benchmark):
         digest.update(f"{self.language} {[item.extra['unknown'] for item in self.asked_items]}".encode())
         return str(digest.hexdigest())
 
-    def limit(self, n: int | None) -> Benchmark:
+    def _first(self, n: int) -> Self:
         """Keep n questions, spread over the templates, whole sets of one context and its variants first.
 
         The first n of a file would all be of one template, whose questions are not independent.
         """
-        if n is None:
-            return self
-        if n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         templates: dict[tuple[str, str], list[list[Item]]] = defaultdict(list)
         for item in self.asked_items:
             sets = templates[item.bias_type, str(item.extra["template"])]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
@@ -121,12 +121,16 @@ class Benchmark:
         """Return True if an item that models answer has a context with a BLANK."""
         return any(item.context for item in self.asked_items)
 
-    def limit(self, n: int | None) -> Benchmark:
-        """Keep the first n items that models can answer."""
+    def limit(self, n: int | None) -> Self:
+        """Keep n items that models can answer; None keeps all."""
         if n is None:
             return self
         if n < 1:
             raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
+        return self._first(n)
+
+    def _first(self, n: int) -> Self:
+        """The first n items. A benchmark whose first items are all alike chooses others."""
         return replace(self, items=self.asked_items[:n])
 
     def sample(self, n: int) -> Benchmark:
