@@ -88,7 +88,8 @@ class Verdict:
         places = decimals_of(self.measure, self.value, self.low, self.high)
         sign = "+" if self.verdict in (MORE, LESS, ALIKE) else ""
         ends = f" [{self.low:{sign}.{places}f}, {self.high:{sign}.{places}f}]" if math.isfinite(self.low) else ""
-        return f"{self.value:{sign}.{places}f}{ends}, p {p_text(self.p_corrected)}, n = {self.n:,}"
+        number = f"{self.value:{sign}.{places}f}{ends}".replace("-", "−")
+        return f"{number}, p {p_text(self.p_corrected)}, n = {self.n:,}"
 
     @property
     def metric(self) -> str:
