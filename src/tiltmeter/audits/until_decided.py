@@ -96,10 +96,10 @@ def audit_until_decided(  # noqa: PLR0913 (what a caller decides, by name)
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)
     texts = [] if rules else list(domain_rules(battery.benchmarks, str(kinds[0][1] or ""), margin, baseline is not None))
-    book = read_rules(texts, rules)
-    if not book.rules:
+    if rules is None and not texts:
         message = "No benchmark of the battery can be decided item by item. Run the audit without --until-decided."
         raise UsageError(message, code="empty-selection", level=level, benchmarks=battery.names)
+    book = read_rules(texts, rules)
     for rule in book.rules if say else ():
         say(rule.text)  # type: ignore[misc]
     loaded = [load_any(source, **options.loading) for source in sources]
