@@ -17,6 +17,7 @@ import argparse
 import json
 import re
 import time
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,8 +37,6 @@ from tiltmeter.stats import significance
 from tiltmeter.stats.estimates import Difference, Estimate
 from tiltmeter.stats.settings import Settings
 
-significance.SHUFFLES = 999  # as many as a simulation needs
-estimands.CURVE = ()  # the same measures at other thresholds
 LEVEL, CONFIDENCE, RESAMPLES = 0.05, 0.95, 199
 MOST_ALARMS, LEAST_COVERAGE = 0.07, 0.92
 AGAIN = 10
@@ -178,6 +177,9 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="simulate stored cells again")
     parser.add_argument("--out", type=Path, default=STORED)
     args = parser.parse_args()
+    warnings.simplefilter("ignore", RuntimeWarning)  # very large samples have a single resample
+    significance.SHUFFLES = 999  # as many as a simulation needs
+    estimands.CURVE = ()  # the same measures at other thresholds
     for cell in (cell for cell in CELLS if re.search(args.only, cell.key)):
         stored = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else []
         if not args.fresh and cell.key in {key_of(row) for row in stored if row["simulations"] >= args.simulations}:

@@ -112,7 +112,10 @@ def _of_share(measure: Entry, units: Units, value: float, draws: Floats, setting
     if is_exact or np.ptp(draws) <= ROUNDING * np.abs(draws).max():
         low, high = exact_proportion_interval(round(value / whole * units.n), units.n, settings.confidence)
         return low / (100 / whole), high / (100 / whole)
-    return _scaled(share_interval(value / whole, draws / whole, units, settings), whole)
+    share, error = value / whole, float(np.nanstd(draws, ddof=1)) / whole
+    if measure.spec.proportion is None:  # an area: few errors may happen not to vary, so it varies like m units at least
+        error = max(error, np.sqrt(share * (1 - share) / units.m))
+    return _scaled(wilson_interval(share, error, (units.df + 1, units.m), settings.confidence), whole)
 
 
 def share_interval(share: float, draws: Floats, units: Units, settings: Settings) -> Ends:
