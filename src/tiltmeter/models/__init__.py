@@ -13,6 +13,7 @@ from tiltmeter.models.loading import Parts, check_model, load_model, load_parts,
 from tiltmeter.models.mask_filling import Ask, Filled
 from tiltmeter.models.places import EMBEDDED
 from tiltmeter.models.precision import PRECISIONS
+from tiltmeter.models.prefix_trees import RowLength
 from tiltmeter.models.sentence_transformers import is_sentence_transformer, load_encoder
 from tiltmeter.models.served import ServedModel, ServerOptions, is_served, load_served
 from tiltmeter.models.static_vectors import StaticVectors, is_static
@@ -21,8 +22,8 @@ from tiltmeter.models.tokenization import Encoded, TokenCount, Tokenization
 __all__ = [
     "EMBEDDED", "KINDS", "PRECISIONS", "Answer", "AnyModel", "Ask", "Batch", "Classifier", "Encoded", "Encoder",
     "Filled", "Labelling", "LanguageModel", "ModelIdentity", "OutOfMemoryError", "Parts", "Pending", "PoolBatch",
-    "ServedModel", "ServerOptions", "StaticVectors", "TokenCount", "Tokenization", "check_model", "classifier_of",
-    "encoder_of", "identify", "is_sentence_transformer", "is_served", "is_static", "kind_of", "load_any",
+    "RowLength", "ServedModel", "ServerOptions", "StaticVectors", "TokenCount", "Tokenization", "check_model",
+    "classifier_of", "encoder_of", "identify", "is_sentence_transformer", "is_served", "is_static", "kind_of", "load_any",
     "load_classifier", "load_encoder", "load_model", "load_parts", "load_served", "require", "shown_name", "usable",
     "with_head", "wrap_model",
 ]  # fmt: skip

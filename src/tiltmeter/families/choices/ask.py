@@ -75,7 +75,7 @@ class _Asking:
             root = cache_folder(context.cache)
             version = family_of(benchmark).VERSION
             place, tokens = root and root / CACHE, context.batch_tokens
-            probe = TemplateProbe(model, place, batch_tokens=tokens, version=version, share_prefixes=True)
+            probe = TemplateProbe(model, place, batch_tokens=tokens, version=version)
             self.reader, self.work = Reader(model, probe, self.prompt, chat=options.chat_prompt), probe.work
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
