@@ -119,7 +119,7 @@ def judge_seat(
         absent = len(names) - len(run)
         units = sum(estimate.n for estimate in estimates if estimate.group in run)
         note = f"over {', '.join(run)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
-        p = permutation_p(value, mean_abs_effect(_dealt([tests[name] for name in run], settings)), 0.0)
+        p = permutation_p(value, mean_abs_effect(_permuted([tests[name] for name in run], settings)), 0.0)
         known = replace(blank, measure=MEAN, by="family", group=domain, n=len(run), value=value, p=p, note=note)
         yield with_interval(known, moved, settings, units)
 
@@ -150,15 +150,15 @@ def _judge(test: Test, blank: Estimate, settings: Settings, *, tested: bool) -> 
     return replace(known, value=value, p=p, details=details, note=note, low=low, high=high), draws
 
 
-def _dealt(tests: Sequence[Test], settings: Settings) -> Floats:
-    """Effect sizes after dealing the targets of each test to X and Y at random: draws × tests.
+def _permuted(tests: Sequence[Test], settings: Settings) -> Floats:
+    """Effect sizes after permuting the targets of each test between X and Y: draws × tests.
 
-    Tests of equally many targets are dealt alike, since some are about the same words.
+    Tests of equally many targets are permuted alike, since some are about the same words.
     """
     found = []
     for test in tests:
         both, n = np.concatenate([test.x, test.y]), len(test.x)
-        rng = generator(settings.seed, "dealt", str(n), str(len(both)))
+        rng = generator(settings.seed, "permuted", str(n), str(len(both)))
         orders = np.concatenate(list(Design.independent(len(both)).orders(settings.resamples, rng)))
         found.append(effect_size(both[orders[:, :n]], both[orders[:, n:]]))
     return np.stack(found, axis=-1)
