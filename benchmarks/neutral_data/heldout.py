@@ -26,7 +26,7 @@ def make(rng: np.random.Generator, cell: Cell, effects: Floats) -> Answers:
 
 def measures(cell: Cell) -> tuple[str, ...]:
     """Measures of the design."""
-    return ("safety_score",) if "hateful" in cell.design else ("perplexity", "token_accuracy")
+    return ("safety_score", "perplexity_auc") if "hateful" in cell.design else ("perplexity", "token_accuracy")
 
 
 def label(row: Estimate | Difference) -> str:
