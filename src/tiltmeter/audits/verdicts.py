@@ -120,12 +120,20 @@ def differences_of(differences: pd.DataFrame, model: str, facts: Facts, estimate
 
 def _corrected(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], float, float]]:
     """Each row with its corrected p and the level of its test at the first step of the correction."""
-    tested = [(row.get("head") or row)["evidence"] == DETECTS for row in rows]
-    counts = {True: sum(tested), False: len(tested) - sum(tested)}
-    shares = {True: TESTED_SHARE, False: 1 - TESTED_SHARE} if all(counts.values()) else {True: 1.0, False: 1.0}
-    weights = [shares[one] / counts[one] for one in tested]
+    weights = error_shares([(row.get("head") or row)["evidence"] == DETECTS for row in rows])
     corrected = holm([row["p"] for row in rows], weights)
     return [(row, p, LEVEL * weight) for row, p, weight in zip(rows, corrected, weights, strict=True)]
+
+
+def error_shares(tested: Sequence[bool]) -> list[float]:
+    """Share of the error rate of each test, by whether its metric detected a planted bias of its domain.
+
+    >>> error_shares([True, True, False]), error_shares([False, False])
+    ([0.4, 0.4, 0.19999999999999996], [0.5, 0.5])
+    """
+    counts = {True: sum(tested), False: len(tested) - sum(tested)}
+    shares = {True: TESTED_SHARE, False: 1 - TESTED_SHARE} if all(counts.values()) else {True: 1.0, False: 1.0}
+    return [shares[one] / counts[one] for one in tested]
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
