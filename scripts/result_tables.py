@@ -61,7 +61,8 @@ def sequential() -> Iterator[str]:
     for row in read("gate-sequential")["simulated"]:
         truth = BEYOND.get((row["rule"].split()[0], row["truth"]), row["truth"])
         rule = f"`{row['rule']}`" if row["rule"] != last else ""
-        yield f"| {rule} | {truth} | {' | '.join(percent(row[name]) for name in names)} | {percent(row['share_of_items'], 0)} |"
+        cells = [*(percent(row[name]) for name in names), percent(row["share_of_items"], 0)]
+        yield f"| {rule} | {truth} | {' | '.join(cells)} |"
         last = row["rule"]
 
 
