@@ -21,7 +21,7 @@ from tiltmeter.execution.options import Options
 from tiltmeter.families import family_of
 from tiltmeter.families.kit.detection import best_for_domain, detecting, ranked
 from tiltmeter.gate import read_rules
-from tiltmeter.gate.rules_file import LEAST_N
+from tiltmeter.gate.rule import LEAST_N
 from tiltmeter.gate.sequential import decide_sequentially
 from tiltmeter.gate.sequential_result import SequentialDecision
 from tiltmeter.gate.sources import ask_models
