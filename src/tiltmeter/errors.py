@@ -9,6 +9,8 @@ from typing import Any
 
 _SHORTENED_URL = re.compile(r"\b(https?):/(?=[^/\s])")
 """A URL that was taken for a path, which has lost a slash."""
+NEAR = 0.5
+"""Similarity from which on a name is suggested in place of one that does not exist."""
 
 
 class TiltmeterError(Exception):
@@ -76,7 +78,7 @@ def require_known(
         names: All names that there are.
         place: Where they are looked for; the subject of the message.
         error: The class of the error.
-        fields: More fields of the error.
+        fields: More fields of the error; `meant` is the name that is suggested, or None.
 
     >>> require_known("engine", "rya", ["local", "ray"])
     Traceback (most recent call last):
@@ -86,10 +88,12 @@ def require_known(
     for name in [wanted] if isinstance(wanted, str) else wanted:
         if name not in existing:
             subject = f"{place} has" if place else "There is"
-            listed = ", ".join(existing) or "none"
+            near = next(iter(get_close_matches(str(name), list(map(str, existing)), 1, NEAR)), None)
+            meant = f" Did you mean '{near}'?" if near else ""
+            fields |= {"place": place} if place else {}
             raise error(
-                f"{subject} no {kind} '{name}'.{suggestion(name, existing)} {_plural(kind).capitalize()}: {listed}.",
-                code="unknown-name", kind=kind, name=name, names=existing, **({"place": place} if place else {}), **fields,
+                f"{subject} no {kind} '{name}'.{meant} {_plural(kind).capitalize()}: {', '.join(existing) or 'none'}.",
+                code="unknown-name", kind=kind, name=name, meant=near, names=existing, **fields,
             )  # fmt: skip
 
 
@@ -110,16 +114,6 @@ def require_choice(
             code="unknown-name", kind=option.rpartition(" ")[2].lstrip("-"), name=value, names=names, option=option,
             **fields,
         )  # fmt: skip
-
-
-def suggestion(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
-    """Suggest the name that was perhaps meant, for a message; empty where none is near.
-
-    >>> suggestion("pairz", ["pairs", "slots"]), suggestion("x", ["pairs"])
-    (" Did you mean 'pairs'?", '')
-    """
-    near = get_close_matches(str(name), list(map(str, names)), 1, cutoff)
-    return f" Did you mean '{near[0]}'?" if near else ""
 
 
 def _plural(kind: str) -> str:

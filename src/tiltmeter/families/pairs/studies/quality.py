@@ -45,7 +45,7 @@ def quality(
     import pandas as pd
 
     settings = check_settings(seed, resamples)
-    require_known("flag", flag or (), FLAGS)
+    require_known("flag", flag or (), FLAGS, option="flag")
     limits = Limits(length_gap, threshold, fluency)
     counted, flagged, rows = [], [], []
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
