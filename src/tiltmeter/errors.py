@@ -9,7 +9,7 @@ from typing import Any
 
 _SHORTENED_URL = re.compile(r"\b(https?):/(?=[^/\s])")
 """A URL that was taken for a path, which has lost a slash."""
-NEAR = 0.5
+NEAR = 0.6
 """Similarity from which on a name is suggested in place of one that does not exist."""
 
 
@@ -117,7 +117,12 @@ def require_choice(
 
 
 def _plural(kind: str) -> str:
-    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+    """Form the plural of a noun.
+
+    >>> [_plural(kind) for kind in ("key", "category", "engine")]
+    ['keys', 'categories', 'engines']
+    """
+    return f"{kind[:-1]}ies" if kind[-1:] == "y" and kind[-2:-1] not in "aeou" else f"{kind}s"
 
 
 def _rebuild(kind: type[TiltmeterError], message: str, code: str, fields: dict[str, Any]) -> TiltmeterError:
