@@ -113,13 +113,7 @@ def columns_of(fills: Fills, pair: Pair | None) -> dict[str, NDArray[Any]]:
 
 def sample_of(fills: Fills, pair: Pair | None, stratify_by: str) -> Sample:
     """The sentences in the order of their strata, ready to be drawn from."""
-    import pandas as pd
-
-    stratum, parts = (
-        np.asarray(pd.factorize(fills.groups[column].astype(str), sort=True)[0], dtype=np.int64)
-        for column in (stratify_by, "bias_type")
-    )
-    sample = Sample.of(columns_of(fills, pair), stratum, parts)
+    sample = Sample.of(columns_of(fills, pair), fills.codes(stratify_by), fills.codes("bias_type"))
     return replace(sample, columns={**sample.columns, "k": np.int64(fills.k)})
 
 
@@ -132,7 +126,7 @@ def _estimate_groups(
     fills: Fills, measure: Entry, pair: Pair | None, label: tuple[str, str], settings: Settings
 ) -> Estimate:
     """One measure of one group, or of one group minus another."""
-    filled = fills.filled()
+    filled = fills.filled
     columns = columns_of(filled, pair)
     there = there_for(measure, columns)
     reasons = Counter(str(reason) for reason in fills.reason if reason is not None)
