@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, answers_of
 from tiltmeter.benchmarks.kit.items import Item, items_table
 from tiltmeter.errors import InputError, UsageError
@@ -31,7 +31,7 @@ def published(
     scorer: str = "imported",
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
-    benchmark: str | None = None,
+    benchmark: Benchmark | str | Path | None = None,
     data_dir: str | Path | None = None,
     category: Sequence[str] = (),
 ) -> Answers:
@@ -41,7 +41,8 @@ def published(
     a prediction are missing; both are counted.
     """
     file = Path(path)
-    if (reader := READERS.get(str(benchmark).replace("_", "-"))) is not None:
+    name = benchmark.name if isinstance(benchmark, Benchmark) else str(benchmark)
+    if (reader := READERS.get(name.replace("_", "-"))) is not None:
         return reader(file, model, scorer, data_dir)
     names = {name: name for name in FIELDS} | dict(columns or {})
     bench = _benchmark(benchmark, data_dir, category)
@@ -72,15 +73,19 @@ def published(
     return Answers(bench.family, tables, items_table(bench), (manifest,))
 
 
-def _benchmark(name: str | None, data_dir: str | Path | None, category: Sequence[str]) -> ChoiceBenchmark:
-    if name is None:
+def _benchmark(
+    benchmark: Benchmark | str | Path | None, data_dir: str | Path | None, category: Sequence[str]
+) -> ChoiceBenchmark:
+    if benchmark is None:
         raise NotOursError("Predictions of choices need their benchmark: -b bbq.", code="missing-value", name="benchmark")
-    loaded = load_benchmark(name, data_dir=data_dir, offered={"category": tuple(category)})
-    if not isinstance(loaded, ChoiceBenchmark):
+    if not isinstance(benchmark, Benchmark):
+        benchmark = load_benchmark(benchmark, data_dir=data_dir, offered={"category": tuple(category)})
+    if not isinstance(benchmark, ChoiceBenchmark):
         raise NotOursError(
-            f"{name} has no questions with choices.", code="empty-selection", benchmark=name, family="choices"
-        )
-    return loaded
+            f"{benchmark.name} has no questions with choices.",
+            code="empty-selection", benchmark=benchmark.name, family="choices",
+        )  # fmt: skip
+    return benchmark
 
 
 def _by_item(
