@@ -58,7 +58,8 @@ def test_every_documented_command_runs(tmp_path: Path, realdata: Path, monkeypat
         text = text.replace(f"={old}", "=./words.txt")
     text = text.replace("draws = 10000", "draws = 5").replace("samples = 100", "samples = 3")
     text = text.replace("judges = [", "new_tokens = 4, judges = [").replace("polarity = 0.5", "polarity = 0.9")
-    text = text.replace('["stereoset-groups", "ilps-cao"]\n', '["stereoset-groups", "ilps-cao"]\nper_group = 10\n')
+    apart = '["stereoset-groups"]\nper_group = 10\n\n[[ask]]\nbenchmarks = ["ilps-cao"]\n'
+    text = text.replace('["stereoset-groups", "ilps-cao"]\n', apart)
     text = text.replace('benchmarks = ["hatexplain"]\n', 'benchmarks = ["hatexplain"]\nlimit = 300\n')
     for name in ("bold", "bold-temperature", "stereoset-contexts"):
         text = text.replace(f'benchmarks = ["{name}"]\n', f'benchmarks = ["{name}"]\nper_group = 2\n')

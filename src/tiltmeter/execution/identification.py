@@ -19,6 +19,8 @@ def model_identity(model: Any) -> dict[str, str]:
 def identify_model(experiment: Experiment, model: ExperimentModel) -> dict[str, str] | None:
     """Identify a model by its files; None where that needs loading, as for a variant that is not made yet."""
     options = experiment.run_options(model.kind)
+    if model.in_memory is not None:
+        return model_identity(model.in_memory)
     if model.variant or not options.cache:
         return None
     identity = identify(model.source, options.loading, reading=False)
