@@ -54,8 +54,8 @@ def chat_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
             plain.setdefault(str(model.get("shown_as")), []).append(str(evaluation["benchmark"]["name"]))
     for name, benchmarks in plain.items():
         yield (
-            f"Note: {name} has a chat template and was queried in plain text ({', '.join(dict.fromkeys(benchmarks))}); in a "
-            "chat it may lean differently. To query it as a chat: -b plumb-prompts --chat, or -b plumb-choices --chat-prompt."
+            f"Note: {name} has a chat template and was queried in plain text ({', '.join(dict.fromkeys(benchmarks))}). In a "
+            "chat it may lean differently: see -b plumb-prompts --chat, or -b plumb-choices --chat-prompt."
         )
 
 

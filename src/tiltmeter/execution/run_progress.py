@@ -21,7 +21,7 @@ class CellProgress:
         self._steps = self._total = self._shown = 0.0
 
     def finish(self) -> None:
-        """Advance by what is left of the cell."""
+        """Advance by the rest of the cell."""
         self._advance(self._items - self._shown)
         self._shown = self._items
 
