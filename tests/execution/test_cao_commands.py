@@ -12,7 +12,7 @@ import tiltmeter
 from test_cao_2022 import MODELS, tiny_neo
 from test_cli import tiltmeter as command
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark
-from tiltmeter.execution.toml import EMBEDDED
+from tiltmeter.execution.experiment_file import EMBEDDED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metric-agreement.md").read_text("utf-8")
 BLOCK = PAGE[PAGE.index("# Tables 1 to 3, Figure 1") :].partition("```")[0]
