@@ -137,7 +137,7 @@ def can_fail(rule: Rule, number: Number, limits: tuple[float, float], margin: fl
     whole = measure.spec.proportion
     if rule.quantity in OWN and whole is not None:
         end = ((1 - corrected(rule.confidence, together)) / 2) ** (1 / max(1, number.units))
-        return whole * end > limits[1] or whole * (1 - end) < limits[0]
+        return bool(whole * end > limits[1] or whole * (1 - end) < limits[0])
     if rule.quantity == WORSENING:
         farthest = max(distance(measure, end) for end in (low, high))
         return margin <= farthest - distance(measure, number.baseline) - rule.high
