@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, answers_of
 from tiltmeter.benchmarks.kit.items import Item, items_table
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.choices.ask import CHOICE_COLUMNS, FACTS, OPTION_COLUMNS, answer_frame
 from tiltmeter.families.choices.parse import parse_prediction
 from tiltmeter.families.choices.published_decisions import READERS
@@ -41,8 +41,8 @@ def published(
     a prediction are missing; both are counted.
     """
     file = Path(path)
-    name = benchmark.name if isinstance(benchmark, Benchmark) else str(benchmark)
-    if (reader := READERS.get(name.replace("_", "-"))) is not None:
+    named = benchmark.name if isinstance(benchmark, Benchmark) else str(benchmark)
+    if (reader := READERS.get(named.replace("_", "-"))) is not None:
         return reader(file, model, scorer, data_dir)
     bench = _benchmark(benchmark, data_dir, category)
     names = field_columns(columns, FIELDS, "predictions")
@@ -68,19 +68,21 @@ def published(
     return Answers(bench.family, tables, items_table(bench), (manifest,))
 
 
-def _benchmark(
-    benchmark: Benchmark | str | Path | None, data_dir: str | Path | None, category: Sequence[str]
-) -> ChoiceBenchmark:
-    if benchmark is None:
+def _benchmark(name: Benchmark | str | Path | None, data_dir: str | Path | None, category: Sequence[str]) -> ChoiceBenchmark:
+    if name is None:
         raise NotOursError("Predictions of choices need their benchmark: -b bbq.", code="missing-value", name="benchmark")
-    if not isinstance(benchmark, Benchmark):
-        benchmark = load_benchmark(benchmark, data_dir=data_dir, offered={"category": tuple(category)})
-    if not isinstance(benchmark, ChoiceBenchmark):
-        raise NotOursError(
-            f"{benchmark.name} has no questions with choices.",
-            code="empty-selection", benchmark=benchmark.name, family="choices",
+    if isinstance(name, Benchmark) and category:
+        raise UsageError(
+            "category applies to a benchmark by name; load the one you give with its categories.",
+            code="inapplicable-option", option="category",
         )  # fmt: skip
-    return benchmark
+    offered = {"category": tuple(category)}
+    loaded = name if isinstance(name, Benchmark) else load_benchmark(name, data_dir=data_dir, offered=offered)
+    if not isinstance(loaded, ChoiceBenchmark):
+        raise NotOursError(
+            f"{loaded.name} has no questions with choices.", code="empty-selection", benchmark=loaded.name, family="choices"
+        )
+    return loaded
 
 
 def _by_item(
