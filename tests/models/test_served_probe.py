@@ -170,6 +170,20 @@ def test_identity_holds_what_was_shown_and_no_noise() -> None:
         assert load_served(late.address).identity.describe()["capability"] == "top-k"
 
 
+def test_a_first_token_can_be_chosen() -> None:
+    with SmallServer() as server:
+        usual, chosen = load_served(server.address), load_served(server.address, ServerOptions(first_token="."))
+        assert chosen.first_token == "." and chosen.probe.is_prefix_ours
+        assert chosen.identity.digest != usual.identity.digest
+        with usual.asking(False) as asker, chosen.asking(False) as other:
+            (one,), (two,) = asker.logprobs(SENTENCES[:1]), other.logprobs(SENTENCES[:1])
+        with pytest.raises(UsageError) as refused:
+            load_served(server.address, ServerOptions(first_token="two words"))
+    assert isinstance(one, Scored) and isinstance(two, Scored)
+    assert one.logprobs[1] != two.logprobs[1] and one.logprobs[2:] == two.logprobs[2:]
+    assert refused.value.code == "inapplicable-option" and refused.value.fields["option"] == "--first-token"
+
+
 def test_a_rejected_request_is_missing_with_its_reason() -> None:
     with SmallServer(fault="rejects-long") as server:
         model = load_served(server.address)

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, TypeVar
 
 from tiltmeter.errors import ServerError
@@ -89,7 +90,10 @@ class Connection:
             if key := self.address.key:
                 headers["Authorization"] = f"Bearer {key}"
             limits = httpx2.Limits(max_connections=self.options.concurrency, max_keepalive_connections=None)
-            self._client = httpx2.AsyncClient(headers=headers, timeout=self.options.timeout, limits=limits)
+            no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))  # an answer depends on its request alone
+            self._client = httpx2.AsyncClient(
+                headers=headers, timeout=self.options.timeout, limits=limits, cookies=no_cookies
+            )
             weakref.finalize(self, _close, self._client).atexit = False
         return self._client
 
