@@ -44,7 +44,7 @@ def pairs(served: str, here: str, folder: Path, first_token: str | None, **optio
     ours, our_estimates = asked(here, "crows-pairs", folder / "local", **options)
     theirs, their_estimates = asked(served, "crows-pairs", folder / "served", server=server, **options)
     keys = ["scorer", "item", "role"]
-    both = ours.table.set_index(keys).join(theirs.table.set_index(keys), rsuffix="_served")
+    both = ours.table.merge(theirs.table, on=keys, suffixes=("", "_served")).set_index(keys)
     scores = {}
     for scorer in SCORERS:
         rows = both.loc[scorer]

@@ -70,7 +70,7 @@ def test_sentences_agree_with_transformers(by_vllm: tuple[str, str, ServerOption
     ours, here = answers(folder, "plumb-pairs", tmp_path / "here", **options)
     theirs, there = answers(address, "plumb-pairs", tmp_path / "there", server=server, **options)
     keys = ["scorer", "item", "role"]
-    both = ours.table.set_index(keys).join(theirs.table.set_index(keys), rsuffix="_served")
+    both = ours.table.merge(theirs.table, on=keys, suffixes=("", "_served"))
     assert len(both) == 160 and (both["n_tokens"] == both["n_tokens_served"]).all()
     assert (both["score"] - both["score_served"]).abs().max() < CLOSE
     shares = [table[table["measure"] == "bias_score"].set_index("scorer")["value"] for table in (here, there)]

@@ -32,9 +32,11 @@ REFUSAL = "I'm sorry, but I can't help with that."
 """What a chat answers where a prompt holds `refuses`; a completion is filtered there."""
 MARK = b"times that"
 """What the prompts hold that /stats counts: those of a benchmark, without those of the probe."""
+PROBED = (b"nurse", b"neighbour", b"colour")
+"""Words of the probe, which "quotes-key" answers; it refuses all else and quotes the headers."""
 STATES = (
     "wrong-key", "unknown-model", "always-html", "chat-only", "no-logprobs", "model-changed", "filter", "rejects-long",
-    "cookies",
+    "cookies", "quotes-key",
 )  # fmt: skip
 
 
@@ -188,6 +190,8 @@ class SmallServer:
             return 404, {"error": {"message": f"The model `{asked.get('model')}` does not exist."}}
         if self.fault == "rejects-long" and len(asked.get("prompt", "")) > 300:
             return 400, {"error": {"message": "This model's maximum context length is exceeded."}}
+        if self.fault == "quotes-key" and not any(word in body for word in PROBED):
+            return 400, {"error": {"message": f"Bad request with {self.headers[-1]}"}}
         pages = {"/v1/completions": self._completion, "/v1/chat/completions": self._chat, "/tokenize": self._tokens}
         if path not in pages or (path == "/v1/completions" and self.fault == "chat-only"):
             return 404, {"error": {"message": "Not Found"}}

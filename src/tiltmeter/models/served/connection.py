@@ -97,6 +97,10 @@ class Connection:
             weakref.finalize(self, _close, self._client).atexit = False
         return self._client
 
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return (self.address.key or "", *self.options.header_values().values())
+
     def _built(self, request: Request) -> Any:
         """Build a request. URL and headers are those of the first one to the same path: merging them again takes a tenth of
         the time of a short request."""
@@ -125,7 +129,7 @@ class Connection:
             raise not_json(self.address)
         self._has_answered = True
         try:
-            return read_response(response, self.address)
+            return read_response(response, self.address, self._secrets)
         except (TransientError, RejectedError):
             return {}
 
@@ -149,7 +153,7 @@ class Connection:
             raise TransientError(f"the connection broke ({type(error).__name__})") from None
         if response.status_code == 200 and not self._has_answered and is_page(response):
             raise not_json(self.address)
-        content = read_response(response, self.address)
+        content = read_response(response, self.address, self._secrets)
         self._has_answered = True
         self._check_version(content)
         return content
