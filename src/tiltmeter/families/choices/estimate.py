@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.catalog import Entry
-<<<<<<< HEAD
-from tiltmeter.families.choices.decisions import BEST_GROUP, blocks_of
+from tiltmeter.families.choices.decisions import BEST_GROUP, N_GROUPS, blocks_of
 from tiltmeter.families.choices.outcomes import (
     FEWEST_TEMPLATES,
     Floats,
@@ -24,10 +23,6 @@ from tiltmeter.families.choices.outcomes import (
     reads_of,
 )
 from tiltmeter.families.choices.refusals import is_refusal_gap, refusal_gaps
-=======
-from tiltmeter.families.choices.decisions import BEST_GROUP, N_GROUPS, blocks_of
-from tiltmeter.families.choices.outcomes import Floats, cells, counts_of, design_of, exchanged, groups_of, reads_of
->>>>>>> main
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
