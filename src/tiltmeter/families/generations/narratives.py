@@ -89,6 +89,9 @@ def _domains(rows: pd.DataFrame) -> Iterator[str]:
         what = " in refusals" if alike[0]["measure"] == SHARE_VARIANCE else ""
         names = ", ".join(str(row["group"]) for row in alike)
         yield f"No difference beyond chance between the groups of {names}{what}."
+    untested = rows[(rows["measure"] == VARIANCE) & rows["p"].isna() & rows["value"].notna()]["group"]
+    if len(untested):
+        yield f"Too few independent prompts to test for differences between the groups of {', '.join(untested)}."
 
 
 def _variances(rows: pd.DataFrame) -> pd.DataFrame:
