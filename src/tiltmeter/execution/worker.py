@@ -7,6 +7,7 @@ Cells are idempotent: they are kept under a content key, and one that is there i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 from tiltmeter.benchmarks import Benchmark
@@ -165,7 +166,11 @@ class Worker:
 
 
 def load(experiment: Experiment, model: ExperimentModel, depot: Depot | None) -> Any:
-    """The model, made first if it is a variant of another one."""
+    """The model, made first if it is a variant of another one. One in memory is renamed in a copy, if at all."""
+    if model.in_memory is not None:
+        loaded = model.in_memory if model.in_memory.name == model.name else copy(model.in_memory)
+        loaded.name = model.name
+        return loaded
     options = experiment.run_options(model.kind)
     source = str(folder_of_variant(experiment, model, depot)) if model.variant and depot else model.source
     loaded = load_any(source, **options.loading)
