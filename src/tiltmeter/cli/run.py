@@ -25,6 +25,7 @@ from tiltmeter.cli.options import (
     Models,
     Output,
     Precision,
+    Quantize,
     Resamples,
     Seed,
     mapping,
@@ -48,7 +49,15 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "confidence": (Confidence, 0.95),
     "clusters": (Clusters, True),
     "device": (Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")], "auto"),
-    "precision": (Annotated[Precision, typer.Option(help="auto is fp32 on a CPU.")], Precision.auto),
+    "precision": (
+        Annotated[Precision, typer.Option(help="auto is fp32 on a CPU, saved is the checkpoint's.")],
+        Precision.auto,
+    ),
+    "device_map": (
+        Annotated[str | None, typer.Option(help="Spread a model over devices: auto, balanced, sequential or a JSON file.")],
+        None,
+    ),
+    "quantize": (Annotated[Quantize | None, typer.Option(help="Quantise the weights while loading; another model.")], None),
     "batch_tokens": (Annotated[str, typer.Option(help="Tokens per batch, or auto.")], "auto"),
     "kind": (Annotated[Kind | None, typer.Option(help="Kind of model, instead of the one in its configuration.")], None),
     "data_dir": (DataDir, None),
@@ -89,7 +98,10 @@ PANEL = {
         ("Estimates", ("measure", "by", "seed", "resamples", "confidence", "clusters")),
         ("Your files", ("data_dir", "columns", "encoding")),
         ("Served models", SERVER),
-        ("Computing", ("device", "precision", "batch_tokens", "kind", "cache", "trust_remote_code")),
+        (
+            "Computing",
+            ("device", "device_map", "precision", "quantize", "batch_tokens", "kind", "cache", "trust_remote_code"),
+        ),
     )
     for name in names
 }
@@ -126,7 +138,7 @@ def run(
     common = {name: words.pop(name) for name in COMMON if name in words}
     by, whole = common.pop("by") or (), common.pop("whole")
     settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed", "clusters")))
-    kind, precision = common.pop("kind"), common.pop("precision")
+    kind, precision, quantize = (common.pop(name) for name in ("kind", "precision", "quantize"))
     server = {name: common.pop(name) for name in SERVER}
     options = Options(
         by=by or DEFAULT_BY,
@@ -134,6 +146,7 @@ def run(
         settings=settings,
         kind=kind.value if kind else None,
         precision=precision.value,
+        quantize=quantize.value if quantize else None,
         columns=mapping(common.pop("columns")),
         server=ServerOptions(headers=tuple(server.pop("header") or ()), **server),
         command=sys.argv,

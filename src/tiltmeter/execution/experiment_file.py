@@ -21,7 +21,10 @@ TOP = (
     "title", "output", "storage", "models", "benchmarks", "measures", "by", "run", "settings", "options", "dose", "debias",
     "ask",
 )  # fmt: skip
-RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
+RUN = (
+    "limit", "kind", "device", "device_map", "precision", "quantize", "batch_tokens", "data_dir", "columns", "encoding",
+    "trust_remote_code",
+)  # fmt: skip
 MODEL = ("name", "from", "kind")
 ASK = ("benchmarks", "models", "options", "name", "limit", "per_group", "domains")
 

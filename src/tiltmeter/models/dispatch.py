@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.classifier import Classifier, is_classifier, load_classifier
 from tiltmeter.models.encoder import Encoder
 from tiltmeter.models.identity import CLASSIFIER, kind_by_files
@@ -19,6 +19,8 @@ from tiltmeter.storage.places import at_home
 
 AnyModel = LanguageModel | Encoder | StaticVectors | Classifier | ServedModel
 ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
+LARGE_OPTIONS = ("device_map", "quantize")
+"""Options of language models only."""
 
 
 def usable(model: Any) -> AnyModel:
@@ -37,6 +39,8 @@ def usable(model: Any) -> AnyModel:
 def load_any(name: str | Path, **options: Any) -> AnyModel:
     """By what the name stands for; the options are those of `load_model`, and `server` for models behind a server."""
     server = options.pop("server", None)
+    if not _is_language_model(name, options):
+        _refuse_large(name, options)
     if is_served(name):
         return load_served(name, server)
     if is_static(name):
@@ -46,6 +50,21 @@ def load_any(name: str | Path, **options: Any) -> AnyModel:
     if options.get("kind") is None and is_classifier(name):
         return load_classifier(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
     return load_model(name, **options)
+
+
+def _is_language_model(name: str | Path, options: dict[str, Any]) -> bool:
+    other = is_served(name) or is_static(name) or is_sentence_transformer(name)
+    return not other and (options.get("kind") is not None or not is_classifier(name))
+
+
+def _refuse_large(name: str | Path, options: dict[str, Any]) -> None:
+    """Refuse options that would be ignored."""
+    for option in LARGE_OPTIONS:
+        if options.get(option):
+            raise UsageError(
+                f"--{option.replace('_', '-')} applies only to local language models, and {name} is none.",
+                code="inapplicable-option", option=option, model=str(name),
+            )  # fmt: skip
 
 
 def shown_name(name: str | Path) -> str:

@@ -78,6 +78,7 @@ class LanguageModel(WeightedModel):
                 HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
             )
         self.gives_attention = not permuted
+        self._state = self._look() if loaded_as else None  # the first pass of quantised layers may arrange them anew
         if kind == "causal":
             reason = self._parts.unshared
             self.facts = {**facts, "shared_prefixes": reason is None, **({"not_shared_because": reason} if reason else {})}
