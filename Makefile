@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-slow fuzz browser lint words types docs wheel release clean
+.PHONY: run test test-slow fuzz browser lint words types references docs wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -44,12 +44,13 @@ words: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
+# Pages and tables that are made from the code. The tests fail if a stored one differs.
+REFERENCES := api_reference command_page error_page faithful_page measures_page readme_table
+references: $(VENV)/.installed-dev
+	for name in $(REFERENCES); do $(BIN)/python scripts/$$name.py || exit 1; done
+
 # The site, in site/: no fonts, scripts or pictures from elsewhere. A broken link fails it.
-docs: $(VENV)/.installed-docs
-	$(BIN)/python scripts/api_reference.py
-	$(BIN)/python scripts/faithful_page.py
-	$(BIN)/python scripts/error_page.py
-	$(BIN)/python scripts/readme_table.py
+docs: $(VENV)/.installed-docs references
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
 

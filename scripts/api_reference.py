@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from dataclasses import MISSING, fields, is_dataclass
-from pathlib import Path
 from typing import Any, get_args
+
+from generated_page import ROOT, write_or_check
 
 import tiltmeter
 from tiltmeter.cli.run import COMMON
 from tiltmeter.families import all_families
 from tiltmeter.families.kit.options import flag_of
 
-PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+PAGE = ROOT / "docs" / "api.md"
 PARTS = {
     "Load": ("load_model", "wrap_model", "load_benchmark", "import_scores"),
     "Ask": ("run", "run_experiment", "ask", "score", "load_run"),
@@ -158,6 +158,4 @@ def _prose(thing: Any) -> str:
 
 
 if __name__ == "__main__":
-    if "--check" in sys.argv:
-        sys.exit(0 if PAGE.read_text(encoding="utf-8") == reference() else f"{PAGE} is out of date: run {sys.argv[0]}")
-    PAGE.write_text(reference(), encoding="utf-8")
+    write_or_check(PAGE, reference())

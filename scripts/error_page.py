@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+
+from generated_page import ROOT, write_or_check
 
 from tiltmeter import errors
-from tiltmeter.error_codes import CODES
+from tiltmeter.catalog.error_codes import CODES
 
-PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
+PAGE = ROOT / "docs" / "errors.md"
 INTRODUCTION = """# Error codes
 
 *Reference · look up. Every error code, and the class that raises it.*
@@ -46,7 +46,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    if "--check" not in sys.argv:
-        PAGE.write_text(page(), encoding="utf-8")
-    elif not PAGE.is_file() or page() != PAGE.read_text(encoding="utf-8"):
-        sys.exit("docs/errors.md is out of date: python scripts/error_page.py")
+    write_or_check(PAGE, page())

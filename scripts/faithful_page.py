@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+
+from generated_page import ROOT, write_or_check
 
 from tiltmeter import catalog
 from tiltmeter.families.kit.protocol import find_family, measures_of
 
-PAGE = Path(__file__).parents[1] / "docs" / "faithful.md"
+PAGE = ROOT / "docs" / "faithful.md"
 BEGIN, END = "<!-- from the catalog: begin -->\n", "<!-- from the catalog: end -->\n"
 FAMILIES = ("pairs", "slots", "associations")
 SENTENCES = "reference code, sentence by sentence, on tiny models"
@@ -81,7 +81,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    if "--check" not in sys.argv:
-        PAGE.write_text(page(), encoding="utf-8")
-    elif page() != PAGE.read_text(encoding="utf-8"):
-        sys.exit("docs/faithful.md is out of date: python scripts/faithful_page.py")
+    write_or_check(PAGE, page())

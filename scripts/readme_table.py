@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+
+from generated_page import ROOT, write_or_check
 
 from tiltmeter import catalog
 from tiltmeter.families import all_families
 from tiltmeter.families.kit.protocol import measures_of
 
-PAGE = Path(__file__).parents[1] / "README.md"
+PAGE = ROOT / "README.md"
 BEGIN, END = "<!-- from the catalog: begin -->\n", "<!-- from the catalog: end -->\n"
 HEAD = "| family | question | benchmarks | measures |\n|---|---|---|---|\n"
 QUESTIONS = {
@@ -65,7 +66,4 @@ def page() -> str:
 if __name__ == "__main__":
     if problems := unlisted():
         sys.exit(f"scripts/readme_table.py does not match the catalog: {', '.join(sorted(problems))}")
-    if "--check" not in sys.argv:
-        PAGE.write_text(page(), encoding="utf-8")
-    elif page() != PAGE.read_text(encoding="utf-8"):
-        sys.exit("README.md is out of date: python scripts/readme_table.py")
+    write_or_check(PAGE, page())

@@ -30,9 +30,3 @@ def test_json_commands_print_errors_as_json(tmp_path: object) -> None:
 def test_plain_fields_are_kept_and_others_become_text() -> None:
     found = TiltmeterError("x", code="c", n=3, names=("a", "b"), other=object).to_dict()
     assert found["n"] == 3 and found["names"] == ["a", "b"] and isinstance(found["other"], str)
-
-
-def test_the_page_of_codes_is_up_to_date() -> None:
-    words = [sys.executable, ROOT / "scripts" / "error_page.py", "--check"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

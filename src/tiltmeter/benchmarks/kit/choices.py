@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, zip_longest
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from tiltmeter.benchmarks.kit.items import UNSPECIFIED, Benchmark, Item
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 QUESTION = "question"
@@ -116,15 +118,11 @@ class ChoiceBenchmark(Benchmark):
         digest.update(f"{self.language} {[item.extra['unknown'] for item in self.asked_items]}".encode())
         return str(digest.hexdigest())
 
-    def limit(self, n: int | None) -> Benchmark:
+    def _first(self, n: int) -> Self:
         """Keep n questions, spread over the templates, whole sets of one context and its variants first.
 
         The first n of a file would all be of one template, whose questions are not independent.
         """
-        if n is None:
-            return self
-        if n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         templates: dict[tuple[str, str], list[list[Item]]] = defaultdict(list)
         for item in self.asked_items:
             sets = templates[item.bias_type, str(item.extra["template"])]
@@ -135,6 +133,21 @@ class ChoiceBenchmark(Benchmark):
         turns = (some for some in chain.from_iterable(zip_longest(*shuffled)) if some is not None)
         kept = {item.id for item in list(chain.from_iterable(turns))[:n]}
         return replace(self, items=fold(item for item in self.asked_items if item.id in kept))
+
+
+@contextmanager
+def reading_line(file: Path, number: int, layout: str) -> Iterator[None]:
+    """Turn the exceptions of a line in another layout into an InputError that names the line."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, SyntaxError, IndexError) as error:
+        raise InputError(
+            f"{file}, line {number} is not in {layout}'s layout: {error!r}.",
+            code="wrong-format",
+            file=str(file),
+            line=number,
+            layout=layout,
+        ) from None
 
 
 def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Mapping[str, Any]) -> list[str]:
