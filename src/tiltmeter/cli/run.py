@@ -128,6 +128,7 @@ def run(
     """
     from tiltmeter import Options, Settings
     from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions
+    from tiltmeter.models.memory import memory_text
     from tiltmeter.models.served.options import ServerOptions
     from tiltmeter.runs.run import DEFAULT_MODELS, run_with
     from tiltmeter.storage.places import at_home
@@ -154,6 +155,8 @@ def run(
     )
     chosen = {name: value for name, value in words.items() if value is not None}
     replaces = output is not None and (at_home(output) / MANIFEST).is_file()
+    for line in filter(None, (memory_text(str(name), options.loading) for name in model or ())):
+        note(line)
     with recording() as parts:
         parts.add("import", since_import())
         family_options_read = FamilyOptions.read(chosen)

@@ -25,9 +25,9 @@ from tiltmeter.models.prefix_trees import RowLength, reason_against, row_length,
 if TYPE_CHECKING:
     import torch
 
-# Logits computed at once: enough to keep a device busy, little enough to keep memory small (16 MiB, 2 GiB).
-CPU_LOGITS = 2**22
-GPU_LOGITS = 2**29
+CPU_LOGITS, GPU_LOGITS = 2**22, 2**27
+"""Logits computed at once: enough to keep a device busy, little enough to keep memory small (16 and 512 MiB as float32).
+With their log-probabilities and comparisons that is at most 1.4 GiB of a GPU."""
 SHORT = 64
 Sites = tuple[Any, Any]  # rows and columns, as tensors
 

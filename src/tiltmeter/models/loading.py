@@ -102,8 +102,7 @@ def load_model(
         )
         with timed("trial"):
             model = _ready(parts, name)
-    if not is_placed(parts.module):
-        pack_linears(parts.module)
+    pack_linears(parts.module)
     return model
 
 
@@ -137,13 +136,13 @@ def load_parts(
     files, digests = source.weights, source.digest_weights()
     import_libraries()  # seconds, in which weights are hashed; a folder that is not there is told before
     check_card(folder, name, files, digests)
+    check_stored(name, source.settings, quantize)
     config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
     _refuse_causal_permutation(name, config, kind)
     with timed("device"):
         place = _device(device)
     precision, dtype = _precision(precision, place, config)
-    check_stored(name, source.settings, quantize)
     about: dict[str, Any] = {**describe(source.settings, quantize, source.gguf)}
     if not device_map:
         about |= check_memory(name, size_of(files), place, precision, quantize, bool(about) and not quantize)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.models.precision import expected_device, resolve_precision
 
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5 + 4 / 64}
@@ -17,6 +19,8 @@ QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5 + 4 / 64}
 NOT_QUANTIZED = ("embed", "wte", "wpe", "lm_head", "norm", "ln_")
 """Parts of names of weights that bitsandbytes leaves as they are."""
 GB = 1e9
+LARGE = 10**9
+"""Parameters from which on a model is announced before it is loaded."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +90,33 @@ def _cgroup_room() -> int | None:
 def check_memory(
     name: str, size: Size | None, device: str, precision: str, quantize: str | None, quantized: bool
 ) -> dict[str, float]:
-    """Refuse a model that does not fit, with what would; return parameters and gigabytes for the manifest."""
+    """Refuse a model that does not fit, with what would; return the gigabytes of its weights for the manifest."""
     if size is None:
         return {}
     needed = size.stored if quantized else size.needed(precision, quantize)
     free = free_memory(device)
     if free is not None and needed > free:
         _refuse(name, size, needed, free, device, precision)
-    facts = {"weights_gb": round(needed / GB, 3)}
-    return facts if free is None else {**facts, "free_gb": round(free / GB, 3)}
+    return {"weights_gb": round(needed / GB, 3)}
+
+
+def memory_text(name: str, loading: Mapping[str, Any]) -> str | None:
+    """Parameters and memory of a large local model in one line, before it is loaded; None for others."""
+    from tiltmeter.models.identity import find_source
+
+    try:
+        source = find_source(name, loading.get("revision"))
+        size = size_of(source.weights) if source else None
+    except (TiltmeterError, OSError, ValueError):  # loading says what is wrong
+        return None
+    if source is None or size is None or size.parameters < LARGE:
+        return None
+    device = expected_device(str(loading.get("device", "auto")))
+    precision = resolve_precision(str(loading.get("precision", "auto")), device, source.saved_dtype)
+    needed = size.stored if source.settings.get("quantization_config") else size.needed(precision, loading.get("quantize"))
+    free = free_memory(device)
+    room = "" if free is None else f"; {free / GB:.1f} GB are free on {device}"
+    return f"{name}: {size.parameters / 1e9:.1f} billion parameters, {needed / GB:.1f} GB of weights in {precision}{room}."
 
 
 def _refuse(name: str, size: Size, needed: int, free: int, device: str, precision: str) -> None:
