@@ -43,11 +43,15 @@ class Size:
 
 
 def size_of(files: Sequence[Path]) -> Size | None:
-    """Size of a model by the headers of its safetensors files; None for other files."""
+    """Size of a model by the headers of its safetensors files; None for other files and damaged ones."""
     if any(path.suffix != ".safetensors" for path in files):
         return None
+    try:
+        shapes = list(_shapes(files))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):  # loading says what is wrong
+        return None
     layers = others = 0
-    for name, shape in _shapes(files):
+    for name, shape in shapes:
         if len(shape) > 1 and not any(part in name.lower() for part in NOT_QUANTIZED):
             layers += math.prod(shape)
         else:
