@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models import packed_sequences
 from tiltmeter.models.forward_pass import evaluating
-from tiltmeter.models.placement import device_of
+from tiltmeter.models.placement import device_of, dtype_of
 from tiltmeter.models.prefix_trees import RowLength, reason_against, row_length, tree_options
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class BodyAndHead:
     @property
     def dtype(self) -> torch.dtype:
         """Data type of its states."""
-        return self.module.dtype  # type: ignore[no-any-return]
+        return dtype_of(self.module)
 
     @property
     def joins(self) -> bool:

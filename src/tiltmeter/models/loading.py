@@ -19,7 +19,7 @@ from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.memory import check_memory, size_of
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.permutation import ABOUT, is_permuted
-from tiltmeter.models.placement import check_device_map, device_of, is_placed, placing
+from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing
 from tiltmeter.models.places import EMBEDDED, display_name, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
@@ -136,17 +136,17 @@ def load_parts(
     files, digests = source.weights, source.digest_weights()
     import_libraries()  # seconds, in which weights are hashed; a folder that is not there is told before
     check_card(folder, name, files, digests)
-    check_stored(name, source.settings, quantize)
+    check_stored(name, source.quantization, quantize)
     config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
     _refuse_causal_permutation(name, config, kind)
     with timed("device"):
         place = _device(device)
     precision, dtype = _precision(precision, place, config)
-    about: dict[str, Any] = {**describe(source.settings, quantize, source.gguf)}
+    about: dict[str, Any] = {**describe(source.quantization, quantize, source.gguf)}
     if not device_map:
-        about |= check_memory(name, size_of(files), place, precision, quantize, bool(about) and not quantize)
-    how = placing(device_map, place, quantized=bool(quantize or source.settings.get("quantization_config")))
+        about |= check_memory(name, size_of(files), place, precision, quantize, source.quantization is not None)
+    how = placing(device_map, place, quantized=bool(quantize or source.quantization))
     if quantize:
         how["quantization_config"] = quantized_loading(quantize, dtype)
     with timed("weights"):
@@ -199,11 +199,11 @@ def _ready(parts: Parts, name: str) -> LanguageModel:
     limit = usable_length(module, tokenizer)
     fit = check_tokenizer(name, module, tokenizer)
     check_dtypes(name, module)
-    dtype = str(module.dtype).removeprefix("torch.")
+    dtype = str(dtype_of(module)).removeprefix("torch.")
     known = {
         "kind": kind,
         "architecture": type(module).__name__,
-        "parameters": int(module.num_parameters()),
+        "parameters": _count(module),
         "dtype": dtype,
         "device": str(device_of(module)),
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(dtype, dtype),
@@ -266,6 +266,13 @@ def _check_direction(name: str, module: Any) -> None:
     if moved > (1e-3 if first.dtype == torch.float32 else 5e-2):
         message = f"{name} is not a causal language model: its prediction of a token depends on later tokens."
         raise ModelError(message, code="wrong-model-kind", model=name, kind="causal")
+
+
+def _count(module: Any) -> int:
+    """Number of parameters; two of them may be stored in one byte."""
+    if getattr(module, "is_quantized", False):
+        return int(module.num_parameters())
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def _device(wanted: str) -> str:

@@ -117,7 +117,7 @@ def memory_text(name: str, loading: Mapping[str, Any]) -> str | None:
         return None
     device = expected_device(str(loading.get("device", "auto")))
     precision = resolve_precision(str(loading.get("precision", "auto")), device, source.saved_dtype)
-    needed = size.stored if source.settings.get("quantization_config") else size.needed(precision, loading.get("quantize"))
+    needed = size.stored if source.quantization else size.needed(precision, loading.get("quantize"))
     free = free_memory(device)
     room = "" if free is None else f"; {free / GB:.1f} GB are free on {device}"
     return f"{name}: {size.parameters / 1e9:.1f} billion parameters, {needed / GB:.1f} GB of weights in {precision}{room}."

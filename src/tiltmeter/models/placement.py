@@ -52,6 +52,13 @@ def device_of(module: Any) -> torch.device:
     return next((device for device in devices if device.type != "meta"), torch.device("cpu"))
 
 
+def dtype_of(module: Any) -> torch.dtype:
+    """Data type of a model's states: that of its first weights that are real numbers."""
+    import torch
+
+    return next((one.dtype for one in module.parameters() if one.is_floating_point()), torch.float32)
+
+
 def _read(device_map: str) -> dict[str, Any]:
     try:
         where = json.loads(Path(device_map).read_text("utf-8"))

@@ -51,9 +51,8 @@ def quantized_loading(quantize: str, dtype: Any) -> Any:
     return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
 
 
-def check_stored(name: str, settings: Mapping[str, Any], quantize: str | None) -> None:
+def check_stored(name: str, stored: Any, quantize: str | None) -> None:
     """Refuse a folder whose quantisation is damaged, unknown, or needs a package that is not installed."""
-    stored = settings.get("quantization_config")
     if stored is None:
         return
     if quantize:
@@ -91,13 +90,12 @@ def method_of(stored: Any) -> str:
     return str(stored.get("quant_method") or "")
 
 
-def describe(settings: Mapping[str, Any], quantize: str | None, gguf: str | None) -> dict[str, str]:
+def describe(stored: Any, quantize: str | None, gguf: str | None) -> dict[str, str]:
     """What the manifest says of the weights; nothing for plain ones."""
     if gguf:
         return {"quantization": "gguf, turned into full weights by transformers"}
     if quantize:
         return {"quantization": f"bitsandbytes {quantize}, while loading"}
-    stored = settings.get("quantization_config")
     if not isinstance(stored, Mapping):
         return {}
     wide = "4bit" if stored.get("load_in_4bit") else "8bit" if stored.get("load_in_8bit") else ""

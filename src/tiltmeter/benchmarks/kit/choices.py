@@ -135,6 +135,15 @@ class ChoiceBenchmark(Benchmark):
         return replace(self, items=fold(item for item in self.asked_items if item.id in kept))
 
 
+def category_key(name: str) -> str:
+    """Return a category's name without its case and hyphens.
+
+    >>> category_key("Disability-Status") == category_key("disability_status")
+    True
+    """
+    return name.replace("-", "_").casefold()
+
+
 @contextmanager
 def reading_line(file: Path, number: int, layout: str) -> Iterator[None]:
     """Turn the exceptions of a line in another layout into an InputError that names the line."""
@@ -152,10 +161,10 @@ def reading_line(file: Path, number: int, layout: str) -> Iterator[None]:
 
 def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """Find categories by name, in any case of letters; all where none is named."""
-    by_fold = {name.casefold(): name for name in categories}
+    by_fold = {category_key(name): name for name in categories}
     wanted = [names] if isinstance(names, str) else list(names)
     for name in wanted:
-        if name.replace("-", "_").casefold() not in by_fold:
+        if category_key(name) not in by_fold:
             raise UsageError(
                 f"There is no category '{name}' (--category). Categories: {', '.join(categories)}.",
                 code="unknown-name",
@@ -163,7 +172,7 @@ def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Map
                 name=name,
                 option="--category",
             )
-    return [by_fold[name.replace("-", "_").casefold()] for name in wanted] or list(categories)
+    return [by_fold[category_key(name)] for name in wanted] or list(categories)
 
 
 def _is_same_set(items: Sequence[Item], item: Item) -> bool:
