@@ -65,6 +65,8 @@ def copied(folder: Path, to: Path, **settings: Any) -> Path:
         {},
         {"quant_method": "no-such-method"},
         {"quant_method": ["gptq"]},
+        {"quant_method": "gptq", "bits": "four"},
+        {"quant_method": "awq", "bits": 64},
     ],
 )
 def test_a_damaged_quantisation_is_refused(llama: Path, tmp_path: Path, stored: Any) -> None:

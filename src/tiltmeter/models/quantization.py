@@ -66,6 +66,9 @@ def check_stored(name: str, stored: Any, quantize: str | None) -> None:
     method = method_of(stored)
     if method not in KNOWN and method != "bitsandbytes":
         _refuse(name, f"its method is {method!r}, and transformers knows {', '.join(sorted(map(str, KNOWN)))}")
+    bits = stored.get("bits", 4)
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 8:
+        _refuse(name, f"'bits' is {bits!r}")
     package = PACKAGES.get(method)
     if package and find_spec(package) is None:
         raise ModelError(
@@ -74,11 +77,10 @@ def check_stored(name: str, stored: Any, quantize: str | None) -> None:
         )  # fmt: skip
     try:
         AutoQuantizationConfig.from_dict(dict(stored))
+    except ImportError:
+        raise
     except Exception as error:  # the libraries raise what they like
         _refuse(name, " ".join(str(error).split())[:200] or type(error).__name__)
-    bits = stored.get("bits", 4)
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 8:
-        _refuse(name, f"'bits' is {bits!r}")
 
 
 def method_of(stored: Any) -> str:
