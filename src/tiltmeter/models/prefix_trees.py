@@ -49,7 +49,7 @@ def tree_options(ends: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
 
 
 def row_length(config: Any, device: str) -> RowLength:
-    """How long a row may be for a model. No sliding window may end inside a row."""
+    """Length of a row for a model. No sliding window may end inside a row."""
     values = [getattr(config.get_text_config(), name, None) for name in LIMITS]
     limits = [value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0]
     most = min(limits, default=2**15)

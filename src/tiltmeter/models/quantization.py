@@ -91,7 +91,7 @@ def method_of(stored: Any) -> str:
 
 
 def describe(stored: Any, quantize: str | None, gguf: str | None) -> dict[str, str]:
-    """What the manifest says of the weights; nothing for plain ones."""
+    """Describe the weights for the manifest; empty for plain ones."""
     if gguf:
         return {"quantization": "gguf, turned into full weights by transformers"}
     if quantize:
