@@ -10,13 +10,14 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY
-from tiltmeter.families.generations.draws import Floats, Ints, drawn_group
+from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, exchanged_models
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN, minus_mean
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_of
 from tiltmeter.families.generations.studentised import lone_groups
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.settings import Settings
 
 Pair = tuple[Judged, Judged]
@@ -44,10 +45,12 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
             base = _base(pair, measure, ("domain", domain), every)
             now, draws = _values(pair, groups, partial(spread_of, measure), settings)
             if len(every) <= len(groups) or len(lone_groups(pair[0], groups)) == len(groups):
-                note = f"no interval and no p: {pair[0].units(every).lone} in each group"
+                note = f"no interval and no p: fewer than {FEWEST} {pair[0].called} in each group"
                 rows.append(replace(base, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
                 continue
-            rows.append(paired_difference(base, now, draws, measure, settings, units=pair[0].units(every)))
+            exchanged = partial(exchanged_models, pair, list(groups.values()), partial(spread_of, measure), settings)
+            units = pair[0].units(every)
+            rows.append(paired_difference(base, now, draws, measure, settings, units=units, exchanged=exchanged))
         yield from corrected(rows)
 
 
