@@ -203,6 +203,8 @@ def _sums(tensor: torch.Tensor) -> torch.Tensor:
     """Two sums for every row of 32-bit numbers, each weighted by constants of its place in the row, modulo 2⁶⁴."""
     import torch
 
+    if hasattr(tensor, "to_local"):  # of a tensor that several processes hold, the part of this one
+        tensor = tensor.to_local()
     if tensor.is_meta or not tensor.numel():
         return torch.zeros(0, dtype=torch.int64)
     lanes = _lanes(tensor.detach())
