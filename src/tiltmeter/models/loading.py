@@ -20,7 +20,7 @@ from tiltmeter.models.memory import check_memory, size_of
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing
-from tiltmeter.models.places import EMBEDDED, display_name, weights_in
+from tiltmeter.models.places import EMBEDDED, display_name, require_gguf, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
 from tiltmeter.models.quantization import check_quantize, check_stored, describe, quantized_loading
@@ -132,6 +132,7 @@ def load_parts(
     folder, wrapper = source.folder, source.wrapper
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if source.gguf:
+        require_gguf(name)
         options["gguf_file"] = source.gguf
     files, digests = source.weights, source.digest_weights()
     import_libraries()  # seconds, in which weights are hashed; a folder that is not there is told before
