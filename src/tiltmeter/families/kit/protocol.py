@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tiltmeter.families.kit.debiasing import DebiasingDetails
     from tiltmeter.families.kit.evidence import Evidence
+    from tiltmeter.families.kit.requests import LikelihoodRequests, TextRequests
 
 Advance = Callable[[float], None]
 Watch = Callable[[str, int], AbstractContextManager[Advance]]
@@ -171,6 +172,14 @@ class Family(ABC):
 
     def published(self, *path: Any, **options: Any) -> Answers | None:
         """Reads answers from a file that others published, `published(path, …)`. Default: this family reads none."""
+        return None
+
+    def likelihood_requests(self, benchmark: Any) -> LikelihoodRequests | None:
+        """Returns how other programs ask a benchmark by log-likelihoods of continuations. Default: they cannot."""
+        return None
+
+    def text_requests(self, benchmark: Any) -> TextRequests | None:
+        """Returns how other programs ask a benchmark by prompts and parse what is written. Default: they cannot."""
         return None
 
     def cache_key_extra(self, options: Any) -> Mapping[str, Any]:
