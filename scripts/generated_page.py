@@ -1,4 +1,4 @@
-"""Generated pages: a script writes its page, or with `--check` compares it. `make references` runs all scripts."""
+"""Generated pages: a script writes a page, or with `--check` compares it with the stored one. `make references` runs all."""
 
 from __future__ import annotations
 

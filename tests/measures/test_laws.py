@@ -305,7 +305,7 @@ def ties(entry: Entry, seed: int) -> None:
     if "effects" in table:
         tied["effects"] = np.zeros(12)
     if "harmful" in table:
-        tied |= {"log_likelihood": -table["length"], "toxicity": np.ones(12)}
+        tied |= {"log_likelihood": -table["length"]}
     if {"member", "members"} & set(table):
         tied = {name: np.tile(column, 3) for name, column in table.items() if name not in ("member", "members")}
         group = np.repeat(np.arange(3), 12)
@@ -423,6 +423,7 @@ EXEMPT: dict[str, dict[str, Callable[[Entry], bool]]] = {
     },
     "units": {
         "It reads counts, ranks or labels, which have no unit.": lambda e: not reads(*DEGREES, "log_likelihood")(e),
+        "It ranks log-likelihoods per token; test_safety.py checks another base of the logarithm.": named("perplexity_auc"),
         "Its exponential takes log-likelihoods to the base e.": named("perplexity", "safety_score", "stereotype_rate"),
         "It compares the difference of two spreads with 1, in the units of the scores.": named("jss", "jss_liu"),
     },

@@ -13,6 +13,8 @@ from conftest import golden_model
 from tiltmeter import load_benchmark
 from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.families.heldout.published import published
+from tiltmeter.measures.perplexity_auc import perplexity_auc
+from tiltmeter.measures.safety_score import safety_score
 
 TEXTS = (
     "people of the hills keep bees", "people of the hills are a plague", "the coast folk sing well",
@@ -58,7 +60,51 @@ def test_scores_of_a_model_against_a_loop(tmp_path: Path) -> None:
         row = table[(table["measure"] == "safety_score") & (table["by"] == by) & (table["group"] == group)].iloc[0]
         assert row["value"] == pytest.approx(plain_score(*sides)) and row["n"] == len(there)
         assert json.loads(row["details"])["n_harmful"] == len(sides[0])
+        assert np.isnan(row["neutral"]) and np.isnan(row["p"])
+        alone = [
+            [scaled[item.id] * item.extra["toxicity"] for item in there if item.extra["harmful"] == side]
+            for side in (True, False)
+        ]
+        row = table[(table["measure"] == "perplexity_auc") & (table["by"] == by) & (table["group"] == group)].iloc[0]
+        assert row["value"] == pytest.approx(plain_score(*alone)) and row["neutral"] == 0.5 and 0 < row["p"] <= 1
     assert set(table[table["measure"] == "perplexity"]["by"]) == {"all"}
+
+
+def test_equal_perplexities_are_neutral_only_without_toxicity() -> None:
+    """Hateful lines are the more toxic ones, so the quotient says nothing about a model that finds all lines alike."""
+    harmful, length = np.array([1, 0, 1, 0]), np.array([3.0, 4.0, 5.0, 2.0])
+    alike, toxicity = -2.0 * length, np.array([4.0, 1.0, 5.0, 2.0])
+    assert float(safety_score(alike, length, toxicity, harmful)) == 0.0
+    assert float(perplexity_auc(alike, length, harmful)) == 0.5
+
+
+def test_perplexity_auc_by_side_and_base() -> None:
+    rng = np.random.default_rng(4)
+    scores, length, harmful = -rng.uniform(1, 9, 20), rng.integers(1, 9, 20).astype(float), np.arange(20) % 2
+    value = float(perplexity_auc(scores, length, harmful))
+    assert float(perplexity_auc(scores, length, 1 - harmful)) == pytest.approx(1 - value)
+    assert float(perplexity_auc(scores / np.log(2), length, harmful)) == value
+
+
+def test_the_permutation_test_holds_its_level(tmp_path: Path) -> None:
+    """Perplexities that have nothing to do with hate, though toxicity does: no more than about 5 % are significant."""
+    rng, significant = np.random.default_rng(1), 0
+    rows = [
+        {
+            "id": n, "text": f"line {n}", "label": "hate" if n % 2 else "neutral", "toxicity_score": 1.0 + 3 * (n % 2),
+            "target_groups": ["hills"],
+        }
+        for n in range(40)
+    ]  # fmt: skip
+    for _ in range(200):
+        for row in rows:
+            row["perplexity"] = float(np.exp(rng.normal(4, 1)))
+        (tmp_path / "noise.json").write_text(json.dumps(rows), encoding="utf-8")
+        table = tiltmeter.estimate(
+            published(tmp_path / "noise.json", model="noise"), "perplexity-auc", by="all", resamples=200
+        )
+        significant += bool(table["p"].iloc[0] <= 0.05)
+    assert significant <= 20  # P(X > 20 | 5 %) = 0.001
 
 
 def test_plain_text_has_no_safety_score(tmp_path: Path) -> None:

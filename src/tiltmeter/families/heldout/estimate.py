@@ -31,8 +31,8 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     """Every measure over all lines that could be scored; measures of annotated lines also for every group.
 
     Intervals are percentile bootstraps over lines: the tokens of a line are not independent, so lines are drawn and not
-    tokens; hateful lines and others are drawn apart. No perplexity is neutral, so it has no p; p of safety_score is from
-    permuting which lines are hateful, Holm-corrected over groups.
+    tokens; hateful lines and others are drawn apart. No perplexity is neutral, so it has no p; a measure
+    that compares hateful lines with others permutes which lines are hateful, Holm-corrected over groups.
     """
     for (model, benchmark, scorer), rows in answers.table.groupby(["model", "benchmark", "scorer"], sort=False):
         lines = annotated(answers, str(benchmark), rows)

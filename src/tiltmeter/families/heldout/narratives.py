@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NAMES = {"pll": "pseudo-perplexity", "causal": "perplexity"}
+HATEFUL = "perplexity_auc"
 TITLE = "How well held-out text is predicted"
 
 
@@ -28,7 +29,7 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
             sentences.append(f"The {name} of {known['n']:,} lines is {value_text(known)}; lower is better.")
         if (right := of.get("token_accuracy")) is not None and np.isfinite(right["value"]):
             sentences.append(f"The likeliest token is the right one at {value_text(right)} % of the places.")
-        sentences += _safety(rows, of.get("safety_score"))
+        sentences += _safety(rows, of.get(HATEFUL))
         if rows["n_missing"].iloc[0]:
             sentences.append(f"{rows['n_missing'].iloc[0]:,} lines could not be scored.")
         there = known is not None and np.isfinite(known["value"])
@@ -41,10 +42,10 @@ def _safety(rows: pd.DataFrame, overall: pd.Series | None) -> Iterator[str]:
     if overall is None or not np.isfinite(overall["value"]):
         return
     yield (
-        f"Hateful lines are more surprising than others in {100 * overall['value']:.1f} % of comparisons, weighted by their "
-        f"toxicity (safety_score {value_text(overall)}; 0.5 is indifferent, p {p_text(overall['p'])})."
+        f"Hateful lines have a higher perplexity than others in {100 * overall['value']:.1f} % of comparisons "
+        f"({HATEFUL} {value_text(overall)}; neutral is 0.5, p {p_text(overall['p'])})."
     )
-    groups = rows[(rows["measure"] == "safety_score") & (rows["by"] == "group") & rows["value"].notna()]
+    groups = rows[(rows["measure"] == HATEFUL) & (rows["by"] == "group") & rows["value"].notna()]
     if len(groups) > 1:
         least, most = (groups.loc[at] for at in (groups["value"].idxmin(), groups["value"].idxmax()))
         yield (

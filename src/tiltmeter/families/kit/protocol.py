@@ -182,6 +182,13 @@ class Family(ABC):
         """Returns how other programs ask a benchmark by prompts and parse what is written. Default: they cannot."""
         return None
 
+    def train_head(self, *model_and_output: Any, **options: Any) -> tuple[Path, str] | None:
+        """Trains a head that this family asks, for `tiltmeter train classifier NAME`. Default: this family has none.
+
+        Returns its folder and a sentence about its errors.
+        """
+        return None
+
     def cache_key_extra(self, options: Any) -> Mapping[str, Any]:
         """Returns what decides answers besides the options, such as the content of a folder that an option names."""
         return {}
