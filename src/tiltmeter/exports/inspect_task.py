@@ -27,7 +27,7 @@ def inspect_task(
         A task for `inspect_ai.eval`.
 
     Raises:
-        UsageError: The benchmark cannot be asked by prompts.
+        UsageError: The benchmark has no prompts.
     """
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample

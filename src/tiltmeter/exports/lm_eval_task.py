@@ -28,7 +28,7 @@ def lm_eval_task(
         A task for `lm_eval.simple_evaluate(tasks=[…])`.
 
     Raises:
-        UsageError: The benchmark cannot be asked by log-likelihoods.
+        UsageError: The benchmark cannot be read by log-likelihoods.
     """
     return _task_class()(questions_of(benchmark, "likelihood_requests", measures, data_dir=data_dir))
 

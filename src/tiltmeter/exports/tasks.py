@@ -25,7 +25,7 @@ class Questions:
 
     Attributes:
         benchmark: The benchmark.
-        kind: How it is asked: `likelihood_requests` or `text_requests` of its family.
+        kind: How models are queried: `likelihood_requests` or `text_requests` of its family.
         measures: Names of the measures.
     """
 
@@ -46,7 +46,7 @@ class Questions:
         return tuple(f"{measure}{end}" for measure in self.measures for end in ENDS)
 
     def values(self, replies: Mapping[str, Any]) -> Mapping[str, float]:
-        """Estimate the metrics from a reply for each item by id. Items that were not asked count nowhere."""
+        """Estimate the metrics from a reply for each item by id. Items without a reply count nowhere."""
         key = repr(sorted(replies.items()))
         if key != self._last[0]:
             self._last = key, self._estimated(self.answers(replies))
@@ -82,13 +82,13 @@ def questions_of(
         data_dir: The folder with the datasets.
 
     Raises:
-        UsageError: The benchmark's family cannot be asked so, or a measure is not one of its family.
+        UsageError: The benchmark's family has no such requests, or a measure is not one of its family.
     """
     loaded = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(str(benchmark), data_dir=data_dir)
     family = family_of(loaded)
     if getattr(family, kind)(loaded) is None:
         raise UsageError(
-            f"{loaded.name} cannot be asked by another program: its family, {family.name}, has no {kind.replace('_', ' ')}.",
+            f"{loaded.name} cannot run in another program: its family, {family.name}, has no {kind.replace('_', ' ')}.",
             code="missing-capability", benchmark=loaded.name, family=family.name, capability=kind,
         )  # fmt: skip
     names = tuple(entry.name for entry in measures_of(family, measures)) if measures else _measures_of_bias(family, loaded)
