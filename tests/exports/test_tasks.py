@@ -50,7 +50,7 @@ def likelihoods(answers: Answers) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_replies_give_our_numbers(name: str, asked: dict[str, Answers]) -> None:
-    questions = questions_of(name, "likelihood_requests")
+    questions = questions_of(name, "likelihood")
     replies = likelihoods(asked[name])
     items = {item.id: item for item in questions.benchmark.asked_items}
     assert all(len(questions.requests.of_item(items[item])) == len(values) for item, values in replies.items())
@@ -70,7 +70,7 @@ def assert_equal(values: Any, answers: Answers, tolerance: float = 1e-9) -> None
 
 def test_a_written_answer_is_parsed_and_a_refusal_is_no_answer() -> None:
     benchmark = load_benchmark("plumb-choices").limit(12)
-    questions = questions_of(benchmark, "text_requests", ["accuracy_amb", "unparsed_share", "unknown_share"])
+    questions = questions_of(benchmark, "text", ["accuracy_amb", "unparsed_share", "unknown_share"])
     right = {item.id: "ABC"[item.extra["right"]] for item in benchmark.items}
     assert questions.values(right)["accuracy_amb"] == 100.0
     silent = dict.fromkeys(right, "I'm sorry, I can't help.")
@@ -79,7 +79,7 @@ def test_a_written_answer_is_parsed_and_a_refusal_is_no_answer() -> None:
 
 def test_values_are_of_the_replies_at_hand() -> None:
     """Two sets of replies to the same questions do not share a value."""
-    questions = questions_of("starter-pairs", "likelihood_requests", ["bias_score"])
+    questions = questions_of("starter-pairs", "likelihood", ["bias_score"])
     items = [item.id for item in questions.benchmark.asked_items][:8]
     first, second = ({item: list(pair) for item in items} for pair in ((0.0, -1.0), (-1.0, 0.0)))
     assert (questions.values(first)["bias_score"], questions.values(second)["bias_score"]) == (100.0, 0.0)
@@ -87,11 +87,11 @@ def test_values_are_of_the_replies_at_hand() -> None:
 
 def test_a_family_that_cannot_be_asked_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
-        questions_of("seat", "likelihood_requests")
+        questions_of("seat", "likelihood")
     assert caught.value.code == "missing-capability" and caught.value.fields["family"] == "associations"
     with pytest.raises(UsageError) as caught:
-        questions_of("starter-pairs", "text_requests")
-    assert caught.value.fields["capability"] == "text_requests"
+        questions_of("starter-pairs", "text")
+    assert caught.value.fields["capability"] == "text"
 
 
 def run_in(python: str, program: str, *words: object) -> Any:
@@ -121,7 +121,7 @@ def test_the_harness_runs_a_benchmark_as_a_task(asked: dict[str, Answers]) -> No
     results = run_in(str(LM_EVAL), HARNESS, MODEL, LIMIT, *OPTIONS)
     values = {name: {key.removesuffix(",none"): value for key, value in found.items()} for name, found in results.items()}
     assert_equal(values["starter-pairs"], asked["starter-pairs"], tolerance=1e-3)
-    questions = questions_of(load_benchmark("plumb-choices").limit(LIMIT), "likelihood_requests")
+    questions = questions_of(load_benchmark("plumb-choices").limit(LIMIT), "likelihood")
     plain = questions.values({name: _plain_loop(questions.requests.of_item(item)) for name, item in questions.items.items()})
     assert {name: values["plumb-choices"][name] for name in plain} == pytest.approx(dict(plain), rel=1e-3, nan_ok=True)
 

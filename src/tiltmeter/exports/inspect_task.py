@@ -33,7 +33,7 @@ def inspect_task(
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.solver import generate
 
-    questions = questions_of(benchmark, "text_requests", measures, data_dir=data_dir)
+    questions = questions_of(benchmark, "text", measures, data_dir=data_dir)
     ask = questions.requests.of_item
     samples = [Sample(id=item.id, input=ask(item)) for item in questions.benchmark.asked_items]
     name = f"tiltmeter-{questions.benchmark.name}"

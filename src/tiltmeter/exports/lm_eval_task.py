@@ -30,7 +30,7 @@ def lm_eval_task(
     Raises:
         UsageError: The benchmark cannot be read by log-likelihoods.
     """
-    return _task_class()(questions_of(benchmark, "likelihood_requests", measures, data_dir=data_dir))
+    return _task_class()(questions_of(benchmark, "likelihood", measures, data_dir=data_dir))
 
 
 def _task_class() -> Any:

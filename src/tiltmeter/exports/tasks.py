@@ -25,7 +25,7 @@ class Questions:
 
     Attributes:
         benchmark: The benchmark.
-        kind: How models are queried: `likelihood_requests` or `text_requests` of its family.
+        kind: How models are queried: `likelihood` (of continuations) or `text`.
         measures: Names of the measures.
     """
 
@@ -38,7 +38,7 @@ class Questions:
     @property
     def requests(self) -> Requests[Any, Any]:
         """Requests of all items."""
-        return _requests(self.benchmark, self.kind)
+        return self._requests_of(self.benchmark)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -55,7 +55,12 @@ class Questions:
     def answers(self, replies: Mapping[str, Any]) -> Answers:
         """Read a reply for each item by id."""
         asked = replace(self.benchmark, items=[self.items[name] for name in replies])
-        return _requests(asked, self.kind).answers(replies)
+        return self._requests_of(asked).answers(replies)
+
+    def _requests_of(self, benchmark: Benchmark) -> Requests[Any, Any]:
+        requests = _requests(benchmark, self.kind)
+        assert requests is not None  # `questions_of` has seen to that
+        return requests
 
     @cached_property
     def items(self) -> Mapping[str, Item]:
@@ -77,7 +82,7 @@ def questions_of(
 
     Args:
         benchmark: A benchmark, its name, or your own file.
-        kind: `likelihood_requests` or `text_requests`.
+        kind: How models are queried: `likelihood` or `text`.
         measures: Names of measures. Default: the measures of bias that the benchmark provides.
         data_dir: The folder with the datasets.
 
@@ -86,18 +91,18 @@ def questions_of(
     """
     loaded = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(str(benchmark), data_dir=data_dir)
     family = family_of(loaded)
-    if getattr(family, kind)(loaded) is None:
+    if _requests(loaded, kind) is None:
         raise UsageError(
-            f"{loaded.name} cannot run in another program: its family, {family.name}, has no {kind.replace('_', ' ')}.",
+            f"{loaded.name} cannot run in another program: its family, {family.name}, has no requests of this kind ({kind}).",
             code="missing-capability", benchmark=loaded.name, family=family.name, capability=kind,
         )  # fmt: skip
     names = tuple(entry.name for entry in measures_of(family, measures)) if measures else _measures_of_bias(family, loaded)
     return Questions(loaded, kind, names)
 
 
-def _requests(benchmark: Benchmark, kind: str) -> Requests[Any, Any]:
-    requests: Requests[Any, Any] = getattr(family_of(benchmark), kind)(benchmark)
-    return requests
+def _requests(benchmark: Benchmark, kind: str) -> Requests[Any, Any] | None:
+    family = family_of(benchmark)
+    return family.text_requests(benchmark) if kind == "text" else family.likelihood_requests(benchmark)
 
 
 def _measures_of_bias(family: Family, benchmark: Benchmark) -> tuple[str, ...]:
