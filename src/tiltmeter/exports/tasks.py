@@ -93,7 +93,7 @@ def questions_of(
     family = family_of(loaded)
     if _requests(loaded, kind) is None:
         raise UsageError(
-            f"{loaded.name} cannot run in another program: its family, {family.name}, has no requests of this kind ({kind}).",
+            f"{loaded.name} cannot run in another program: its family, {family.name}, has no {kind} requests.",
             code="missing-capability", benchmark=loaded.name, family=family.name, capability=kind,
         )  # fmt: skip
     names = tuple(entry.name for entry in measures_of(family, measures)) if measures else _measures_of_bias(family, loaded)
