@@ -299,13 +299,13 @@ def _problem(family: object) -> str:
     if family is None:
         return (
             "has no FAMILY: it was written for an earlier tiltmeter, where a family was a module with functions. It is now "
-            "an instance of a subclass of tiltmeter.families.Family (docs/extend.md has a whole example). "
+            "an instance of a subclass of tiltmeter.families.Family (docs/own-family.md has a whole example). "
             "Update or uninstall that package."
         )
     if not isinstance(family, Family):
-        return "has a FAMILY that is not an instance of tiltmeter.families.Family (docs/extend.md has a whole example)."
+        return "has a FAMILY that is not an instance of tiltmeter.families.Family (docs/own-family.md has a whole example)."
     lacking = [constant for constant in CONSTANTS if constant not in dir(family)]
-    return f"lacks {', '.join(lacking)} (docs/extend.md has a whole example)." if lacking else ""
+    return f"lacks {', '.join(lacking)} (docs/own-family.md has a whole example)." if lacking else ""
 
 
 def family_of(benchmark: Benchmark) -> Family:
