@@ -367,12 +367,18 @@ def test_links_lead_somewhere() -> None:
     """To files that are there, and to headings that are there."""
     missing = []
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        for target in re.findall(r"\]\((?!https?:|samples/)([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
             file, _, anchor = target.partition("#")
             there = (page.parent / file) if file else page
             if not (there.exists() and (not anchor or anchor in anchors(there))):
                 missing.append(f"{page.name}: {target}")
     assert missing == []
+
+
+def test_every_sample_page_is_made_by_the_script() -> None:
+    linked = set(re.findall(r"\]\(samples/([^)]+)\)", (ROOT / "docs" / "samples.md").read_text(encoding="utf-8")))
+    script = (ROOT / "scripts" / "sample_pages.py").read_text(encoding="utf-8")
+    assert linked == set(re.findall(r'^    "([\w.]+)": \(', script, re.M))
 
 
 def anchors(page: Path) -> set[str]:
