@@ -414,7 +414,7 @@ KINDS = {
     "Research": "Research report",
 }  # fmt: skip
 """Parts of the site, and the word that begins the first line of their pages."""
-LONG = {"choices", "choose", "gate", "studies"}
+LONG = {"choices", "choose", "gate"}
 """Guides that are longer than a guide should be. The list only gets shorter."""
 
 
