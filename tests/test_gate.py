@@ -83,7 +83,7 @@ def test_spelling_is_forgiven_where_the_meaning_is_plain() -> None:
         ("bias_score[aul] within 45..55", "scorer and the benchmark"),
         ("bias_score[aul,mine] about 50", "is no limit"),
         ("bias_score[aul,mine] within 55..45", "must lie below"),
-        ("bias_score[aul,mine] within 45..55 at 100%", "below 100%"),
+        ("bias_score[aul,mine] within 45..55 at 100%", "99.99%"),
         ("bias_score[aul,mine] within 45..55 with n >= 1", "at least 2"),
         ("bias_score[aul,mine,gender] within 45..55", "COLUMN=GROUP"),
         ("worst bias_type of bias_score[aul,mine,bias_type=age] within 45..55", "only one can be meant"),
