@@ -25,7 +25,7 @@ TO_LATEX = {
     "Δ": r"$\Delta$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "…": r"\ldots{}", "|": r"\textbar{}",
 }  # fmt: skip
 MEASURE, SCORER = "measure", "scorer"
-"""What the columns of a table of estimates can be."""
+"""Choices for the columns of a table of estimates."""
 BRACKETS = "Intervals are in brackets"
 PLACE = ("benchmark", "model", "scorer", "by", "group")
 COMPARED = ("model", "baseline", "benchmark", "scorer", "measure", "group")
