@@ -194,7 +194,7 @@ def _decision(run: Run, rules: str | Path, model: str, baseline: str) -> Decisio
 
 def command_of(words: Sequence[str]) -> list[str]:
     """The words of a command without the folder of the program."""
-    return [Path(words[0]).name, *words[1:]] if words else []
+    return ["tiltmeter" if Path(words[0]).name == "__main__.py" else Path(words[0]).name, *words[1:]] if words else []
 
 
 def _reasons(battery: Battery) -> dict[str, str]:
