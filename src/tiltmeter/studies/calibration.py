@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tiltmeter.builders.doses import ARMS
+from tiltmeter.display import Statement
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
@@ -109,7 +110,8 @@ def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
 
 def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
     if seeds < 2:
-        yield f"{where}: one seed cannot separate the dose from training noise. Only changes per dose are reported."
+        text = "{where}: one seed cannot separate the dose from training noise. Only changes per dose are reported."
+        yield Statement(text, "one-seed", where=where)
         return
     follows = rows[rows["p_holm"] < LEVEL]
     detected = follows[follows["smallest_dose"] <= 1]
