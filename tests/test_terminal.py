@@ -279,5 +279,5 @@ def test_a_story_without_a_number_is_told_too() -> None:
     """As those of families in other packages may be."""
     story = Story("m", "greetings", "Longer for friends", ("Sentences have 12.0 tokens on average.", "And more."))
     lines = [line.plain for line in headline_blocks([story], 80)]
-    assert lines == ["m on greetings: Longer for friends", f"  {story.sentences[0]}", ""]
+    assert lines == [f"m on greetings: {story.verdict}", f"  {story.sentences[0]}", ""]
     assert "  And more." in [line.plain for line in headline_blocks([story], 80, whole=True)]
