@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from generated_page import ROOT, write_or_check
 
 from tiltmeter import errors
-from tiltmeter.error_codes import CODES
+from tiltmeter.catalog.error_codes import CODES
 
 PAGE = ROOT / "docs" / "errors.md"
 INTRODUCTION = """# Error codes

@@ -145,9 +145,9 @@ def test_rules_of_your_own(samory: Path, tmp_path: Path) -> None:
         with raises("wrong-format", expected=expected):
             load_rules(rules)
     rules.write_text("[terms", encoding="utf-8")
-    for unreadable in (rules, tmp_path / "nowhere.toml"):
-        with raises("unreadable-file", file=unreadable):
-            load_rules(unreadable)
+    for code, wrong in (("wrong-format", rules), ("unreadable-file", tmp_path / "nowhere.toml")):
+        with raises(code, file=wrong):
+            load_rules(wrong)
 
 
 def test_idioms_name_nobody_and_possessives_keep_their_ending() -> None:

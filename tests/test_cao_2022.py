@@ -17,8 +17,8 @@ from support.raising import raises
 from test_cli import tiltmeter as command
 from test_experiments import make, write_to
 from tiltmeter.execution import plan_cells, read_experiment
+from tiltmeter.execution.experiment_file import EMBEDDED
 from tiltmeter.execution.forecast import ABSENT, forecast
-from tiltmeter.execution.toml import EMBEDDED
 from xlnet_material import tiny_xlnet
 
 MODELS = {

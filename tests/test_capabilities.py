@@ -53,7 +53,7 @@ def test_what_is_missing_is_said_and_what_can_be_asked_instead(name: str, kind: 
     with pytest.raises(TiltmeterError) as refused:
         refuse_incapable([ModelInfo("mine", kind)], benchmark, options)
     said = str(refused.value)
-    instead = {"encoder": "associations", "static": "associations", "classifier": "labels"}[kind]
+    instead = {"encoder": "associations", "static": "associations", "classifier": "labels", "choice_head": "choices"}[kind]
     check(refused.value, "missing-capability", model="mine", benchmark=name)
     assert KIND_IN_WORDS[kind] in said and f"of {instead}." in said
 

@@ -21,8 +21,7 @@ from tiltmeter import TiltmeterError, load_benchmark
 from tiltmeter.benchmarks.kit import items as kit
 from tiltmeter.benchmarks.kit.items import items_table, items_tables, items_text
 from tiltmeter.execution import cells
-from tiltmeter.execution.identification import model_identity
-from tiltmeter.execution.key import digest_items, make_key
+from tiltmeter.execution.key import digest_items, make_key, model_identity
 from tiltmeter.execution.options import FamilyOptions
 from tiltmeter.families import AskContext, family_of
 from tiltmeter.families.kit.reading import ask_and_read

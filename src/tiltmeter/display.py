@@ -30,6 +30,7 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.splitlines()))
 
 
+<<<<<<< HEAD
 class Statement(str):
     """A sentence for readers that keeps the code of its template and the facts in it: programs check these, not the wording.
 
@@ -66,6 +67,8 @@ def estimate_text(
     return f"{number} ({interval})" if interval else number
 
 
+=======
+>>>>>>> main
 def interval_text(low: float, high: float, *, confidence: float = 0.95, places: int = 1, signed: bool = False) -> str:
     """Format a confidence interval; empty where there is none. With a sign, its ends are joined by "to".
 

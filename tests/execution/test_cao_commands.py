@@ -11,7 +11,7 @@ import pytest
 from test_cao_2022 import MODELS, tiny_neo
 from test_cli import tiltmeter as command
 from test_experiments import make, write_to
-from tiltmeter.execution.toml import EMBEDDED
+from tiltmeter.execution.experiment_file import EMBEDDED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metric-agreement.md").read_text("utf-8")
 BLOCK = PAGE[PAGE.index("# Tables 1 to 3, Figure 1") :].partition("```")[0]

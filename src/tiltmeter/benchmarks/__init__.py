@@ -80,7 +80,7 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
         toxic_labels: labels: those that mean toxic.
         group_rule: hatexplain: when a text names a group.
         evaluate: labels: the split that is judged.
-        category: bbq, esbbq, cabbq: only these categories.
+        category: bbq, esbbq, cabbq, plumb-choices: only these categories.
         language: crows-pairs, bec-pro, honest: the language, if not English.
         template: gest: the sentence around each stereotype.
         arguments: Arguments of a benchmark of another package.

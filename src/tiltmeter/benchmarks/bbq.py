@@ -19,6 +19,7 @@ from tiltmeter.benchmarks.kit.choices import (
     ChoiceBenchmark,
     categories_named,
     choice_item,
+    reading_line,
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
@@ -121,16 +122,8 @@ def _rows(category: str, questions: Path, templates: Path) -> Iterator[tuple[str
     for number, line in enumerate(decode(read_bytes(questions), questions).split("\n"), 1):
         if line.strip():
             row: Any = parse_json(line, f"{questions}, line {number}")
-            try:
+            with reading_line(questions, number, "BBQ"):
                 yield _row(category, row, known)
-            except (KeyError, TypeError, IndexError, ValueError) as error:
-                raise InputError(
-                    f"{questions}, line {number} is not in BBQ's layout: {error!r}.",
-                    code="wrong-format",
-                    file=str(questions),
-                    line=number,
-                    layout="BBQ",
-                ) from None
 
 
 def _row(category: str, row: Mapping[str, Any], templates: Mapping[str, Template]) -> tuple[str, Item | str]:

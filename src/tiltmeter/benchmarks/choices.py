@@ -13,11 +13,11 @@ from tiltmeter.benchmarks.kit.choices import (
     answer_role,
     choice_item,
 )  # fmt: skip
-from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, file_facts, make_benchmark
+from tiltmeter.benchmarks.kit.location import require_path
 from tiltmeter.benchmarks.pairs import bias_type_name
-from tiltmeter.errors import InputError, UsageError
-from tiltmeter.storage.compression import content_sha256
-from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
+from tiltmeter.errors import InputError
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, field_columns, read_table, require_columns, text_cell
 
 CITATION = "Your own file."
 ANSWERS = tuple(answer_role(n) for n in range(MOST_ANSWERS))
@@ -41,36 +41,22 @@ def choices(
     may be empty), `condition` (ambiguous or disambiguated), `template` (questions of one template are resampled together);
     context, polarity, category, group, language and id if you have them. `columns` maps these names to the file's.
     """
-    if path is None:
-        raise UsageError(
-            "The benchmark 'choices' needs your file: -b path/to/questions.csv.",
-            code="missing-value",
-            benchmark="choices",
-            argument="path",
-        )
-    if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise UsageError(
-            f"Unknown field {', '.join(unknown)} in --columns. Fields of choices: {', '.join(FIELDS)}.",
-            code="unknown-name",
-            kind="field",
-            names=list(unknown),
-            option="--columns",
-        )
-    mapping = {field: field for field in FIELDS} | dict(columns or {})
-    rows = read_table(Path(path), encoding)
-    require_columns(rows, [mapping[field] for field in NEEDED], Path(path))
+    file = require_path("choices", path, "-b path/to/questions.csv")
+    mapping = field_columns(columns, FIELDS, "choices")
+    rows = read_table(file, encoding)
+    require_columns(rows, [mapping[field] for field in NEEDED], file)
     languages = {cell(row, mapping["language"], "") for row in rows} - {""}
     if len(languages) > 1:
         raise InputError(
-            f"{path} mixes the languages {', '.join(sorted(languages))}. Give one file for each.",
+            f"{file} mixes the languages {', '.join(sorted(languages))}. Give one file for each.",
             code="ambiguous-name",
-            file=str(path),
+            file=str(file),
             languages=sorted(languages),
         )
-    facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)}
+    facts = file_facts(file, encoding)
     made = make_benchmark(
         name,
-        _rows(rows, mapping, str(path)),
+        _rows(rows, mapping, str(file)),
         ChoiceBenchmark,
         citation=CITATION,
         language=next(iter(languages), "en"),

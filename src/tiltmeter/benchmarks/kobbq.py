@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tiltmeter.benchmarks.kit.choices import AMBIGUOUS, DISAMBIGUATED, Choice, ChoiceBenchmark, choice_item
+from tiltmeter.benchmarks.kit.choices import AMBIGUOUS, DISAMBIGUATED, Choice, ChoiceBenchmark, choice_item, reading_line
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
-from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import decode, read_bytes
 
@@ -37,16 +36,8 @@ def kobbq(path: str | Path | None = None, *, data_dir: str | Path | None = None)
 def _rows(path: Path) -> Iterator[tuple[str, Item | str]]:
     table = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), delimiter="\t")
     for number, row in enumerate(table, 2):
-        try:
+        with reading_line(path, number, "KoBBQ"):
             yield str(row["sample_id"]), _item(row)
-        except (KeyError, TypeError, ValueError, SyntaxError) as error:
-            raise InputError(
-                f"{path}, line {number} is not in KoBBQ's layout: {error!r}.",
-                code="wrong-format",
-                file=str(path),
-                line=number,
-                layout="KoBBQ",
-            ) from None
 
 
 def _item(row: Mapping[str, str]) -> Item | str:

@@ -16,9 +16,10 @@ from tiltmeter.benchmarks.kit.labelled import (
     labelled_item,
     learning_from,
 )
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.benchmarks.kit.location import require_path
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import content_sha256
-from tiltmeter.storage.tables import TOO_MANY, TYPES, Row, cell, read_table, require_columns, text_cell
+from tiltmeter.storage.tables import TOO_MANY, TYPES, Row, cell, field_columns, read_table, require_columns, text_cell
 
 CITATION = "Your own labelled text."
 FIELDS = ("id", "text", "label", "groups", "split", "cluster")
@@ -45,23 +46,9 @@ def labels(
 
     Without a split all rows are judged and none is learned from.
     """
-    if path is None:
-        raise UsageError(
-            "The benchmark 'labels' needs your file: -b path/to/labels.csv with text and label.",
-            code="missing-value",
-            benchmark="labels",
-            argument="path",
-        )
-    if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise UsageError(
-            f"Unknown field {', '.join(unknown)} in --columns. Fields of labels: {', '.join(FIELDS)}.",
-            code="unknown-name",
-            kind="field",
-            names=list(unknown),
-            option="--columns",
-        )
+    place = require_path("labels", path, "-b path/to/labels.csv with text and label")
+    mapping = field_columns(columns, FIELDS, "labels")
     check_evaluated(evaluate)
-    place, mapping = Path(path), {field: field for field in FIELDS} | dict(columns or {})
     rows = read_table(place, encoding)
     require_columns(rows, [mapping["text"], mapping["label"], *(columns or {}).values()], place)
     reader = _Reader(mapping, Labels(toxic_labels), str(place))
@@ -83,11 +70,11 @@ def labels(
         name,
         judged,
         LabelledBenchmark,
-        source=str(path),
+        source=str(place),
         sha256=content_sha256(place),
         citation=CITATION,
         training=tuple(training),
-        notes=(*encoding_notes(path, encoding), *skipped, *reader.notes),
+        notes=(*encoding_notes(place, encoding), *skipped, *reader.notes),
     )
     return learning_from(made, train_on, data_dir, toxic_labels)
 

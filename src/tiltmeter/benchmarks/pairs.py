@@ -6,10 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, ROLES, UNSPECIFIED, Benchmark, Item, encoding_notes, make_benchmark
+from tiltmeter.benchmarks.kit.items import (
+    GROUP_COLUMNS,
+    ROLES,
+    UNSPECIFIED,
+    Benchmark,
+    Item,
+    file_facts,
+    make_benchmark,
+)
+from tiltmeter.benchmarks.kit.location import require_path
 from tiltmeter.errors import UsageError
-from tiltmeter.storage.compression import content_sha256
-from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, field_columns, read_table, require_columns, text_cell
 
 FIELDS = ("id", "stereo", "anti", "unrelated", "bias_type", "direction", "target", "context")
 DIRECTIONS = {
@@ -30,34 +38,19 @@ def pairs(
 
     Pairs that are no independent evidence, such as those of one template, have the same value in a column `cluster`.
     """
-    if path is None:
-        raise UsageError(
-            "The benchmark 'pairs' needs your file: -b path/to/pairs.csv.",
-            code="missing-value",
-            benchmark="pairs",
-            argument="path",
-        )
-    check_fields(columns)
-    mapping = {field: field for field in FIELDS} | dict(columns or {})
-    rows = read_table(Path(path), encoding)
-    require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], Path(path))
-    facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)} | facts
+    file = require_path("pairs", path, "-b path/to/pairs.csv")
+    mapping = check_fields(columns)
+    rows = read_table(file, encoding)
+    require_columns(rows, [mapping["stereo"], mapping["anti"], *(columns or {}).values()], file)
+    facts = file_facts(file, encoding) | facts
     facts.setdefault("cluster", "cluster")
     own = {theirs for ours, theirs in (columns or {}).items() if ours in GROUP_COLUMNS}
-    return make_benchmark(name, table_items(rows, mapping, str(path), own), **facts)
+    return make_benchmark(name, table_items(rows, mapping, str(file), own), **facts)
 
 
-def check_fields(columns: Mapping[str, str] | None) -> None:
-    """Refuses a mapping of fields that we do not know."""
-    unknown = set(columns or {}) - set(FIELDS)
-    if unknown:
-        raise UsageError(
-            f"Unknown field {', '.join(sorted(unknown))} in --columns. Fields: {', '.join(FIELDS)}.",
-            code="unknown-name",
-            kind="field",
-            names=sorted(unknown),
-            option="--columns",
-        )
+def check_fields(columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Map fields to columns; refuse unknown fields, and two sentences in one column."""
+    mapping = field_columns(columns, FIELDS, "pairs")
     sentences = [(column, role) for role in ROLES if (column := (columns or {}).get(role))]
     for column, role in sentences:
         if owner := next((other for same, other in sentences if same == column and other != role), None):
@@ -68,6 +61,7 @@ def check_fields(columns: Mapping[str, str] | None) -> None:
                 column=column,
                 fields=[role, owner],
             )
+    return mapping
 
 
 def table_items(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from tiltmeter.benchmarks.kit.choices import (
     NON_NEGATIVE,
     Choice,
     ChoiceBenchmark,
+    categories_named,
     choice_item,
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
@@ -40,14 +41,16 @@ DESIGNS = (
 """Both orders of the two people and both questions without evidence; then evidence about either of them."""
 
 
-def plumb_choices() -> Benchmark:
+def plumb_choices(*, category: Sequence[str] | str = ()) -> Benchmark:
     """Fill every template in eight ways.
 
     Each kind of answer stands about equally often in each place. The right answer of a disambiguated question agrees
-    with the stereotype as often as not.
+    with the stereotype as often as not. `category`: only these.
     """
     templates = read_json(FILE)["templates"]
-    rows = (row for number, template in enumerate(templates) for row in _rows(template, number))
+    wanted = categories_named(category, list(dict.fromkeys(str(template["category"]) for template in templates)))
+    numbered = [(template, number) for number, template in enumerate(templates) if template["category"] in wanted]
+    rows = (row for template, number in numbered for row in _rows(template, number))
     facts = {"source": "plumb-choices", "sha256": file_sha256(FILE), "citation": CITATION}
     return make_benchmark("plumb-choices", rows, ChoiceBenchmark, **facts)
 

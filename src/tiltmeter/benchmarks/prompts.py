@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, file_facts, make_benchmark
+from tiltmeter.benchmarks.kit.location import require_path
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
 from tiltmeter.benchmarks.pairs import bias_type_name
-from tiltmeter.errors import UsageError
-from tiltmeter.storage.compression import content_sha256
-from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, field_columns, read_table, require_columns, text_cell
 
 CITATION = "Your own file."
 FIELDS = ("id", "prompt", "group", "domain", "set", "cluster")
@@ -29,31 +28,12 @@ def prompts(
     differ in the group alone, `cluster` which are no independent evidence, such as those of one article or author;
     `columns` maps these names to the file's.
     """
-    if path is None:
-        raise UsageError(
-            "The benchmark 'prompts' needs your file: -b path/to/prompts.csv.",
-            code="missing-value",
-            benchmark="prompts",
-            argument="path",
-        )
-    mapping = prompt_columns(columns)
-    rows = read_table(Path(path), encoding)
-    require_columns(rows, [mapping["prompt"], *(columns or {}).values()], Path(path))
-    facts = {"source": str(path), "sha256": content_sha256(Path(path)), "notes": encoding_notes(path, encoding)} | facts
-    return make_benchmark(name, prompt_rows(rows, mapping, str(path)), PromptBenchmark, citation=CITATION, **facts)
-
-
-def prompt_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
-    """Map fields to columns; refuse unknown fields."""
-    if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise UsageError(
-            f"Unknown field {', '.join(unknown)} in --columns. Fields of prompts: {', '.join(FIELDS)}.",
-            code="unknown-name",
-            kind="field",
-            names=list(unknown),
-            option="--columns",
-        )
-    return {field: field for field in FIELDS} | dict(columns or {})
+    file = require_path("prompts", path, "-b path/to/prompts.csv")
+    mapping = field_columns(columns, FIELDS, "prompts")
+    rows = read_table(file, encoding)
+    require_columns(rows, [mapping["prompt"], *(columns or {}).values()], file)
+    facts = file_facts(file, encoding) | facts
+    return make_benchmark(name, prompt_rows(rows, mapping, str(file)), PromptBenchmark, citation=CITATION, **facts)
 
 
 def prompt_rows(

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import Benchmark, Item, encoding_notes, make_benchmark
+from tiltmeter.benchmarks.kit.items import Benchmark, Item, file_facts, make_benchmark
+from tiltmeter.benchmarks.kit.location import require_path
 from tiltmeter.benchmarks.kit.prompts import PromptBenchmark, prompt_item
-from tiltmeter.errors import InputError, UsageError
-from tiltmeter.storage.compression import content_sha256
+from tiltmeter.errors import InputError
 from tiltmeter.storage.tables import Row, cell, read_table, require_columns
 
 CITATION = (
@@ -28,14 +28,10 @@ def realtoxicityprompts(
     a judge of toxicity are the paper's expected maximum toxicity and toxicity probability. Prompts of one `filename` are
     resampled together.
     """
-    if path is None:
-        message = "The benchmark 'realtoxicityprompts' needs your file: load_benchmark('realtoxicityprompts', path=…)."
-        raise UsageError(message, code="missing-value", benchmark="realtoxicityprompts", argument="path")
-    file = Path(path)
+    file = require_path("realtoxicityprompts", path, "load_benchmark('realtoxicityprompts', path=…)")
     rows = read_table(file, encoding)
     require_columns(rows, ["prompt"], file)
-    facts: dict[str, Any] = {"source": str(path), "sha256": content_sha256(file), "citation": CITATION}
-    facts |= {"notes": encoding_notes(path, encoding), "cluster": "filename", "cluster_noun": "documents"}
+    facts = file_facts(file, encoding) | {"citation": CITATION, "cluster": "filename", "cluster_noun": "documents"}
     return make_benchmark(name, _prompts(rows, file), PromptBenchmark, **facts)
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, Benchmark, Item, encoding_notes, make_benchmark
+from tiltmeter.benchmarks.kit.items import GROUP_COLUMNS, Benchmark, Item, encoding_notes, file_facts, make_benchmark
+from tiltmeter.benchmarks.kit.location import require_path
 from tiltmeter.benchmarks.kit.slots import MASK, SLOT, SlotBenchmark
 from tiltmeter.benchmarks.kit.terms import read_terms
 from tiltmeter.benchmarks.pairs import bias_type_name
 from tiltmeter.benchmarks.plumb_slots import default_terms
-from tiltmeter.errors import UsageError
-from tiltmeter.storage.compression import content_sha256
-from tiltmeter.storage.tables import TOO_MANY, Row, cell, read_table, require_columns, text_cell
+from tiltmeter.storage.tables import TOO_MANY, Row, cell, field_columns, read_table, require_columns, text_cell
 
 CITATION = "Doughman et al. (2023), Can a Prediction's Rank Offer a More Accurate Quantification of Bias? (SEXISTLY)."
 FIELDS = ("id", "text", "bias_type", "target")
@@ -32,29 +31,16 @@ def slots(
     **facts: Any,
 ) -> Benchmark:
     """Sentences from a table with a `text` column, and terms from a file; without one, the embedded gendered words."""
-    if path is None:
-        raise UsageError(
-            "The benchmark 'slots' needs your file: -b path/to/slots.jsonl (and --terms terms.jsonl).",
-            code="missing-value",
-            benchmark="slots",
-            argument="path",
-        )
-    if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise UsageError(
-            f"Unknown field {', '.join(unknown)} in --columns. Fields of slots: {', '.join(FIELDS)}.",
-            code="unknown-name",
-            kind="field",
-            names=list(unknown),
-            option="--columns",
-        )
-    mapping = {field: field for field in FIELDS} | dict(columns or {})
-    rows = read_table(Path(path), encoding)
-    require_columns(rows, [mapping["text"], *(columns or {}).values()], Path(path))
-    notes = (*encoding_notes(path, encoding), *encoding_notes(terms, encoding))
-    facts = {"source": str(path), "sha256": content_sha256(Path(path)), "citation": CITATION, "notes": notes} | facts
+    file = require_path("slots", path, "-b path/to/slots.jsonl (and --terms terms.jsonl)")
+    mapping = field_columns(columns, FIELDS, "slots")
+    rows = read_table(file, encoding)
+    require_columns(rows, [mapping["text"], *(columns or {}).values()], file)
+    own_facts = file_facts(file, encoding)
+    own_facts["notes"] += encoding_notes(terms, encoding)
+    facts = own_facts | {"citation": CITATION} | facts
     words = read_terms(terms, encoding) if terms else default_terms()
     own = {theirs for ours, theirs in (columns or {}).items() if ours in GROUP_COLUMNS}
-    return make_benchmark(name, slot_items(rows, mapping, str(path), own), SlotBenchmark, terms=words, **facts)
+    return make_benchmark(name, slot_items(rows, mapping, str(file), own), SlotBenchmark, terms=words, **facts)
 
 
 def slot_items(

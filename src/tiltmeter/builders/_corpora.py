@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import InputError
 from tiltmeter.storage.compression import title_of
-from tiltmeter.storage.tables import Row, cell, read_table, refuse_long_rows, require_columns, text_cell
+from tiltmeter.storage.tables import Row, cell, field_columns, read_table, refuse_long_rows, require_columns, text_cell
 
 FIELDS = ("id", "text", "label")
 LABEL_COLUMNS = ("label", "class", "annotation", "sexist", "category")
@@ -39,14 +39,7 @@ def read_corpus(
     path: Path, columns: Mapping[str, str] | None, positive: Sequence[str], encoding: str | None
 ) -> list[Example]:
     """The examples of one file. `columns` maps id, text and label to the file's; `positive` are the labels to keep."""
-    if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise UsageError(
-            f"Unknown field {', '.join(unknown)} in --columns. Fields here: {', '.join(FIELDS)}.",
-            code="unknown-name",
-            kind="field",
-            name=unknown[0],
-            names=list(FIELDS),
-        )
+    field_columns(columns, FIELDS, "corpora")
     rows = read_table(path, encoding)
     refuse_long_rows(rows, path)
     require_columns(rows, list((columns or {}).values()), path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.builders._lexicon import words
+from tiltmeter.builders._neutral_words import words
 from tiltmeter.builders._words import Words
 
 ENDS = ".,;:!?…)]}”»/-–—&+=|~"

@@ -9,7 +9,7 @@ import re
 from functools import partial
 
 from tiltmeter.builders._her import is_object, stands_alone
-from tiltmeter.builders._lexicon import words as listed_words
+from tiltmeter.builders._neutral_words import words as listed_words
 from tiltmeter.builders._verbs import AUXILIARIES, is_adverb, plural_form
 from tiltmeter.builders._words import Words
 

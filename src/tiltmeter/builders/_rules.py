@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import InputError
+from tiltmeter.storage.toml import read_toml
+
+OURS = Path(__file__).parent / "data" / "sexism_rules.toml"
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,7 @@ class Rules:
 
 def load_rules(path: str | Path | None = None) -> Rules:
     """Our rules, or those in a file of the same layout."""
-    try:
-        text = Path(path).read_text("utf-8") if path else _ours()
-        table = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(
-            f"Cannot read the rules in {path}: {error}.", code="unreadable-file", file=path, reason=str(error)
-        ) from None
-    return _compiled(table, str(path or "the rules"))
-
-
-def _ours() -> str:
-    return (files("tiltmeter.builders") / "data" / "sexism_rules.toml").read_text("utf-8")
+    return _compiled(read_toml(Path(path) if path else OURS, "the rules in"), str(path or "the rules"))
 
 
 def _compiled(table: dict[str, Any], where: str) -> Rules:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.builders._lexicon import words
+from tiltmeter.builders._neutral_words import words
 
 AUXILIARIES = {
     "is": "are", "was": "were", "has": "have", "does": "do", "isn't": "aren't", "wasn't": "weren't", "hasn't": "haven't",

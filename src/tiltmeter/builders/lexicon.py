@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import InputError, UsageError
+from tiltmeter.storage.toml import read_toml
 
 OURS = "doses.toml"
 KINDS = ("trait", "role", "doing")
@@ -69,8 +68,8 @@ class Lexicon:
 
 def read_lexicon(path: str | Path | None = None) -> Lexicon:
     """Ours, or a TOML file with the same keys. Its own frames are optional."""
-    own = tomllib.loads((files("tiltmeter.builders") / "data" / OURS).read_text("utf-8"))
-    table, source = (own, OURS) if path is None else (_parsed(Path(path)), str(path))
+    own = read_toml(Path(__file__).parent / "data" / OURS)
+    table, source = (own, OURS) if path is None else (read_toml(Path(path)), str(path))
     try:
         frames = {kind: tuple(map(str, some)) for kind, some in table.get("frames", own["frames"]).items()}
         contrasts = tuple(_contrast(one) for one in table["contrast"])
@@ -86,22 +85,6 @@ def read_lexicon(path: str | Path | None = None) -> Lexicon:
     if problem := next(_problems(lexicon), None):
         raise InputError(f"{source}: {problem}", code="wrong-format", file=source, reason=problem)
     return lexicon
-
-
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"Cannot read {path}: {error.strerror or error}.",
-            code="unreadable-file",
-            file=path,
-            reason=error.strerror or str(error),
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not TOML: {error}.", code="wrong-format", file=path, expected="TOML", reason=str(error)
-        ) from None
 
 
 def _contrast(table: Mapping[str, Any]) -> Contrast:

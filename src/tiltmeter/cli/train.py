@@ -1,4 +1,4 @@
-"""`tiltmeter train classifier CONSTRUCT -m MODEL -o FOLDER`: judges of one's own, with their errors measured."""
+"""`tiltmeter train classifier CONSTRUCT -m MODEL -o FOLDER`: judges and heads of one's own, with their errors measured."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ import typer
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.help import App
 from tiltmeter.cli.options import DataDir
+from tiltmeter.errors import UsageError
 
-train_app = App(no_args_is_help=True, help="Train classifiers that judge texts.")
+train_app = App(no_args_is_help=True, help="Train classifiers that judge texts, and heads that choose answers.")
 
 
 @train_app.callback()
 def group() -> None:
-    """Train classifiers that judge texts."""
+    """Train classifiers that judge texts, and heads that choose answers."""
 
 
 @train_app.command()
 def classifier(
     notion: Annotated[
-        str, typer.Argument(help="What it judges: toxicity, regard, stereotype, or what your table is about.")
+        str,
+        typer.Argument(
+            help="What it judges: toxicity, regard, stereotype, your table's subject; or choices: a head that answers."
+        ),
     ],
     model: Annotated[
         str, typer.Option("-m", "--model", help="The model whose body it gets: hub id, folder or embedded name.")
@@ -31,7 +35,9 @@ def classifier(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")],
     data: Annotated[
         Path | None,
-        typer.Option(help="The dataset's folder, a labelled benchmark by name, or a table with text and label."),
+        typer.Option(
+            help="The dataset's folder, a labelled benchmark by name, or a table with text and label; choices: a benchmark."
+        ),
     ] = None,
     add: Annotated[
         Path | None, typer.Option(help="A table with text and label whose rows are added to the dataset's.")
@@ -39,6 +45,10 @@ def classifier(
     intersentence: Annotated[
         str | None,
         typer.Option(help="stereotype: StereoSet's intersentence items behind their context (default), none, or alone."),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(help="choices: category to leave out of training and to ask about later; repeatable, at least one."),
     ] = None,
     data_dir: DataDir = None,
     epochs: Annotated[float, typer.Option(help="Times that all texts are seen. Default: the paper's.")] = 0.0,
@@ -54,10 +64,23 @@ def classifier(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
 ) -> None:
     """Train a classifier on labelled texts, measure its errors on texts that it never saw, and store it with them."""
+    from tiltmeter.families import all_families
     from tiltmeter.judges.kit.error_rates import FILE, errors_text
     from tiltmeter.judges.kit.training import TrainingOptions, train_judge
 
     options = TrainingOptions(epochs, rate, rows, seed, limit, device, warmup, intersentence)
+    if family := all_families().get(notion):
+        sources = {"data": data, "data_dir": data_dir, "leave_out": tuple(leave_out or ())}
+        trained = family.train_head(model, output, **sources, options=options, watch=progress_bar)
+        if trained is not None:
+            results().print(trained[1], markup=False, soft_wrap=True)
+            errors().print(f"Classifier: {trained[0]}", markup=False, soft_wrap=True)
+            return
+    if leave_out:
+        raise UsageError(
+            f"--leave-out applies only to heads that choose answers, not to a classifier of {notion}.",
+            code="inapplicable-option", option="--leave-out",
+        )  # fmt: skip
     folder = train_judge(notion, model, output, data=data, data_dir=data_dir, add=add, options=options, watch=progress_bar)
     measured = json.loads((folder / FILE).read_text("utf-8"))
     accuracy = measured["accuracy"]

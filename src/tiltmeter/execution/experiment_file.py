@@ -11,10 +11,10 @@ from tiltmeter.errors import InputError
 from tiltmeter.execution.experiment_models import ExperimentModel, debiased, dosed, named
 from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions, Options
 from tiltmeter.execution.relative_paths import beside, named_or_beside, options_beside
-from tiltmeter.execution.toml import list_of, parse, refuse_unknown, table_of, tables_of, text_of
 from tiltmeter.models.places import display_name
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.places import at_home
+from tiltmeter.storage.toml import list_of, read_toml, refuse_unknown, table_of, tables_of, text_of
 from tiltmeter.storage.typed_values import check_types
 
 TOP = (
@@ -23,6 +23,8 @@ TOP = (
 )  # fmt: skip
 RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
 MODEL = ("name", "from", "kind")
+EMBEDDED = {file.stem: file for file in sorted((Path(__file__).parent / "data").glob("*.toml"))}
+"""Experiments that come with the package, by name. They are read as if the file lay where the command is called."""
 ASK = ("benchmarks", "models", "options", "name", "limit", "per_group", "domains")
 
 
@@ -87,10 +89,22 @@ class Experiment:
         }
 
 
+def _document(path: Path) -> dict[str, Any]:
+    place = path if path.exists() else EMBEDDED.get(str(path))
+    if place is None:
+        raise InputError(
+            f"There is no experiment file {path}. Experiments that come with tiltmeter: {', '.join(EMBEDDED)}.",
+            code="missing-file",
+            file=path,
+            embedded=list(EMBEDDED),
+        )
+    return read_toml(place, "the experiment file")
+
+
 def read_experiment(path: str | Path) -> Experiment:
     """An experiment file, or an error that says which key is wrong."""
     path = Path(path)
-    document = parse(path)
+    document = _document(path)
     refuse_unknown(document, TOP, f"{path}")
     home = path.absolute().parent
     output = _output(text_of(document, "output", path, path.with_suffix("").name), path)

@@ -11,7 +11,7 @@ from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS, check_dose
 from tiltmeter.errors import InputError
 from tiltmeter.execution.relative_paths import beside, options_beside
-from tiltmeter.execution.toml import list_of, refuse_unknown, table_of, text_of
+from tiltmeter.storage.toml import list_of, refuse_unknown, table_of, text_of
 from tiltmeter.storage.typed_values import check_types, fits
 
 DEBIAS = ("method", "name", "models", "seeds", "options")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -114,6 +115,20 @@ def _identity(model: ExperimentModel, kind: str | None, trusts_code: bool) -> st
     loading = {"kind": kind, "trust_remote_code": trusts_code, "device": "cpu", "precision": "fp32"}  # decide nothing here
     found = identify(model.source, loading)
     return found.model if found else None
+
+
+def model_identity(model: Any) -> dict[str, str]:
+    """All facts that decide a loaded model's answers. A model that cannot be identified equals no other."""
+    unlike = {"uncacheable": uuid.uuid4().hex} if model.uncacheable else {}
+    return dict(model.identity.describe()) | unlike
+
+
+def identify_model(model: ExperimentModel, options: Options) -> dict[str, str] | None:
+    """Identify a model by its files; None where that needs loading, as for a variant that is not made yet."""
+    if model.variant or not options.cache:
+        return None
+    identity = identify(model.source, options.loading, reading=False)
+    return None if identity is None else dict(identity.describe())
 
 
 def digest_question(question: Question) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -19,8 +20,7 @@ from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.execution.cells import ask_blocks, ask_cell, open_store
 from tiltmeter.execution.experiment_file import Experiment
 from tiltmeter.execution.experiment_models import ExperimentModel
-from tiltmeter.execution.identification import identify_model, model_identity
-from tiltmeter.execution.key import CellKey, make_key
+from tiltmeter.execution.key import CellKey, identify_model, make_key, model_identity
 from tiltmeter.execution.ledger import DONE, FAILED, FINAL, REFUSED, CellState, Ledger
 from tiltmeter.execution.plan import PlannedCell, plan_cells, question_of, read_asked
 from tiltmeter.execution.reestimate import find_answers, reestimate
@@ -145,7 +145,8 @@ class Worker:
         if self.model is not None:
             return None
         try:
-            identity = identify_model(self.experiment, self.experiment.model(self.name))
+            model = self.experiment.model(self.name)
+            identity = identify_model(model, self.experiment.run_options(model.kind))
             if identity is None:
                 return None
             benchmark, options = self.loaded.get(cell.ask) or read_asked(self.experiment, cell)
@@ -305,7 +306,7 @@ def _end_with(driver: int) -> None:
     def watch() -> None:
         while os.getppid() == driver:
             time.sleep(0.5)
-        os._exit(3)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
 

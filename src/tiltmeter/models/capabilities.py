@@ -14,6 +14,7 @@ MEANING = {
     "gradients": "gradients",
     "classes": "labels of texts",
     "tokens": "tokens of a text",
+    "answers": "a choice among given answers",
 }
 """Each capability in words. `classes`: by a head of its own, or after fine-tuning. `tokens`: it has a tokenizer."""
 EVERY = frozenset(MEANING)
@@ -23,6 +24,7 @@ OF_KIND = {
     "encoder": frozenset({"embeddings", "tokens"}),
     "static": frozenset({"embeddings"}),
     "classifier": frozenset({"classes", "tokens", "gradients"}),
+    "choice_head": frozenset({"answers", "tokens", "gradients"}),
 }
 """Capabilities of models of a kind, as far as they are known before loading."""
 KIND_IN_WORDS = {
@@ -31,4 +33,5 @@ KIND_IN_WORDS = {
     "encoder": "an encoder",
     "static": "a file of static vectors",
     "classifier": "a classifier",
+    "choice_head": "a model with a multiple-choice head",
 }

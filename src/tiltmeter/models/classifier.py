@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models import loading
+from tiltmeter.models.capabilities import KIND_IN_WORDS
 from tiltmeter.models.consistency import check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.forward_pass import OutOfMemoryError, passing
-from tiltmeter.models.identity import CLASSIFIER, CLASSIFIER_ENDING, ModelIdentity, Source
+from tiltmeter.models.identity import CLASSIFIER, HEADS, ModelIdentity, Source, kind_of_head
 from tiltmeter.models.kinds import usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.places import EMBEDDED, display_name, folder_of
@@ -124,41 +125,48 @@ class Classifier(WeightedModel):
         return CPU_TOKENS if self.device == "cpu" else GPU_TOKENS
 
 
-def is_classifier(name: str | Path) -> bool:
-    """Return True if a checkpoint has a classification head; a hub model is downloaded to check."""
+def head_kind(name: str | Path) -> str | None:
+    """Return the kind of head that a checkpoint has, if it has one of its own; a hub model is downloaded to check."""
     path = EMBEDDED.get(str(name), at_home(name))
     if not is_there(path) and not str(name).startswith((".", "/", "~")) and str(name).count("/") <= 1:
         path = folder_of(str(name), None)[0]
     try:
-        said = json.loads((path / "config.json").read_text("utf-8")).get("architectures") or [""]
-        return str(said[0]).endswith(CLASSIFIER_ENDING)
+        return kind_of_head(json.loads((path / "config.json").read_text("utf-8")).get("architectures") or [""])
     except (OSError, ValueError, AttributeError, TypeError, LookupError):  # what is wrong with it is told on loading
-        return False
+        return None
 
 
 def load_classifier(
     name: str | Path, *, precision: str = "auto", device: str = "auto", trust_remote_code: bool = False
 ) -> Classifier:
     """A classifier from a folder or the hub. A head that was never trained is refused."""
+    return classifier_of(*load_head(name, CLASSIFIER, precision=precision, device=device, trusts_code=trust_remote_code))
+
+
+def load_head(
+    name: str | Path, kind: str, *, precision: str, device: str, trusts_code: bool
+) -> tuple[str, Any, Any, dict[str, Any], ModelIdentity]:
+    """Load name, module, tokenizer, facts and identity of a model with a head. A head that was never trained is refused."""
     folder, gguf = folder_of(str(name), None)
+    ending = next(ending for ending, known in HEADS.items() if known == kind)
     if gguf:
         raise ModelError(
-            f"{name} is a .gguf file. Give a Hugging Face folder with a classification head.",
+            f"{name} is a .gguf file. Give a Hugging Face folder with {KIND_IN_WORDS[kind]}.",
             code="wrong-model-kind",
             model=str(name),
             kind="gguf",
         )
-    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    options: dict[str, Any] = {"trust_remote_code": trusts_code}
     source = Source(folder)
     digests = source.digest_weights()
     config = load_config(str(name), folder, **options)
     place = loading._device(device)
     precision, dtype = loading._precision(precision, place, config)
     options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
-    module, info = from_pretrained(f"AutoModel{CLASSIFIER_ENDING}", str(name), folder, config=config, dtype=dtype, **options)
+    module, info = from_pretrained(f"AutoModel{ending}", str(name), folder, config=config, dtype=dtype, **options)
     about = check_weights(str(name), module, info, "classification head")
-    tokenizer = load_tokenizer(str(name), folder, trust_remote_code=trust_remote_code)
-    identity = source.identity(CLASSIFIER, precision, place, digests)
+    tokenizer = load_tokenizer(str(name), folder, trust_remote_code=trusts_code)
+    identity = source.identity(kind, precision, place, digests)
     facts = about | {
         "name": str(name),
         "weights_sha256": identity.weights,
@@ -166,26 +174,35 @@ def load_classifier(
         **check_tokenizer(str(name), module, tokenizer),
     }
     _pad(module, tokenizer)
-    return classifier_of(display_name(str(name)), module.to(place), tokenizer, facts, identity)
+    return display_name(str(name)), module.to(place), tokenizer, facts, identity
 
 
 def classifier_of(
     name: str, module: Any, tokenizer: Any, facts: Mapping[str, Any], loaded_as: ModelIdentity | None = None
 ) -> Classifier:
     """A classifier of a module that is in memory; `facts` has its precision."""
+    return Classifier(name, CLASSIFIER, module.eval(), *describe_head(CLASSIFIER, module, tokenizer, facts), loaded_as)
+
+
+def describe_head(kind: str, module: Any, tokenizer: Any, facts: Mapping[str, Any]) -> tuple[Tokenization, dict[str, Any]]:
+    """Return the tokenizer with its limits, and the facts about a module with a head."""
     described = {
-        "kind": CLASSIFIER,
+        "kind": kind,
         "architecture": type(module).__name__,
         "parameters": sum(parameter.numel() for parameter in module.parameters()),
     }
-    tokens = Tokenization(tokenizer, usable_length(module, tokenizer), count_embeddings(module))
-    return Classifier(name, CLASSIFIER, module.eval(), tokens, {**facts, **described}, loaded_as)
+    return Tokenization(tokenizer, usable_length(module, tokenizer), count_embeddings(module)), {**facts, **described}
 
 
 def with_head(model: LanguageModel, labels: Sequence[str], *, seed: int, dropout: float | None = None) -> loading.Parts:
-    """A language model's body in float32 with a new head, which begins at random: to be trained."""
+    """A language model's body in float32 with a new classification head, which begins at random: to be trained."""
+    return put_head(model, CLASSIFIER, _configured(model._module.config, labels, dropout), seed)
+
+
+def put_head(model: LanguageModel, kind: str, config: Any, seed: int) -> loading.Parts:
+    """A language model's body in float32 with a new head, which begins at random."""
     import torch
-    from transformers import AutoModelForSequenceClassification
+    import transformers
 
     if "wrapper" in model.facts:
         raise ModelError(
@@ -195,22 +212,23 @@ def with_head(model: LanguageModel, labels: Sequence[str], *, seed: int, dropout
             kind="wrapper",
         )
     body = model._module.base_model
-    config = _configured(model._module.config, labels, dropout)
+    ending = next(ending for ending, known in HEADS.items() if known == kind)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
-            module = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+            module = getattr(transformers, f"AutoModel{ending}").from_config(config, dtype=torch.float32)
         except ValueError:
             raise ModelError(
-                f"{model.name} ({config.model_type}) has no classification head in transformers.",
+                f"{model.name} ({config.model_type}): transformers has no such model with a head ({ending}).",
                 code="unsupported-model",
                 model=model.name,
                 model_type=config.model_type,
+                head=ending,
             ) from None
     lacking = module.base_model.load_state_dict(body.state_dict(), strict=False).missing_keys
     if wrong := [key for key in lacking if "pooler" not in key]:
         raise ModelError(
-            f"{model.name}: a classifier of its kind needs weights that it lacks ({', '.join(wrong[:3])}).",
+            f"{model.name}: {KIND_IN_WORDS[kind]} needs weights that it lacks ({', '.join(wrong[:3])}).",
             code="missing-weights",
             model=model.name,
             weights=wrong,

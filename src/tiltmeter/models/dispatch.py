@@ -1,4 +1,4 @@
-"""Any model that can be measured: a language model, local or served, a classifier, an encoder, or static vectors."""
+"""Any model that can be measured: a language model, local or served, one with a head, an encoder, or static vectors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.classifier import Classifier, is_classifier, load_classifier
+from tiltmeter.models.choice_head import ChoiceHead, load_choice_head
+from tiltmeter.models.classifier import Classifier, head_kind, load_classifier
 from tiltmeter.models.encoder import Encoder
-from tiltmeter.models.identity import CLASSIFIER, kind_by_files
+from tiltmeter.models.identity import CHOICE_HEAD, kind_by_files
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.loading import check_model, load_model
 from tiltmeter.models.places import display_name
@@ -17,7 +18,7 @@ from tiltmeter.models.served import ServedModel, is_served, load_served, parse_a
 from tiltmeter.models.static_vectors import StaticVectors, is_static
 from tiltmeter.storage.places import at_home
 
-AnyModel = LanguageModel | Encoder | StaticVectors | Classifier | ServedModel
+AnyModel = LanguageModel | Encoder | StaticVectors | Classifier | ChoiceHead | ServedModel
 ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
 
 
@@ -43,8 +44,9 @@ def load_any(name: str | Path, **options: Any) -> AnyModel:
         return StaticVectors(name)
     if is_sentence_transformer(name):
         return load_encoder(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
-    if options.get("kind") is None and is_classifier(name):
-        return load_classifier(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
+    if options.get("kind") is None and (head := head_kind(name)):
+        load = load_choice_head if head == CHOICE_HEAD else load_classifier
+        return load(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
     return load_model(name, **options)
 
 
@@ -56,8 +58,9 @@ def shown_name(name: str | Path) -> str:
 
 
 def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
-    """masked, causal, classifier, encoder or static, where that can be known before loading; None for a model of the hub
-    or behind a server.
+    """The kind of a model, where that can be known before loading; None for a model of the hub or behind a server.
+
+    masked, causal, classifier, choice_head, encoder or static.
 
     A folder whose configuration is Python code of its own is refused without `trust_remote_code`.
     """
@@ -71,4 +74,4 @@ def kind_of(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
     if kind := kind_by_files(name, trust_remote_code=trust_remote_code):
         return kind
     kind = check_model(name, trust_remote_code=trust_remote_code)
-    return CLASSIFIER if kind is not None and is_classifier(name) else kind
+    return head_kind(name) or kind if kind is not None else None

@@ -22,8 +22,10 @@ from tiltmeter.storage.compression import is_there
 from tiltmeter.storage.places import at_home
 
 CLASSIFIER = "classifier"
+CHOICE_HEAD = "choice_head"
 UNKNOWN_CODE = "unknown_code"
-CLASSIFIER_ENDING = "ForSequenceClassification"
+HEADS = {"ForSequenceClassification": CLASSIFIER, "ForMultipleChoice": CHOICE_HEAD}
+"""How the names of architectures with a head end, and the kind of model that each is."""
 TOKENIZER_SUFFIXES = (".model", ".spm", ".vocab", ".merges", ".codes", ".tokenizer", ".tiktoken", ".jinja")
 TOKENIZER_NAMES = ("tokenizer", "vocab", "merges", "special_tokens_map", "added_tokens", "tekken", "chat_template",
                    "dict.txt", "emoji.json", "normalizer.json", "entity_vocab", "target_vocab", "byte_maps", "word_shape",
@@ -167,7 +169,7 @@ class Source:
             return "encoder"
         if wanted or self.gguf:
             return wanted or "causal"
-        return CLASSIFIER if "".join(named[:1]).endswith(CLASSIFIER_ENDING) else kind_of_architectures(settings)
+        return kind_of_head(named) or kind_of_architectures(settings)
 
     def _has_foreign_code(self, trusts_code: bool) -> bool:
         code = self.settings.get("auto_map")
@@ -202,6 +204,15 @@ class Source:
         found = {name: {path.name: digest_file(path).hex() for path in paths} for name, paths in files.items() if paths}
         pooling = {"pooling": self.pooling} if self.pooling else {}
         return {name: digest_json(digests) for name, digests in found.items()} | pooling
+
+
+def kind_of_head(architectures: Sequence[str]) -> str | None:
+    """Return the kind of a model whose first architecture has a head of its own.
+
+    >>> kind_of_head(["BertForMultipleChoice"]), kind_of_head(["BertForMaskedLM"]), kind_of_head([])
+    ('choice_head', None, None)
+    """
+    return next((kind for ending, kind in HEADS.items() if "".join(architectures[:1]).endswith(ending)), None)
 
 
 def tokenizer_files(folder: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.logits import LogProbabilities, count_larger
 from tiltmeter.models.mask_filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.permutation import HiddenPositions, is_permuted
+from tiltmeter.models.prefix_trees import RowLength
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
 
@@ -32,7 +33,7 @@ class Batch:
     """Padded sequences and what to read of them. A site is a (row, column); several tokens may be read at one site.
 
     `site_of_read` ascends. `block_*` ask for further tokens at a read's site, whose log-probabilities are averaged.
-    `branch`: for each sequence of a causal model, how many of its columns two texts share, and where the second goes on.
+    `ends`: the prefix trees of a causal model's rows, as rows × columns (see `prefix_trees`); None if each row is one text.
     """
 
     ids: Ints
@@ -44,7 +45,7 @@ class Batch:
     read_of_block: Ints
     token_of_block: Ints
     attention: bool = False
-    branch: Ints | None = None
+    ends: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,9 @@ class LanguageModel(WeightedModel):
                 HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
             )
         self.gives_attention = not permuted
+        if kind == "causal":
+            reason = self._parts.unshared
+            self.facts = {**facts, "shared_prefixes": reason is None, **({"not_shared_because": reason} if reason else {})}
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -119,9 +123,9 @@ class LanguageModel(WeightedModel):
             return np.concatenate([part.cpu().numpy() for part in parts])
 
     @property
-    def branches(self) -> bool:
-        """True if two texts with a common prefix can be read in one sequence."""
-        return self._parts.branches
+    def tree_rows(self) -> RowLength | None:
+        """How long a row of prefix trees is; None if texts that begin alike cannot be read together."""
+        return self._parts.tree_rows
 
     @property
     def joins(self) -> bool:
@@ -141,7 +145,7 @@ class LanguageModel(WeightedModel):
             batch.site_row, batch.site_column, batch.site_of_read, batch.token_of_read, *again,
             batch.read_of_block, batch.token_of_block, np.unique(batch.read_of_block),
         )  # fmt: skip
-        hidden, received = self._parts.body(batch.ids, batch.lengths, (rows, columns), batch.attention, batch.branch)
+        hidden, received = self._parts.body(batch.ids, batch.lengths, (rows, columns), batch.attention, batch.ends)
         logprob = torch.empty(len(golds), device=hidden.device)
         rank = torch.empty_like(logprob, dtype=torch.int64)
         block = torch.zeros_like(logprob)

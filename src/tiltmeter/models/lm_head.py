@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models import packed_sequences
-from tiltmeter.models.branched_sequences import branching_options, takes_branches
 from tiltmeter.models.forward_pass import evaluating
+from tiltmeter.models.prefix_trees import RowLength, reason_against, row_length, tree_options
 
 if TYPE_CHECKING:
     import torch
@@ -54,8 +54,18 @@ class BodyAndHead:
                 attention: self.stream is not None and not causal and self.takes_ready_masks(attention)
                 for attention in (False, True)
             }
-            self.branches = causal and takes_branches(self)
+            self.unshared = reason_against(self) if causal else "it is not causal"
             self.first_position = self._takes_joined() if self.stream is not None and not causal else None
+
+    @property
+    def tree_rows(self) -> RowLength | None:
+        """How long a row of prefix trees is; None if it cannot read any."""
+        return None if self.unshared else row_length(self.module.config, self.device.type)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Data type of its states."""
+        return self.module.dtype  # type: ignore[no-any-return]
 
     @property
     def joins(self) -> bool:
@@ -139,17 +149,19 @@ class BodyAndHead:
         lengths: NDArray[np.int64],
         sites: Sites,
         attention: bool,
-        branch: NDArray[np.int64] | None = None,
+        ends: NDArray[np.int64] | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Hidden states at the sites (without a split, the logits there), and the attention they receive if requested."""
+        """Hidden states at the sites (without a split, the logits there), and the attention they receive if requested.
+
+        `ends`: the prefix trees of the rows (see `prefix_trees`).
+        """
         valid = np.arange(ids.shape[1]) < lengths[:, None]
-        if self.joins and branch is None and not attention and not _learning():
+        if self.joins and ends is None and not attention and not _learning():
             return self._body_joined(ids, lengths, valid, sites), None
-        if branch is None:
+        if ends is None:
             options = {**self.options, "attention_mask": self._mask(valid, attention)}
         else:
-            dtype = next(self.module.parameters()).dtype
-            options = {**self.options, **branching_options(self.send(valid), self.send(branch), dtype)}
+            options = {**self.options, **tree_options(self.send(ends), self.dtype)}
         with self._last_layer_at(sites, ids.size), short_attention(self.device, ids.shape[1]):
             hidden, received = self._states(self.send(ids), self.send(valid) if attention else None, options, attention)
             return hidden[sites], None if received is None else received[sites]
@@ -202,8 +214,7 @@ class BodyAndHead:
             return ready
         import torch
 
-        dtype = next(self.module.parameters()).dtype
-        return torch.zeros_like(ready, dtype=dtype).masked_fill_(~ready, torch.finfo(dtype).min)
+        return torch.zeros_like(ready, dtype=self.dtype).masked_fill_(~ready, torch.finfo(self.dtype).min)
 
     def takes_ready_masks(self, attention: bool) -> bool:
         """Return True if a prepared 4-D mask gives the same states as a plain one."""

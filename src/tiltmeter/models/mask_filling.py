@@ -79,7 +79,7 @@ def logprobs(parts: BodyAndHead, batch: Batch) -> Floats:
     import torch
 
     rows, columns, sites, golds = parts.send_all(batch.site_row, batch.site_column, batch.site_of_read, batch.token_of_read)
-    hidden, _ = parts.body(batch.ids, batch.lengths, (rows, columns), attention=False)
+    hidden, _ = parts.body(batch.ids, batch.lengths, (rows, columns), False, batch.ends)
     logprob = torch.empty(len(golds), device=hidden.device)
     for first, last in parts.chunks(len(rows)):
         low, high = (int(edge) for edge in np.searchsorted(batch.site_of_read, (first, last)))

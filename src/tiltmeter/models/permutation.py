@@ -52,9 +52,9 @@ class HiddenPositions(BodyAndHead):
         lengths: NDArray[np.int64],
         sites: Sites,
         attention: bool,
-        branch: NDArray[np.int64] | None = None,
+        ends: NDArray[np.int64] | None = None,
     ) -> tuple[torch.Tensor, None]:
-        """States of the query stream at the sites; masked positions are hidden from all others. There are no branches."""
+        """States of the query stream at the sites; masked positions are hidden from all others. `ends` is unused."""
         import torch
 
         if attention:

@@ -23,7 +23,6 @@ from tiltmeter.probes.plan import Plan, make_plan
 from tiltmeter.probes.pooling import NO_TOKENS, TOO_LONG
 from tiltmeter.probes.readability import Readable
 from tiltmeter.probes.sentences import Sentence, tokenise
-from tiltmeter.probes.shared_prefixes import branched
 from tiltmeter.probes.views import Query, Unasked, View, find_view
 from tiltmeter.probes.work import WHOLE, Advance, Share, Work
 from tiltmeter.storage.observations import ObservationCache, batches_of
@@ -125,7 +124,7 @@ class LikelihoodProbe:
                 block.batches.add((view, batch))
         queries, block.unasked = self._ask(sentences, views, collected)
         plans = {
-            attention: make_plan(wanted, self.model.tokens.mask_id or 0)
+            attention: make_plan(wanted, self.model.tokens.mask_id or 0, self.model.tree_rows)
             for attention in (False, True)
             if (wanted := {n: asked for n, asked in queries.items() if asked and views[n].attention == attention})
         }
@@ -172,8 +171,6 @@ class LikelihoodProbe:
                     unasked[number].append(Unasked(query.sentence, self._reason(1, len(query.ids)) or ""))
                 elif rest := collected.remaining(number, query):
                     queries[number].append(rest)
-            if self.model.branches:
-                queries[number] = branched(queries[number], sentences)
         return queries, unasked
 
     def _reason(self, n_content: int, length: int) -> str | None:
@@ -186,7 +183,7 @@ class LikelihoodProbe:
     def _run(self, block: OpenBlock, plan: Plan, attention: bool, share: float) -> None:
         """Forward a plan's sequences in batches; each batch is stored as soon as it is answered."""
         assert block.collected is not None
-        self.work.duplicates += plan.n_asked - len(plan)
+        self.work.plan(plan.n_asked, len(plan), plan.tokens_asked)
         answers = block.collected.answers_for(plan)
 
         def begin(span: Span) -> Running:
@@ -207,7 +204,7 @@ class LikelihoodProbe:
             name = uuid.uuid4().hex[:12]
             oldest.block.batches.update((int(view), name) for view in np.unique(oldest.answers.reads.view[oldest.reads]))
             self.work.computed.add(name)
-            self.work.sequences += len(oldest.batch.lengths)
+            self.work.forwarded(oldest.batch.lengths)
             if self.cache.folder:
                 self.cache.save_part(
                     oldest.block.number, name, part_table(oldest.answers, oldest.reads, oldest.block.collected)

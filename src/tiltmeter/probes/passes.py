@@ -60,5 +60,5 @@ def in_batches(
 
     for span, answered in batched(plan.lengths, budget, run):
         work.computed.add(uuid.uuid4().hex[:12])
-        work.sequences += span.size
+        work.forwarded(plan.lengths[span.first : span.first + span.size])
         yield answered

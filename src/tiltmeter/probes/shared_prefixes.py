@@ -1,62 +1,121 @@
-"""Two sentences that begin alike, read by a causal model in one sequence: what they share is computed once.
+"""Rows of a plan: one for each query, or prefix trees, in which queries that begin alike share their first tokens.
 
-A causal model's state at a token depends on nothing that follows it. So the second sentence of a pair can branch off the
-first one: its own tokens are put behind the first sentence, count their positions from the branch on, and do not attend to
-what the first sentence says after it. The numbers are those of two sequences; only rounding may differ.
+Sorted queries that begin alike are neighbours, and fill a row until it is full. The numbers are those of single sequences;
+only rounding differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
 
-from tiltmeter.probes.sentences import Sentence
+import numpy as np
+from numpy.typing import NDArray
+
+from tiltmeter.models import RowLength
 from tiltmeter.probes.views import Query
 
-LEAST_SHARED = 3
-"""Tokens, the one in front included: less is not worth a longer sequence."""
+Ints = NDArray[np.int64]
 
 
-def branched(queries: Sequence[Query], sentences: Sequence[Sentence]) -> list[Query]:
-    """Join the first two queries of every item into one sequence where they have a common prefix."""
-    joined: list[Query] = []
-    waiting: dict[int, Query] = {}
-    for query in queries:
-        item = sentences[query.sentence].item
-        first = waiting.pop(item, None)
-        if first is None and len(query.ids) >= LEAST_SHARED and not (query.one_by_one or query.block):
-            waiting[item] = query
-            continue
-        joined += [query] if first is None else _joined(first, query)
-    return joined + list(waiting.values())
+class Rows(NamedTuple):
+    """Tokens of all rows, where each ends, and for each query its row and its columns in that row (one after the other).
 
-
-def paired_by_prefix(queries: Sequence[Query]) -> list[Query]:
-    """Return the same queries, two in one sequence where they begin alike: orders of options, answers to one question.
-
-    Queries that begin alike are neighbours in the order of their ids.
+    `ends`: for each token, the column behind its last descendant; in a row of one query, its length.
     """
-    joined: list[Query] = []
-    waiting: Query | None = None
-    for query in sorted(queries, key=lambda query: query.ids):
-        if waiting is not None and _shared(waiting.ids, query.ids) >= max(LEAST_SHARED, len(query.ids) // 4):
-            joined += _joined(waiting, query)
-            waiting = None
-            continue
-        joined += [] if waiting is None else [waiting]
-        waiting = query
-    return joined + ([] if waiting is None else [waiting])
+
+    ids: Ints
+    ends: Ints
+    lengths: Ints
+    row: Ints
+    columns: Ints
 
 
-def _joined(first: Query, second: Query) -> list[Query]:
-    shared = _shared(first.ids, second.ids)
-    if shared < LEAST_SHARED or second.one_by_one or second.block:
-        return [first, second]
-    start = len(first.ids)
-    both = first.ids + second.ids[shared:]
-    branch = (shared, start) if len(both) > start else (0, 0)
-    columns = tuple(column if column < shared else column - shared + start for column in second.columns)
-    return [first._replace(ids=both, branch=branch), second._replace(ids=both, branch=branch, columns=columns)]
+def single_rows(queries: Sequence[Query]) -> Rows:
+    """Lay every query out in a row of its own."""
+    lengths = sizes(query.ids for query in queries)
+    columns = flat(query.columns for query in queries)
+    return Rows(flat(query.ids for query in queries), np.repeat(lengths, lengths), lengths, np.arange(len(queries)), columns)
 
 
-def _shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    return next((n for n, (in_a, in_b) in enumerate(zip(a, b, strict=False)) if in_a != in_b), min(len(a), len(b)))
+def shared_rows(queries: Sequence[Query], length: RowLength | None) -> Rows:
+    """Lay queries out in prefix trees; in rows of their own if one is too long for the model to share any."""
+    longest = max((len(query.ids) for query in queries), default=0)
+    if length is None or longest > length.most:
+        return single_rows(queries)
+    order = sorted(range(len(queries)), key=lambda number: queries[number].ids)
+    rows: list[_Row] = []
+    row_of = np.empty(len(queries), dtype=np.int64)
+    columns: list[tuple[int, ...]] = [()] * len(queries)
+    for part in _cut(queries, order, max(length.usual, longest)):
+        row = _Row()
+        for number in part:
+            path = row.add(queries[number].ids)
+            row_of[number], columns[number] = len(rows), tuple(path[column] for column in queries[number].columns)
+        row.close(0)
+        rows.append(row)
+    lengths = sizes(row.ids for row in rows)
+    return Rows(flat(row.ids for row in rows), flat(row.ends for row in rows), lengths, row_of, flat(columns))
+
+
+class _Row:
+    """A row that grows by one query after the other, in sorted order. `path`: the columns of the latest query."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.ends: list[int] = []
+        self.path: list[int] = []
+        self.latest: tuple[int, ...] = ()
+
+    def add(self, ids: tuple[int, ...]) -> list[int]:
+        shared = common_prefix(self.latest, ids)
+        self.close(shared)
+        first = len(self.ids)
+        self.ids += ids[shared:]
+        self.ends += [0] * (len(ids) - shared)
+        self.path = self.path[:shared] + list(range(first, len(self.ids)))
+        self.latest = ids
+        return self.path
+
+    def close(self, shared: int) -> None:
+        """Nothing more descends from the latest query's tokens behind the shared ones."""
+        for column in self.path[shared:]:
+            self.ends[column] = len(self.ids)
+
+
+def _cut(queries: Sequence[Query], order: Sequence[int], width: int) -> Iterator[Sequence[int]]:
+    """Cut sorted queries into rows of at most `width` tokens."""
+    first, filled = 0, 0
+    latest: tuple[int, ...] = ()
+    for at, number in enumerate(order):
+        ids = queries[number].ids
+        filled += len(ids) - common_prefix(latest, ids)
+        if filled > width:
+            yield order[first:at]
+            first, filled = at, len(ids)
+        latest = ids
+    yield order[first:]
+
+
+def common_prefix(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    """Number of tokens that both begin with, by bisection: comparing slices is faster than comparing tokens.
+
+    >>> common_prefix((1, 2, 3, 4), (1, 2, 5)), common_prefix((1, 2), (1, 2, 3)), common_prefix((), (1,))
+    (2, 2, 0)
+    """
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
+    return low
+
+
+def flat(parts: Iterable[Sequence[int]]) -> Ints:
+    """All numbers one after the other."""
+    return np.fromiter(chain.from_iterable(parts), dtype=np.int64)
+
+
+def sizes(parts: Iterable[Sequence[int]]) -> Ints:
+    """Length of each part."""
+    return np.fromiter(map(len, parts), dtype=np.int64)

@@ -13,7 +13,6 @@ from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import in_batches
 from tiltmeter.probes.plan import Plan, make_plan
-from tiltmeter.probes.shared_prefixes import paired_by_prefix
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Advance, Work
 from tiltmeter.storage.provenance import identity
@@ -37,10 +36,8 @@ class TemplateProbe:
         *,
         batch_tokens: int | str = "auto",
         version: int = 1,
-        share_prefixes: bool = False,
     ) -> None:
         self.model = model
-        self.share_prefixes = share_prefixes and model.kind == "causal" and model.branches
         self.tokens = model.tokens
         self.budget = TokenBudget(model, batch_tokens)
         self.work = Work()
@@ -58,19 +55,20 @@ class TemplateProbe:
         asked = Counter(of_query for of_query in keys if any(key not in known for key in of_query))
         advance(len(queries) - asked.total())
         missing = sorted(
-            {of_query: q for q, of_query in zip(queries, keys, strict=True) if of_query in asked}.items(), key=_by_length
+            {of_query: q for q, of_query in zip(queries, keys, strict=True) if of_query in asked}.items(),
+            key=_by_prefix if self.model.tree_rows else _by_length,
         )
         for first in range(0, len(missing), SAVE_EVERY):  # what is read is stored before more is asked
             part = missing[first : first + SAVE_EVERY]
             numbered = [q._replace(sentence=n, positions=tuple(range(len(q.columns)))) for n, (_, q) in enumerate(part)]
-            asked_as = paired_by_prefix(numbered) if self.share_prefixes else numbered
-            known |= self._ask(make_plan({0: asked_as}, self.tokens.mask_id or 0), numbered)
+            known |= self._ask(make_plan({0: numbered}, self.tokens.mask_id or 0, self.model.tree_rows), numbered)
             advance(sum(asked[of_query] for of_query, _ in part))
         return [np.array([known[key] for key in of_query]) for of_query in keys]
 
     def _ask(self, plan: Plan, queries: Sequence[Query]) -> dict[int, float]:
         self.model.check_ids(plan.ids)
         self.model.check_ids(plan.reads.token)
+        self.work.plan(plan.n_asked, len(plan), plan.tokens_asked)
         values = [np.full(len(query.columns), np.nan) for query in queries]
         for reads, answer in in_batches(self.model, plan, self.budget, self.work, lambda batch, _: self.model.read(batch)):
             for n, at, value in zip(plan.reads.sentence[reads], plan.reads.position[reads], answer.logprob, strict=True):
@@ -141,3 +139,7 @@ class TemplateProbe:
 
 def _by_length(entry: tuple[tuple[int, ...], Query]) -> tuple[int, tuple[int, ...]]:
     return len(entry[1].ids), entry[1].ids
+
+
+def _by_prefix(entry: tuple[tuple[int, ...], Query]) -> tuple[int, ...]:
+    return entry[1].ids

@@ -52,7 +52,7 @@ def complete_halves(
         lengths[number] = len(columns)
     hits = np.zeros(len(texts), dtype=np.int64)
     if queries:
-        plan = make_plan({0: queries}, 0)
+        plan = make_plan({0: queries}, 0, model.tree_rows)
         budget = TokenBudget(model, batch_tokens)
         for reads, answer in in_batches(model, plan, budget, Work(), lambda batch, _: model.read(batch)):
             np.add.at(hits, plan.reads.sentence[reads], answer.rank == 1)

@@ -18,8 +18,7 @@ class Query(NamedTuple):
     """One input sequence, and the tokens read of it: at `columns` of the input, for `positions` of the sentence.
 
     `one_by_one`: as many sequences as columns, each with its column masked. `block`: at each column, also the mean
-    log-probability of all `tokens`. `branch`: the number of shared columns, and the column at which a second text that
-    continues them begins (see branching.py); none by default.
+    log-probability of all `tokens`.
     """
 
     sentence: int
@@ -29,7 +28,6 @@ class Query(NamedTuple):
     positions: tuple[int, ...]
     block: bool = False
     one_by_one: bool = False
-    branch: tuple[int, int] = (0, 0)
 
 
 class Unasked(NamedTuple):

@@ -18,7 +18,6 @@ from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.temporary import sweep
 
 Rows = NDArray[np.float32]
-Keys = NDArray[np.uint64]
 
 
 def key_of(*said: object) -> int:

@@ -11,15 +11,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.compression import plain_path, unpacked_bytes
 from tiltmeter.storage.decoding import decode
 from tiltmeter.storage.strict_json import parse_json
 
 __all__ = [
-    "NO_GROUP", "SEPARATORS", "TOO_MANY", "TYPES", "Row", "cell", "decode", "layout_of", "parse_table", "read_bytes",
-    "read_table", "refuse_long_rows", "require_columns", "text_cell",
+    "NO_GROUP", "SEPARATORS", "TOO_MANY", "TYPES", "Row", "cell", "decode", "field_columns", "layout_of", "parse_table",
+    "read_bytes", "read_table", "refuse_long_rows", "require_columns", "text_cell",
 ]  # fmt: skip
 
 SEPARATORS = ",\t;|"
@@ -190,6 +190,24 @@ def _json_rows(text: str, path: Path) -> list[Row]:
 def read_table(path: Path, encoding: str | None = None, *, guess: bool = True) -> Sequence[Row]:
     """Rows of a table file; the separator is the one its header uses most. `guess`: as for `decode`."""
     return parse_table(decode(read_bytes(path), path, encoding, guess=guess), path)
+
+
+def field_columns(columns: Mapping[str, str] | None, fields: Sequence[str], subject: str) -> dict[str, str]:
+    """Map every field to its column: the one that `columns` names, or the one of the field's own name.
+
+    Raises:
+        UsageError: `columns` names a field that there is not.
+    """
+    if unknown := sorted(set(columns or {}) - set(fields)):
+        raise UsageError(
+            f"Unknown field {', '.join(unknown)} in --columns. Fields of {subject}: {', '.join(fields)}.",
+            code="unknown-name",
+            kind="field",
+            name=unknown[0],
+            names=unknown,
+            option="--columns",
+        )
+    return {field: field for field in fields} | dict(columns or {})
 
 
 def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], path: Path) -> None:

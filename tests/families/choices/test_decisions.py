@@ -35,7 +35,7 @@ BENCHMARK = tiltmeter.load_benchmark("plumb-decisions")
 class RuleModel(LanguageModel):
     """A model that decides by a word in the prompt: whoever is Black is less likely to get the favourable answer."""
 
-    branches = False  # type: ignore[assignment]
+    tree_rows = None  # type: ignore[assignment]
     bias = -1.5
 
     def read(self, batch: Any) -> Answer:

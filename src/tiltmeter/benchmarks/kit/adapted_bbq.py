@@ -17,10 +17,10 @@ from tiltmeter.benchmarks.kit.choices import (
     ChoiceBenchmark,
     categories_named,
     choice_item,
+    reading_line,
 )  # fmt: skip
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
 from tiltmeter.benchmarks.kit.location import Source, locate
-from tiltmeter.errors import InputError
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import decode, read_bytes
 
@@ -53,16 +53,8 @@ def _source(language: str, category: str, sha256: str) -> Source:
 
 def _rows(category: str, path: Path) -> Iterator[tuple[str, Item | str]]:
     for number, row in enumerate(csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline="")), 2):
-        try:
+        with reading_line(path, number, "EsBBQ"):
             yield _row(category, row)
-        except (KeyError, TypeError, ValueError, SyntaxError, IndexError) as error:
-            raise InputError(
-                f"{path}, line {number} is not in EsBBQ's layout: {error!r}.",
-                code="wrong-format",
-                file=str(path),
-                line=number,
-                layout="EsBBQ",
-            ) from None
 
 
 def _row(category: str, row: Mapping[str, str]) -> tuple[str, Item | str]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 from tiltmeter.benchmarks.kit.items import Benchmark
 from tiltmeter.errors import UsageError
@@ -88,14 +89,12 @@ class AssociationBenchmark(Benchmark):
     averages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Domain → the tests whose average |d| papers print."""
 
-    def limit(self, n: int | None) -> AssociationBenchmark:
+    def _first(self, n: int) -> Self:
         """The first n tests, or attributes of sentences, only."""
-        if n is not None and n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
-        if n is not None and self.sentences:
+        if self.sentences:
             attributes = list(dict.fromkeys(sentence.attribute for sentence in self.sentences))[:n]
             return replace(self, sentences=tuple(one for one in self.sentences if one.attribute in attributes))
-        return self if n is None else replace(self, tests=self.tests[:n])
+        return replace(self, tests=self.tests[:n])
 
     def sample(self, n: int) -> AssociationBenchmark:
         """All of it: tests are chosen by name."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, zip_longest
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from tiltmeter.benchmarks.kit.items import UNSPECIFIED, Benchmark, Item
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 QUESTION = "question"
@@ -116,15 +118,11 @@ class ChoiceBenchmark(Benchmark):
         digest.update(f"{self.language} {[item.extra['unknown'] for item in self.asked_items]}".encode())
         return str(digest.hexdigest())
 
-    def limit(self, n: int | None) -> Benchmark:
+    def _first(self, n: int) -> Self:
         """Keep n questions, spread over the templates, whole sets of one context and its variants first.
 
         The first n of a file would all be of one template, whose questions are not independent.
         """
-        if n is None:
-            return self
-        if n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         templates: dict[tuple[str, str], list[list[Item]]] = defaultdict(list)
         for item in self.asked_items:
             sets = templates[item.bias_type, str(item.extra["template"])]
@@ -137,12 +135,36 @@ class ChoiceBenchmark(Benchmark):
         return replace(self, items=fold(item for item in self.asked_items if item.id in kept))
 
 
+def category_key(name: str) -> str:
+    """Return a category's name without its case and hyphens.
+
+    >>> category_key("Disability-Status") == category_key("disability_status")
+    True
+    """
+    return name.replace("-", "_").casefold()
+
+
+@contextmanager
+def reading_line(file: Path, number: int, layout: str) -> Iterator[None]:
+    """Turn the exceptions of a line in another layout into an InputError that names the line."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, SyntaxError, IndexError) as error:
+        raise InputError(
+            f"{file}, line {number} is not in {layout}'s layout: {error!r}.",
+            code="wrong-format",
+            file=str(file),
+            line=number,
+            layout=layout,
+        ) from None
+
+
 def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Mapping[str, Any]) -> list[str]:
     """Find categories by name, in any case of letters; all where none is named."""
-    by_fold = {name.casefold(): name for name in categories}
+    by_fold = {category_key(name): name for name in categories}
     wanted = [names] if isinstance(names, str) else list(names)
     for name in wanted:
-        if name.replace("-", "_").casefold() not in by_fold:
+        if category_key(name) not in by_fold:
             raise UsageError(
                 f"There is no category '{name}' (--category). Categories: {', '.join(categories)}.",
                 code="unknown-name",
@@ -150,7 +172,7 @@ def categories_named(names: Sequence[str] | str, categories: Sequence[str] | Map
                 name=name,
                 option="--category",
             )
-    return [by_fold[name.replace("-", "_").casefold()] for name in wanted] or list(categories)
+    return [by_fold[category_key(name)] for name in wanted] or list(categories)
 
 
 def _is_same_set(items: Sequence[Item], item: Item) -> bool:

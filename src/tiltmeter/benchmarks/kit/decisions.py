@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 from tiltmeter.benchmarks.kit.choices import QUESTION, ChoiceBenchmark, answer_role
-from tiltmeter.benchmarks.kit.items import Benchmark, Item
-from tiltmeter.errors import UsageError
+from tiltmeter.benchmarks.kit.items import Item
 from tiltmeter.storage.compressed_rows import fold
 
 DECISION, ASSOCIATION = "decision", "association"
@@ -49,12 +49,8 @@ def decision_item(
 class DecisionBenchmark(ChoiceBenchmark):
     """Decisions; `bias_type` is the domain, `target` the group, `template` the case."""
 
-    def limit(self, n: int | None) -> Benchmark:
+    def _first(self, n: int) -> Self:
         """Keep about n decisions: whole cases, so that every group gets the same cases."""
-        if n is None:
-            return self
-        if n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="limit", value=n)
         kept: list[Item] = []
         for item in self.asked_items:
             if len(kept) >= n and item.extra["template"] != kept[-1].extra["template"]:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compressed_rows import fold
+from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.decoding import guessed_encoding
 from tiltmeter.storage.keys import unmistakable
 from tiltmeter.storage.tables import read_bytes
@@ -124,12 +125,16 @@ class Benchmark:
         """Return True if an item that models answer has a context with a BLANK."""
         return any(item.context for item in self.asked_items)
 
-    def limit(self, n: int | None) -> Benchmark:
-        """Keep the first n items that models can answer."""
+    def limit(self, n: int | None) -> Self:
+        """Keep n items that models can answer; None keeps all."""
         if n is None:
             return self
         if n < 1:
             raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
+        return self._first(n)
+
+    def _first(self, n: int) -> Self:
+        """The first n items. A benchmark whose first items are all alike chooses others."""
         return replace(self, items=self.asked_items[:n])
 
     def sample(self, n: int) -> Benchmark:
@@ -254,6 +259,11 @@ def encoding_notes(path: str | Path | None, encoding: str | None = None) -> tupl
     taken = None if path is None or encoding else guessed_encoding(read_bytes(Path(path)))
     what = READ_AS.format(taken)
     return (Note(Path(path).name, what),) if path is not None and taken else ()
+
+
+def file_facts(path: Path, encoding: str | None = None) -> dict[str, Any]:
+    """Describe the file that a benchmark was read from: its place, its content, and how it was decoded."""
+    return {"source": str(path), "sha256": content_sha256(path), "notes": encoding_notes(path, encoding)}
 
 
 def items_table(benchmark: Benchmark) -> pd.DataFrame:

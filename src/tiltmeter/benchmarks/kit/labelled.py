@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tiltmeter.benchmarks.kit.groups import domain_of
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
@@ -63,12 +63,8 @@ class LabelledBenchmark(Benchmark):
         """The texts to label, or those to learn from where there are more of them."""
         return max(len(self.items), len(self.training))
 
-    def limit(self, n: int | None) -> LabelledBenchmark:
+    def _first(self, n: int) -> Self:
         """n texts to judge and n to learn from, spread evenly: such files are often sorted by their labels."""
-        if n is None:
-            return self
-        if n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         return replace(self, items=fold(spread(self.asked_items, n)), training=tuple(spread(self.training, n)))
 
     @cached_property

@@ -20,6 +20,18 @@ class Source:
     sha256: str
 
 
+def require_path(benchmark: str, path: str | Path | None, example: str) -> Path:
+    """Return the path of the user's file. Raise an error with an example if there is none."""
+    if path is None:
+        raise UsageError(
+            f"The benchmark '{benchmark}' needs your file: {example}.",
+            code="missing-value",
+            benchmark=benchmark,
+            argument="path",
+        )
+    return Path(path)
+
+
 def locate(source: Source, path: str | Path | None, data_dir: str | Path | None) -> Path:
     """The first that exists of: path; data_dir or TILTMETER_DATA; the user cache; the verified download."""
     if path is not None:

@@ -6,10 +6,9 @@ import zlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import Any
+from typing import Any, Self
 
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
-from tiltmeter.errors import UsageError
 from tiltmeter.storage.compressed_rows import fold
 
 PROMPT = "prompt"
@@ -29,16 +28,12 @@ class PromptBenchmark(Benchmark):
     family: str = "generations"
     cluster: str | None = "cluster"
 
-    def limit(self, n: int | None) -> Benchmark:
+    def _first(self, n: int) -> Self:
         """So many prompts, spread over the groups: the first ones would all be about one group.
 
         Which prompts of a group are taken depends on their minimal sets, or else on their ids, so that the groups keep the
         same sets.
         """
-        if n is None:
-            return self
-        if n < 1:
-            raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
         groups: dict[tuple[str, str | None], list[Item]] = defaultdict(list)
         for item in self.asked_items:
             groups[item.bias_type, item.target].append(item)

@@ -22,7 +22,7 @@ from tiltmeter.families.associations.sentences import ask_sentences
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, find_family
 from tiltmeter.families.kit.reading import reading_of
-from tiltmeter.models import AnyModel, Classifier, LanguageModel, ServedModel, StaticVectors, encoder_of, require
+from tiltmeter.models import AnyModel, ChoiceHead, Classifier, LanguageModel, ServedModel, StaticVectors, encoder_of, require
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import find_pooling
 from tiltmeter.probes.templates import ATTRIBUTE, GROUP, TemplateProbe
@@ -119,7 +119,7 @@ def _without_slots(templates: Iterable[str]) -> list[str]:
 def _probe(model: AnyModel, options: Options, root: Path | None, context: AskContext) -> EmbeddingProbe | StaticProbe:
     if isinstance(model, StaticVectors):
         return StaticProbe(model)
-    assert not isinstance(model, Classifier | ServedModel)  # refused by `check`
+    assert not isinstance(model, ChoiceHead | Classifier | ServedModel)  # refused by `check`
     encoder = encoder_of(model) if isinstance(model, LanguageModel) else model
     vectors = root and root / "vectors"
     return EmbeddingProbe(

@@ -10,6 +10,7 @@ from tiltmeter.families.choices.check import check, needs
 from tiltmeter.families.choices.compare import compare
 from tiltmeter.families.choices.estimate import estimate
 from tiltmeter.families.choices.figures import choices
+from tiltmeter.families.choices.head_training import train_head
 from tiltmeter.families.choices.narratives import narratives, sheets
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.outcomes import READS, provides
@@ -27,7 +28,7 @@ class Choices(Family):
     KEY = ("model", "benchmark", "scorer", "item")
     READS = READS
     VERSION = 2
-    NEEDS = frozenset({"text"})
+    NEEDS = frozenset({"answers"})
     SERVED = True
     Options = ChoicesOptions
     READS_TEXTS = False
@@ -43,6 +44,7 @@ class Choices(Family):
     cards = staticmethod(cards)
     provides = staticmethod(provides)
     published = staticmethod(published)
+    train_head = staticmethod(train_head)
     cache_key_extra = staticmethod(cache_key_extra)
 
     def needs(self, options: Any, benchmark: Any) -> frozenset[str]:

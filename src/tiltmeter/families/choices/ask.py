@@ -16,6 +16,7 @@ from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
 from tiltmeter.benchmarks.kit.decisions import DECISION, FAVOURABLE
 from tiltmeter.families.choices.check import check, protocols_of, served_protocols
 from tiltmeter.families.choices.generated_protocol import AnswerWriter, sampling_of
+from tiltmeter.families.choices.head_protocol import HeadReader
 from tiltmeter.families.choices.logprob_protocols import Reader, Reading
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.prompts import Prompt, find_prompt, orders_of
@@ -23,7 +24,7 @@ from tiltmeter.families.choices.served import ServedReader
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.pieces import AnswerStream, together
 from tiltmeter.families.kit.protocol import AskContext, ModelInfo, family_of
-from tiltmeter.models import LanguageModel, ServedModel
+from tiltmeter.models import ChoiceHead, LanguageModel, ServedModel
 from tiltmeter.probes.templates import TemplateProbe
 from tiltmeter.probes.work import Work
 from tiltmeter.storage.observations import ObservationCache
@@ -33,7 +34,7 @@ from tiltmeter.storage.provenance import benchmark_facts, identity, model_facts
 if TYPE_CHECKING:
     import pandas as pd
 
-Asked = LanguageModel | ServedModel
+Asked = LanguageModel | ServedModel | ChoiceHead
 FACTS = ("right", "unknown", "stereotyped", "condition", "polarity", "template", "label_type")
 CHOICE_COLUMNS = (
     "model", "benchmark", "scorer", "item", "prompt", "chosen", "text", "reason", "n_orders", "changed", "score", *FACTS,
@@ -70,12 +71,14 @@ class _Asking:
         self.model, self.benchmark, self.options, self.context = model, benchmark, options, context
         self.prompt = find_prompt(options.prompt, benchmark.language, question_only=options.question_only)
         self.protocols, self.work = protocols_of(model.kind, options), Work()
-        self.reader: Reader | ServedReader
+        self.reader: Reader | ServedReader | HeadReader
+        if isinstance(model, ChoiceHead):
+            self.reader = HeadReader(model, self.prompt, context.batch_tokens)
         if isinstance(model, LanguageModel):
             root = cache_folder(context.cache)
             version = family_of(benchmark).VERSION
             place, tokens = root and root / CACHE, context.batch_tokens
-            probe = TemplateProbe(model, place, batch_tokens=tokens, version=version, share_prefixes=True)
+            probe = TemplateProbe(model, place, batch_tokens=tokens, version=version)
             self.reader, self.work = Reader(model, probe, self.prompt, chat=options.chat_prompt), probe.work
 
     def tables(self) -> Iterator[dict[str, pd.DataFrame]]:
@@ -124,6 +127,8 @@ class _Asking:
         def ignore(_: float) -> None:
             """Progress is counted in questions."""
 
+        if isinstance(self.reader, HeadReader):
+            return self.reader.read(items)
         if protocol == "letters":
             return self.reader.letters(items, lambda item: orders_of(len(item.texts) - 1, self.options.orders), ignore)
         if protocol.startswith("masked") and isinstance(self.reader, Reader):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
+from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, category_key
 from tiltmeter.errors import InputError, ModelError, UsageError
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.prompts import find_prompt
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
-from tiltmeter.models import LanguageModel, ServedModel, require
+from tiltmeter.models import ChoiceHead, LanguageModel, ServedModel, require
 
 PROTOCOLS = {
     "letters": "causal", "answers": "causal", "answers_mean": "causal", "generated": "causal",
-    "masked": "masked", "masked_mean": "masked",
+    "masked": "masked", "masked_mean": "masked", "choice_head": "choice_head",
 }  # fmt: skip
 """Each way to read an answer, and the kind of model that it is for."""
 NEEDED = {"letters": "top_logprobs", "answers": "prompt_logprobs", "answers_mean": "prompt_logprobs", "generated": "text"}
-"""The capability that a protocol for causal models needs."""
-DEFAULTS = {"causal": ("letters",), "masked": ("masked",)}
+"""The capability that a protocol for causal models needs; others need a kind of model."""
+DEFAULTS = {"causal": ("letters",), "masked": ("masked",), "choice_head": ("choice_head",)}
 ORDERS = ("all", "given")
 
 
@@ -52,6 +52,8 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: ChoicesOpt
     for model in models:
         if model.kind:
             _check_model(model, options, kinds)
+        if isinstance(model.model, ChoiceHead):
+            _check_head(model.model, benchmark, options)
 
 
 def _check_model(model: ModelInfo, options: ChoicesOptions, kinds: set[str | None]) -> None:
@@ -65,7 +67,7 @@ def _check_model(model: ModelInfo, options: ChoicesOptions, kinds: set[str | Non
         name = next(iter(foreign or options.protocols), "this family")
         ours = [name for name, kind in PROTOCOLS.items() if kind == model.kind]
         raise ModelError(
-            f"{name} needs a {PROTOCOLS.get(name, 'masked or causal')} language model, but {model.name} is {model.kind}. "
+            f"{name} needs a {PROTOCOLS.get(name, 'masked or causal')} model, but {model.name} is {model.kind}. "
             + (f"Protocols for it: {', '.join(ours)}." if ours else f"Run {model.name} without questions with choices."),
             code="wrong-model-kind", model=model.name, kind=model.kind, protocol=name,
         )  # fmt: skip
@@ -76,6 +78,24 @@ def _check_model(model: ModelInfo, options: ChoicesOptions, kinds: set[str | Non
                 f"--chat-prompt needs a chat template, and {model.name} has none. Run it without.",
                 code="missing-capability", model=model.name, capability="chat template",
             )  # fmt: skip
+
+
+def _check_head(model: ChoiceHead, benchmark: Benchmark, options: ChoicesOptions) -> None:
+    """Refuse questions of categories that a head learned from, and a chat template."""
+    learned = {category_key(name) for name in model.learned_categories}
+    asked = dict.fromkeys(item.bias_type for item in benchmark.asked_items)
+    if overlap := [name for name in asked if category_key(name) in learned]:
+        others = [name for name in asked if name not in overlap]
+        raise ModelError(
+            f"{model.name} learned the answers to questions of {', '.join(overlap)}. "
+            + (f"Use --category for what it did not learn: {', '.join(others)}." if others else "Use other categories."),
+            code="trained-on-test", model=model.name, benchmark=benchmark.name, categories=overlap,
+        )  # fmt: skip
+    if options.chat_prompt:
+        raise ModelError(
+            f"--chat-prompt needs a chat template, and {model.name} has a multiple-choice head. Run it without.",
+            code="missing-capability", model=model.name, capability="chat template",
+        )  # fmt: skip
 
 
 def _check_served(model: ServedModel, options: ChoicesOptions) -> None:
@@ -99,9 +119,9 @@ def served_protocols(model: ServedModel, options: ChoicesOptions) -> tuple[str, 
 
 
 def needs(options: ChoicesOptions) -> frozenset[str]:
-    """Return the capabilities that the protocols need; without a name, text alone will do."""
+    """Return the capabilities that the protocols need; without a name, any way to choose will do."""
     found = {NEEDED[name] for name in options.protocols if name in NEEDED}
-    return frozenset(found or {"text"})
+    return frozenset(found or {"answers"})
 
 
 def protocols_of(kind: str, options: ChoicesOptions) -> tuple[str, ...]:

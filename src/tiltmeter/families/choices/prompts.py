@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import permutations
@@ -14,7 +12,9 @@ from tiltmeter.benchmarks.kit.choices import QUESTION, answers_of
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.storage.compression import is_file
+from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.places import at_home
+from tiltmeter.storage.toml import read_toml
 
 FOLDER = Path(__file__).parent / "prompts"
 LETTERS = "ABCDEF"
@@ -136,13 +136,7 @@ def cache_key_extra(options: ChoicesOptions) -> dict[str, str]:
 
 
 def _read(path: Path, question_only: bool) -> Prompt:
-    content = path.read_bytes()
-    try:
-        table = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(
-            f"{path} is not a prompt in TOML: {error}.", code="wrong-format", file=path, expected="TOML"
-        ) from None
+    table = read_toml(path, "the prompt")
     known = {field.name for field in fields(Prompt)} - {"name", "sha256", "question_only"}
     unknown, missing = sorted(set(table) - known), sorted(known - {"unknown"} - set(table))
     if unknown or missing or not all(isinstance(value, str) for value in table.values()):
@@ -164,5 +158,4 @@ def _read(path: Path, question_only: bool) -> Prompt:
                 f"The prompt {path} has no {absent[0]} in '{field}'.",
                 code="missing-value", file=path, field=field, name=absent[0],
             )  # fmt: skip
-    digest = hashlib.sha256(content).hexdigest()
-    return Prompt(name=path.stem, sha256=digest, question_only=question_only, **table)
+    return Prompt(name=path.stem, sha256=file_sha256(path), question_only=question_only, **table)

@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, answers_of
 from tiltmeter.benchmarks.kit.items import Item, items_table
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import InputError
 from tiltmeter.families.choices.ask import CHOICE_COLUMNS, FACTS, OPTION_COLUMNS, answer_frame
 from tiltmeter.families.choices.parse import parse_prediction
 from tiltmeter.families.choices.published_decisions import READERS
@@ -17,7 +17,7 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.provenance import benchmark_facts
-from tiltmeter.storage.tables import read_table
+from tiltmeter.storage.tables import field_columns, read_table
 
 FIELDS = ("example_id", "category", "prediction")
 NOT_PREDICTED = "no prediction"
@@ -43,13 +43,8 @@ def published(
     file = Path(path)
     if (reader := READERS.get(str(benchmark).replace("_", "-"))) is not None:
         return reader(file, model, scorer, data_dir)
-    names = {name: name for name in FIELDS} | dict(columns or {})
     bench = _benchmark(benchmark, data_dir, category)
-    if unknown := sorted(set(columns or {}) - set(FIELDS)):
-        raise UsageError(
-            f"Unknown field {unknown[0]} in --columns. Fields of predictions: {', '.join(FIELDS)}.",
-            code="unknown-name", kind="field", name=unknown[0],
-        )  # fmt: skip
+    names = field_columns(columns, FIELDS, "predictions")
     rows = read_table(file, encoding)
     for field in ("example_id", "prediction"):
         if names[field] not in rows[0]:

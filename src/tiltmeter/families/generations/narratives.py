@@ -17,8 +17,8 @@ from tiltmeter.stats.estimates import Details, details_of
 if TYPE_CHECKING:
     import pandas as pd
 
-VARIANCE, SCORE, NEGATIVE, POSITIVE, GAP, KAPPA = (
-    "score_variance", "mean_score", "negative_share", "positive_share", "score_gap", "judge_kappa",
+VARIANCE, NEGATIVE, POSITIVE, GAP = (
+    "score_variance", "negative_share", "positive_share", "score_gap",
 )  # fmt: skip
 MOST_NAMED = 3
 DRAWN = "The {clustered} were drawn and permuted by whole {clusters}, because prompts of one {cluster} are not independent."

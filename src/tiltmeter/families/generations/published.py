@@ -13,7 +13,7 @@ from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.items import Item, make_benchmark
 from tiltmeter.benchmarks.kit.prompts import PROMPT, PromptBenchmark
 from tiltmeter.benchmarks.prompts import FIELDS, prompt_rows
-from tiltmeter.errors import InputError, TiltmeterError, UsageError
+from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.families.generations.ask import judged_answers, texts_table
 from tiltmeter.families.generations.generate import TEXTS
 from tiltmeter.families.generations.options import Options
@@ -21,7 +21,7 @@ from tiltmeter.families.generations.states import reason_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.refusals import NotOursError
 from tiltmeter.storage.compression import content_sha256, title_of
-from tiltmeter.storage.tables import Row, cell, read_table, text_cell
+from tiltmeter.storage.tables import Row, cell, field_columns, read_table, text_cell
 
 OURS = (*FIELDS, "text", "sample", "model", "temperature", "chat")
 CHAT = {"": None, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -56,11 +56,7 @@ def published(
             f"{file} has no columns {mapping['prompt']} and {mapping['text']}, as written texts have.",
             code="missing-column", file=file, columns=[mapping["prompt"], mapping["text"]],
         )  # fmt: skip
-    if unknown := sorted(set(columns or {}) - set(OURS)):
-        raise UsageError(
-            f"Unknown field {unknown[0]} in --columns. Fields of written texts: {', '.join(OURS)}.",
-            code="unknown-name", kind="field", name=unknown[0],
-        )  # fmt: skip
+    field_columns(columns, OURS, "written texts")
     options = Options(judges=tuple(judges)) if judges else Options()
     imported = {"file": str(file), "sha256": content_sha256(file)}
     bench, said = _read(rows, mapping, file)

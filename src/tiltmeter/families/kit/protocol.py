@@ -173,6 +173,13 @@ class Family(ABC):
         """Reads answers from a file that others published, `published(path, …)`. Default: this family reads none."""
         return None
 
+    def train_head(self, *model_and_output: Any, **options: Any) -> tuple[Path, str] | None:
+        """Trains a head that this family asks, for `tiltmeter train classifier NAME`. Default: this family has none.
+
+        Returns its folder and a sentence about its errors.
+        """
+        return None
+
     def cache_key_extra(self, options: Any) -> Mapping[str, Any]:
         """Returns what decides answers besides the options, such as the content of a folder that an option names."""
         return {}

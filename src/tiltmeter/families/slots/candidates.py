@@ -76,7 +76,7 @@ def _query(model: LanguageModel, number: int, ids: tuple[int, ...], shared: int)
 
 
 def _totals(model: LanguageModel, queries: Sequence[Query], read: Read) -> NDArray[np.float64]:
-    plan = make_plan({0: queries}, 0)
+    plan = make_plan({0: queries}, 0, model.tree_rows)
     model.check_ids(plan.ids)
     total = np.zeros(len(queries))
     np.add.at(total, plan.reads.sentence, read(plan))

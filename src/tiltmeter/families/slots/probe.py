@@ -179,7 +179,7 @@ class SlotsProbe:
         ]
         plan = make_plan({0: queries}, mask)
         self.model.check_ids(plan.ids)
-        self.work.duplicates += plan.n_asked - len(plan)
+        self.work.plan(plan.n_asked, len(plan), plan.tokens_asked)
         return plan
 
     def _run(self, plan: Plan, tokens: Ints, values: Floats | None, top: int = 0) -> Filled:
@@ -197,7 +197,7 @@ class SlotsProbe:
         words = {group: [w for w in of if (group, w) not in self.refused] for group, of in groups.items()}
 
         def read(plan: Plan) -> Floats:
-            self.work.duplicates += plan.n_asked - len(plan)
+            self.work.plan(plan.n_asked, len(plan), plan.tokens_asked)
             parts = in_batches(self.model, plan, self.budget, self.work, lambda batch, _: self.model.logprobs(batch))
             return np.concatenate([logprobs for _, logprobs in parts])
 

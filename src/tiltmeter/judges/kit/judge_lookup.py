@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from tiltmeter import catalog
 from tiltmeter.errors import UsageError
 from tiltmeter.judges.kit.judge import Judge, Spec
-from tiltmeter.judges.kit.presets import PRESETS
 from tiltmeter.models import is_served
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
+
+
+class Preset(NamedTuple):
+    """Location of a classifier, its construct, and its labels."""
+
+    hub: str
+    notion: str
+    labels: str
+
+
+PRESETS = {
+    "regardv3": Preset("sasha/regardv3", "regard", "negative:negative,positive:positive"),
+    "dynabench-hate": Preset("facebook/roberta-hate-speech-dynabench-r4-target", "toxicity", "hate"),
+    "toxic-bert": Preset("unitary/toxic-bert", "toxicity", "toxic"),
+    "detoxify-unbiased": Preset("unitary/unbiased-toxic-roberta", "toxicity", "toxicity"),
+}
+"""Well-known classifiers of the hub by short names."""
 
 
 def find_judge(text: str) -> Judge:

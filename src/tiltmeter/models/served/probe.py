@@ -17,10 +17,10 @@ from tiltmeter.models.served.prober import CHAT_QUESTION, START, Prober
 
 CAPABILITIES = ("prompt", "chosen", "top-k", "text")
 ABILITIES = {
-    "prompt": frozenset({"prompt_logprobs", "choice_logprobs", "top_logprobs", "text"}),
-    "chosen": frozenset({"choice_logprobs", "top_logprobs", "text"}),
-    "top-k": frozenset({"top_logprobs", "text"}),
-    "text": frozenset({"text"}),
+    "prompt": frozenset({"prompt_logprobs", "choice_logprobs", "top_logprobs", "text", "answers"}),
+    "chosen": frozenset({"choice_logprobs", "top_logprobs", "text", "answers"}),
+    "top-k": frozenset({"top_logprobs", "text", "answers"}),
+    "text": frozenset({"text", "answers"}),
 }
 OF_PROMPT = (
     "echo", "entries", "finite", "repeats", "order", "additivity", "shuffled", "generated", "temperature", "first-token",

@@ -10,26 +10,14 @@ from typing import Any
 
 from tiltmeter.errors import InputError
 
-EMBEDDED = {file.stem: file for file in sorted((Path(__file__).parent / "data").glob("*.toml"))}
-"""Studies that come with the package, by name. They are read as if the file lay where the command is called."""
 
-
-def parse(path: Path) -> dict[str, Any]:
-    """The content of a TOML file, or of an experiment that comes with the package."""
-    place = path if path.exists() else EMBEDDED.get(str(path), path)
+def read_toml(path: Path, subject: str = "") -> dict[str, Any]:
+    """Read a TOML file of the user's. `subject` names what it holds, for messages: "the experiment file"."""
     try:
-        return tomllib.loads(place.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        embedded = ", ".join(EMBEDDED)
-        raise InputError(
-            f"There is no experiment file {path}. Experiments that come with tiltmeter: {embedded}.",
-            code="missing-file",
-            file=path,
-            embedded=list(EMBEDDED),
-        ) from None
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(
-            f"Cannot read the experiment file {path}: {error.strerror or error}.",
+            f"Cannot read {f'{subject} {path}'.strip()}: {error.strerror or error}.",
             code="unreadable-file",
             file=path,
             reason=error.strerror or str(error),

@@ -43,6 +43,7 @@ CODES = {
     "tokenizer-mismatch": "A tokenizer belongs to another model.",
     "too-few": "There are too few models, items, groups or points for a computation.",
     "too-large": "A file is larger than the limit for its kind.",
+    "trained-on-test": "A model learned the answers to the questions of a benchmark.",
     "training-diverged": "The loss of a training is not a number.",
     "undefined-result": "A statistic is undefined for these values, such as a correlation of constants.",
     "unexpected-weights": "A checkpoint has weights that its configuration has no place for.",

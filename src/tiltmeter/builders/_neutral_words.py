@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+
+from tiltmeter.storage.toml import read_toml
+
+FILE = Path(__file__).parent / "data" / "neutral_words.toml"
 
 
 @cache
@@ -15,5 +18,4 @@ def words(name: str) -> frozenset[str]:
 
 @cache
 def _all() -> dict[str, frozenset[str]]:
-    text = (files("tiltmeter.builders") / "data" / "neutral_words.toml").read_text("utf-8")
-    return {name: frozenset(listed) for name, listed in tomllib.loads(text).items()}
+    return {name: frozenset(listed) for name, listed in read_toml(FILE).items()}

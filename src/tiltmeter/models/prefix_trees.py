@@ -1,0 +1,110 @@
+"""Prefix trees: a causal model reads texts that begin alike in one row, and computes what they share once.
+
+A causal model's state at a token depends on nothing that follows it. A row holds the tokens of a tree, each parent before
+its children; a token attends to its ancestors, and its position is its depth. Several trees fit into one row. The tree is
+given by `ends`: for each token, the column behind its last descendant. Whether an architecture takes positions and masks as
+they are given is tried once, when it is loaded; where it does not, texts are read one by one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import torch
+
+    from tiltmeter.models.lm_head import BodyAndHead
+
+ROW_TOKENS = {"cpu": 128, "gpu": 512}
+"""Usual length of a row. Attention is computed between all tokens of a row, also where the tree hides them."""
+LIMITS = (
+    "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len",
+    "sliding_window", "window_size", "attention_window", "local_attention", "attention_chunk_size",
+)  # fmt: skip
+"""Settings of a model that bound a row: positions, and windows, which count columns and not depths."""
+TEXTS = ((5, 6, 7, 8, 9, 10, 11, 12), (5, 6, 7, 8, 13), (5, 6, 7, 14, 15), (16, 17, 18))
+TREE = (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
+ENDS = (11, 11, 11, 9, 8, 8, 8, 8, 9, 11, 11, 14, 14, 14)
+COLUMNS = ((0, 1, 2, 3, 4, 5, 6, 7), (0, 1, 2, 3, 8), (0, 1, 2, 9, 10), (11, 12, 13))
+"""A trial: four texts, the two trees that hold them, and the columns of each text."""
+
+
+class RowLength(NamedTuple):
+    """Tokens of a row: usually, and at most."""
+
+    usual: int
+    most: int
+
+
+def tree_options(ends: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
+    """Positions, and an additive mask (row × 1 × query × key). `ends`: row × column, 0 for padding."""
+    import torch
+
+    here = torch.arange(ends.shape[1], device=ends.device)
+    allowed = (here[:, None] >= here) & (here[:, None] < ends[:, None, :])
+    positions = (allowed.sum(-1) - 1).clamp_(min=0)
+    mask = torch.zeros(allowed.shape, dtype=dtype, device=ends.device).masked_fill_(~allowed, torch.finfo(dtype).min)
+    return {"attention_mask": mask[:, None], "position_ids": positions}
+
+
+def row_length(config: Any, device: str) -> RowLength:
+    """How long a row may be for a model. No sliding window may end inside a row."""
+    values = [getattr(config.get_text_config(), name, None) for name in LIMITS]
+    limits = [value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0]
+    most = min(limits, default=2**15)
+    return RowLength(min(most, ROW_TOKENS["cpu" if device == "cpu" else "gpu"]), most)
+
+
+def reason_against(parts: BodyAndHead) -> str | None:
+    """Reason why a model cannot read prefix trees; None if they give the states of each text alone."""
+    import torch
+
+    target = parts.module if parts.body_module is None else parts.body_module
+    if type(parts.module).__module__.startswith("transformers_modules"):
+        return "its code is not part of transformers"
+    if "position_ids" not in inspect.signature(target.forward).parameters:
+        return "it takes no positions"
+    try:
+        with torch.inference_mode():
+            return _difference(parts, *_trial(parts))
+    except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
+        return "it does not take a mask for each pair of tokens"
+
+
+def _difference(
+    parts: BodyAndHead, alone: torch.Tensor, tree: torch.Tensor, counted: torch.Tensor, unmasked: torch.Tensor
+) -> str | None:
+    import torch
+
+    if not bool(alone.isfinite().all()):
+        return "its states are not finite"  # broken weights, which are reported later
+    if torch.equal(tree, counted):
+        return "it ignores positions"
+    if torch.equal(tree, unmasked):
+        return "it ignores masks"
+    tolerance = 1e-4 if parts.dtype == torch.float32 else 3e-2
+    same = torch.allclose(tree, alone, rtol=tolerance, atol=tolerance * float(alone.abs().max()))
+    return None if same else "its states depend on other texts of the row"
+
+
+def _trial(parts: BodyAndHead) -> tuple[torch.Tensor, ...]:
+    """States of the texts alone, in a tree, in a tree whose positions are columns, and in one without its mask."""
+    import torch
+
+    size, device = int(parts.module.config.vocab_size), parts.device
+    longest = max(map(len, TEXTS))
+    padded = torch.tensor([[*text, *[0] * (longest - len(text))] for text in TEXTS], device=device) % size
+    valid = torch.tensor([[n < len(text) for n in range(longest)] for text in TEXTS], device=device)
+    alone = parts.hidden_of(padded, {"attention_mask": valid.long()})[valid]
+    row = torch.tensor([TREE, [*TREE[:3], *[0] * (len(TREE) - 3)]], device=device) % size
+    ends = torch.tensor([ENDS, [3, 3, 3, *[0] * (len(TREE) - 3)]], device=device)
+    chain = torch.full_like(ends, len(TREE))
+    given, plain = tree_options(ends, parts.dtype), tree_options(chain, parts.dtype)
+    columns = torch.tensor([column for text in COLUMNS for column in text], device=device)
+    variants = (
+        given,
+        {**given, "position_ids": plain["position_ids"]},
+        {**given, "attention_mask": plain["attention_mask"]},
+    )
+    return (alone.float(), *(parts.hidden_of(row, options)[0, columns].float() for options in variants))
