@@ -30,7 +30,6 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.splitlines()))
 
 
-<<<<<<< HEAD
 class Statement(str):
     """A sentence for readers that keeps the code of its template and the facts in it: programs check these, not the wording.
 
@@ -54,21 +53,6 @@ class Statement(str):
         return sentence
 
 
-def estimate_text(
-    value: float, low: float = math.nan, high: float = math.nan, *, unit: str = "", confidence: float = 0.95, places: int = 1
-) -> str:
-    """Format a value with its unit and its confidence interval, for a sentence.
-
-    >>> estimate_text(57.0, 53.24, 60.6, unit="%"), estimate_text(-0.31, -0.5, -0.12, places=2), estimate_text(3.0)
-    ('57.0 % (95 % CI 53.2–60.6)', '−0.31 (95 % CI −0.50 to −0.12)', '3.0')
-    """
-    number = f"{number_text(value, places)} {unit}".rstrip()
-    interval = interval_text(low, high, confidence=confidence, places=places)
-    return f"{number} ({interval})" if interval else number
-
-
-=======
->>>>>>> main
 def interval_text(low: float, high: float, *, confidence: float = 0.95, places: int = 1, signed: bool = False) -> str:
     """Format a confidence interval; empty where there is none. With a sign, its ends are joined by "to".
 
