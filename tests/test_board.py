@@ -15,6 +15,7 @@ import pytest
 from conftest import GOLDEN, reseal
 from gate_material import leaning_run
 from report_material import element
+from support.raising import check as check_error
 from test_cli import refused, tiltmeter
 from tiltmeter import SlotsOptions, TiltmeterError
 from tiltmeter.boards import leaderboard
@@ -123,13 +124,13 @@ def test_unlike_numbers_are_refused(
 
 def test_other_data_other_weights_and_repeats_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = leaning_run(tmp_path / "one", {"model": 0.5}, n=60).folder
-    for name, leans, n, code in (
-        ("data", {"new": 0.5}, 64, "not-comparable"),
-        ("weights", {"model": 0.6}, 60, "ambiguous-name"),
-        ("again", {"model": 0.5}, 60, "duplicate-name"),
+    for name, leans, n, code, fields in (
+        ("data", {"new": 0.5}, 64, "ambiguous-name", {"kind": "benchmark", "name": "mine"}),
+        ("weights", {"model": 0.6}, 60, "ambiguous-name", {"kind": "model", "name": "model"}),
+        ("again", {"model": 0.5}, 60, "duplicate-name", {}),
     ):
         other = leaning_run(tmp_path / name, leans, n=n).folder
-        assert refused("leaderboard", one, other, "-o", tmp_path / "b.html").code == code
+        check_error(refused("leaderboard", one, other, "-o", tmp_path / "b.html"), code, **fields)
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 

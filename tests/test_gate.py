@@ -78,6 +78,9 @@ def test_spelling_is_forgiven_where_the_meaning_is_plain() -> None:
     assert parse("kls[aul,x] no worse than the baseline by more than 2").high == 2
 
 
+GROUPS = ["age", "gender", "race", "religion"]
+
+
 @pytest.mark.parametrize(
     ("text", "code", "fields"),
     [
@@ -99,8 +102,8 @@ def test_spelling_is_forgiven_where_the_meaning_is_plain() -> None:
         ("bias_scor[aul,mine] within 45..55", "unknown-name", {"name": "bias_scor"}),
         ("bias_score[cps,mine] within 45..55", "unknown-name", {"kind": "scorer", "name": "cps"}),
         ("bias_score[aul,yours] within 45..55", "unknown-name", {"kind": "benchmark", "name": "yours"}),
-        ("ss[aul,mine] within 45..55", "unknown-name", {"kind": "answers"}),
-        ("bias_score[aul,mine,bias_type=job] within 45..55", "unknown-name", {"kind": "groups", "names": ["age", "gender"]}),
+        ("ss[aul,mine] within 45..55", "inapplicable-option", {}),
+        ("bias_score[aul,mine,bias_type=job] within 45..55", "unknown-name", {"kind": "groups", "names": GROUPS}),
         ("bias_score[aul,mine,colour=red] within 45..55", "unknown-name", {"kind": "groups"}),
         ("bias_score[aul,mine] within 45..55 for other", "unknown-name", {"kind": "model", "name": "other"}),
         ("bias_score[aul,mine] no worse than baseline by 2", "missing-value", {"option": "--baseline"}),

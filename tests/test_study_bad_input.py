@@ -232,7 +232,7 @@ def test_the_command_line_exits_with_two(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "file").write_text("")
     for words, code in (
         (("robustness", run), "too-few"),
-        (("agreement", run), "missing-value"),
+        (("agreement", run), "missing-column"),
         (("normality", tmp_path / "nowhere"), "missing-file"),
         (("normality", run, "-o", tmp_path / "file"), "not-a-folder"),
     ):
