@@ -12,18 +12,23 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED, PAGE = ROOT / "benchmarks" / "results" / "honesty.json", ROOT / "docs" / "honesty.md"
+Row = dict[str, Any]
 HEAD = """# False alarms, coverage and power
 
 *Research report · look up. How often tests raise false alarms and intervals cover, per family and design; simulated.*
 
-Every row is a design that was simulated with `python benchmarks/honesty.py`, through the code that makes estimates.
+Every row is a measure in a design that was simulated with `python benchmarks/honesty.py`, through the code that makes
+estimates and comparisons.
 
 - **False alarms**: how often p is below 0.05 although nothing is there. 5 % is right; up to 7 % is accepted.
 - **Coverage**: how often the 95 % interval holds the true value; from 92 % on is accepted.
 - **Power**: how often p is below 0.05 for an effect of half a standard deviation, or rates of 25 % against 5 %.
+- **n**: pairs, sentences, lines, words or attributes; texts of a group and label; prompts of a group; in designs of
+  clusters, targets, templates and cases, how many of these.
 
-The last column says how many data sets each row rests on. Designs with at least 30 units, or ten
-clusters, are supported. *Small* marks smaller ones: their numbers are shown, or the reason why there are none.
+Designs with at least 30 units, or ten clusters, are supported. *Small* marks smaller ones: their numbers are shown, or
+"not supported" with the reason why there are none. A measure without a neutral value has no test, and so no false alarms.
+A measure beyond the limits is simulated again with ten times as many data sets, and these count.
 """
 
 
@@ -32,7 +37,33 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
-def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def summary(rows: Sequence[Row]) -> str:
+    """State how many cells there are, and the worst of those that are supported."""
+    supported = [row for row in rows if row["supported"]]
+    alarms = [row for row in supported if row["false_alarms"] is not None]
+    covered = [row for row in supported if row["coverage"] is not None]
+    most, least = max(alarms, key=lambda row: row["false_alarms"]), min(covered, key=lambda row: row["coverage"])
+    beyond = [row for row in supported if row["beyond"]]
+    names = "; ".join(f"`{row['measure']}` ({_place(row)})" for row in beyond)
+    return f"""## Summary
+
+| | |
+|---|---|
+| rows (a measure in a design) | {len(rows):,} |
+| of them supported | {len(supported):,} |
+| most false alarms of a supported row | {share(most["false_alarms"])}: `{most["measure"]}`, {_place(most)} |
+| least coverage of a supported row | {share(least["coverage"])}: `{least["measure"]}`, {_place(least)} |
+| supported rows beyond the limits | {len(beyond)} |
+
+Supported rows beyond the limits: {names or "none"}.
+"""
+
+
+def _place(row: Row) -> str:
+    return f"{row['family']}, {row['kind']}, {row['design']}, n = {row['n']}"
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
     """Write the rows of one family."""
     yield "| what | design | n | measure | false alarms | coverage | power | simulations |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -40,20 +71,16 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         design = row["design"] + ("" if row["supported"] else " (small)")
         known = row["coverage"] is not None or row["false_alarms"] is not None
         numbers = [share(row[name]) for name in ("false_alarms", "coverage", "power")]
-        reason = row["reason"].split(";")[0]
-        shown = " | ".join(numbers) if known else f"not supported: {reason} | – | –"
+        shown = " | ".join(numbers) if known else f"not supported: {row['reason']} | – | –"
         yield f"| {row['kind']} | {design} | {row['n']} | `{row['measure']}` | {shown} | {row['simulations']:,} |"
 
 
-def page(rows: Sequence[dict[str, Any]]) -> str:
+def page(rows: Sequence[Row]) -> str:
     """Write the whole page."""
-    parts = [HEAD]
+    parts = [HEAD, summary(rows)]
     for family in dict.fromkeys(row["family"] for row in rows):
         ours = [row for row in rows if row["family"] == family]
         parts.append(f"## {family.capitalize()}\n\n" + "\n".join(table(ours)) + "\n")
-    beyond = [row for row in rows if row["supported"] and row["beyond"]]
-    worst = ", ".join(f"`{row['measure']}` ({row['design']}, n = {row['n']})" for row in beyond) or "none"
-    parts.append(f"Supported cells beyond the limits: {worst}.\n")
     return "\n".join(parts)
 
 

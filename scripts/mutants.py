@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 STATS, BOARDS, GATE = "tests/stats", "tests/boards/test_ranks.py", "tests/gate/test_gate_verdicts.py"
+GATE_FACTS = "tests/gate/test_gate_mutants.py"
 TEXT, LAWS = "tests/reporting/test_needed_items.py", "tests/measures/test_laws.py"
 
 
@@ -37,9 +38,11 @@ MUTANTS = (
     Mutant("stats/differences.py", "moved = moved - _bias(moved, difference)", "moved = moved", STATS),
     Mutant("reporting/comparison_text.py", "(least / seen) ** 2", "(least / seen)", TEXT),
     Mutant("gate/decision.py", "return max(self.findings", "return min(self.findings", GATE),
-    Mutant("gate/decision.py", "max(finding.value - self.rule.high", "min(finding.value - self.rule.high", GATE),
-    Mutant("gate/plan.py", "(value - rule.low) / error - reach", "(value - rule.low) / error + reach", GATE),
-    Mutant("gate/plan.py", "norm.cdf((rule.low - value) / error - reach)", "0.0", GATE),
+    Mutant("gate/decision.py", "max(finding.value - finding.limit_high", "min(finding.value - finding.limit_high", GATE),
+    Mutant("gate/chances.py", "(value - limits[0]) / error - reach)", "(value - limits[0]) / error + reach)", GATE),
+    Mutant("gate/chances.py", " + ndtr((limits[0] - value) / error - reach)", "", GATE),
+    Mutant("gate/numbers.py", "units = min(map(units_of", "units = max(map(units_of", GATE_FACTS),
+    Mutant("stats/pooling.py", "return min([int(row", "return max([int(row", GATE_FACTS),
     Mutant("gate/plan.py", "if chance(middle) >= POWER else", "if chance(middle) < POWER else", GATE),
     Mutant("boards/ranks.py", "pair if amount > 0 else", "pair if amount < 0 else", BOARDS),
     Mutant("boards/ranks.py", "half = amount - low if amount > 0", "half = high - amount if amount > 0", BOARDS),
@@ -63,7 +66,17 @@ MUTANTS = (
     Mutant("stats/units.py", "stdtrit(self.df, tail)", "ndtri(tail)", STATS),
     Mutant("stats/units.py", "(1 - share / n_seeds)", "1.0", STATS),
     Mutant("stats/measured.py", "if units.n < FEWEST:", "if units.n < 0:", STATS),
-    Mutant("stats/measured.py", "p < 1 - settings.confidence:", "p > 1 - settings.confidence:", STATS),
+    Mutant("stats/measured.py", "p < 1 - settings.confidence or", "p > 1 - settings.confidence or", STATS),
+    Mutant("stats/measured.py", 'kind == "log" and', "False and", STATS),
+    Mutant("stats/measured.py", 'if kind != "percentile":', 'if kind == "":', STATS),
+    Mutant("stats/measured.py", "is_share = measure.spec.whole is not None", "is_share = False", STATS),
+    Mutant("stats/differences.py", "and (measure.spec.is_one_sided or measure.spec.proportion is not None)", "", STATS),
+    Mutant("stats/differences.py", " or measure.spec.proportion is not None)", ")", STATS),
+    Mutant("stats/intervals.py", "ceil(alpha * len(far)) - 1", "ceil(alpha * len(far)) - 2", STATS),
+    Mutant("stats/intervals.py", "ceil(alpha * (len(far) + 1)) - 2", "ceil(alpha * (len(far) + 1)) - 1", STATS),
+    Mutant("stats/resampling.py", "((ours, theirs), (theirs, ours))", "((ours, theirs), (ours, theirs))", STATS),
+    Mutant("stats/intervals.py", "min(low - bias, 2 * value - high)", "low - bias", STATS),
+    Mutant("stats/intervals.py", "max(high - bias, 2 * value - low)", "high", STATS),
     Mutant("stats/measured.py", "is_exact = has_exact_test(measure) and", "is_exact = False and", STATS),
     Mutant("stats/differences.py", "if units.n < FEWEST:", "if units.n < 0:", STATS),
     Mutant("stats/differences.py", "* units.widening(settings.confidence)", "", STATS),

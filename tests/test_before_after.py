@@ -171,7 +171,7 @@ def test_measures_of_bias_and_of_quality_of_labels_are_judged() -> None:
 
 
 def test_too_few_resamples_for_the_correction_are_said() -> None:
-    found = tiltmeter.study("debiasing", classified(), options={"resamples": 200})
+    found = tiltmeter.study("debiasing", classified(), options={"resamples": 100})
     assert not (found.table.query("kind == 'bias'")["verdict"] == "closer").any()
     assert "--resamples 1000 or more" in found.sentences[-1]
 

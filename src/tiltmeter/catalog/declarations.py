@@ -13,6 +13,7 @@ from tiltmeter.errors import UsageError
 Role = Literal["bias", "cost", "quality", "part"]
 Direction = Literal["two-sided", "one-sided"]
 Test = Literal["binomial", "permutation", "bootstrap"]
+Interval = Literal["percentile", "corrected", "log", "share"]
 Among = Literal["toxic", "not toxic"]
 ROLES: tuple[str, ...] = get_args(Role)
 EVERYWHERE = (-math.inf, math.inf)
@@ -48,6 +49,10 @@ class Measure:
         test: `binomial` if an exact test exists; the file then has a function `sides`. `permutation`: the other columns are
             permuted against the last one that it reads. `bootstrap`: how many resamples of items are on the other side of
             neutral. None: the family's own test.
+        interval: `percentile`: percentiles of the resamples. `corrected`: without the bias of resampling, for a measure that
+            noise always moves to one side (and for all one-sided measures). `log`: corrected, on the scale of logarithms,
+            for a positive measure of spread. `share`: Wilson's interval with the error of the resamples, for a value from 0
+            to the end of its range (and for all proportions).
         proportion: The value is this number times a share of the items, so an exact interval exists where no resample
             differs.
         stratum: The column within which items are resampled.
@@ -80,6 +85,7 @@ class Measure:
     range: tuple[float, float] = EVERYWHERE
     leans: bool = False
     test: Test | None = None
+    interval: Interval = "percentile"
     proportion: float | None = None
     stratum: str = DEFAULT_STRATUM
     weighted: bool = False
@@ -114,11 +120,19 @@ class Measure:
         _require(not (self.leans and self.is_one_sided), "leans contradicts the direction 'one-sided'")
         _require(self.role != "cost" or self.target is not None, "a measure of cost needs a neutral or an ideal value")
         _require(not self.per_seed or bool(self.spread_of), "per_seed needs spread_of")
+        _require(self.interval != "share" or self.whole is not None, "interval 'share' needs a range from 0 to a number")
 
     @property
     def is_one_sided(self) -> bool:
         """True if neutral is an end of the range, so that noise always moves the value away from it."""
         return self.direction == "one-sided"
+
+    @property
+    def whole(self) -> float | None:
+        """The value of a share of 1, where the value is a share; None where it is not."""
+        low, high = self.range
+        is_share = self.interval == "share" and low == 0 and high < math.inf
+        return high if self.proportion is None and is_share else self.proportion
 
     @property
     def target(self) -> float | None:
@@ -246,6 +260,7 @@ MEASURE_TYPES: dict[str, Check] = {
     "range": (lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value)), "two numbers"),
     "leans": FLAG,
     "test": _one_of(*get_args(Test), None),
+    "interval": _one_of(*get_args(Interval)),
     "proportion": NUMBER,
     "stratum": TEXT,
     "weighted": FLAG,

@@ -11,6 +11,7 @@ MEASURE = Measure(
     role="bias",
     neutral=None,
     range=(0.0, 1.0),
+    interval="share",
     cites="Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias with Real Data for Text Classification, WWW.",
 )
 

@@ -17,6 +17,7 @@ MEASURE = Measure(
     range=(0.0, 100.0),
     unit="%",
     stratum="target",
+    interval="corrected",
     cites="Nadeem, Bethke and Reddy (2021), StereoSet, ACL.",
 )
 

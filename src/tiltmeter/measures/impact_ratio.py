@@ -12,6 +12,7 @@ MEASURE = Measure(
     neutral=None,
     ideal=1.0,
     range=(0.0, float("inf")),
+    interval="corrected",
     cites="Uniform Guidelines on Employee Selection Procedures (1978), 29 CFR 1607.4: below four fifths, adverse impact.",
 )
 

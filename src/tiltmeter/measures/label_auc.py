@@ -12,6 +12,7 @@ MEASURE = Measure(
     neutral=None,
     ideal=1.0,
     range=(0.0, 1.0),
+    interval="share",
     cites="Hanley and McNeil (1982), Radiology; scikit-learn's roc_auc_score.",
 )
 

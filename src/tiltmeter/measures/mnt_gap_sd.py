@@ -10,6 +10,7 @@ MEASURE = Measure(
     reads=("rank", "other_rank", "k"),
     role="part",
     neutral=None,
+    interval="log",
     cites="Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 3 as a number.",
 )
 

@@ -10,6 +10,7 @@ MEASURE = Measure(
     reads=("probability", "other_probability"),
     role="part",
     neutral=None,
+    interval="log",
     cites="Doughman et al. (2023), SEXISTLY, section 6.5: the spread of Figure 2 as a number.",
 )
 

@@ -163,9 +163,10 @@ class Design:
         k, strata = self.n_clusters, self.stratum_of_cluster
         if k <= EXACT_ORDERS and factorial(k) <= n and not strata.any():
             return iter([np.array(list(permutations(range(k))), dtype=np.int64).reshape(-1, k)]), True
-        return self._permuted(n, rng), False
+        return self.orders(n, rng), False
 
-    def _permuted(self, n: int, rng: np.random.Generator) -> Iterator[Ints]:
+    def orders(self, n: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """Put the clusters into n random orders within strata, some at a time."""
         k, strata = self.n_clusters, self.stratum_of_cluster
         base = np.argsort(strata, kind="stable")
         ends = np.cumsum(np.bincount(strata, minlength=1))
@@ -195,7 +196,7 @@ class Design:
         for count in portions(n, len(self.cluster), 2**18):
             found = np.empty((count, len(self.cluster)), dtype=np.int64)
             for rows, groups, of_clusters in classes:
-                others = np.concatenate(list(of_clusters._permuted(count, rng)))
+                others = np.concatenate(list(of_clusters.orders(count, rng)))
                 dealt = groups[others]
                 dealt = rng.permuted(dealt, axis=2) if rows.shape[1] > 1 else dealt
                 found[:, rows.ravel()] = dealt.reshape(count, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +10,13 @@ import numpy as np
 from tiltmeter.catalog import Entry
 from tiltmeter.stats.design import Floats
 from tiltmeter.stats.estimates import Difference
-from tiltmeter.stats.intervals import FEWEST, bootstrap_p, percentile_interval
+from tiltmeter.stats.intervals import FEWEST, bootstrap_p, exchange_interval, percentile_interval
 from tiltmeter.stats.measured import ROUNDING
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
+from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import ITEMS, PROMPTS, Units
 
+Exchanged = Callable[[], tuple[Floats, bool]]
 NOISE = 3.0
 """Standard errors of a mean of draws within which it is no bias."""
 
@@ -27,8 +29,12 @@ def paired_difference(
     settings: Settings,
     p: float | None = None,
     units: Units | None = None,
+    exchanged: Exchanged | None = None,
 ) -> Difference:
     """Subtract the second value from the first. Interval and p come from the draws, unless an exact test gave p.
+
+    The draws of a share, or of a one-sided measure, mistake noise for a difference. For these both come from exchanging the
+    two models in random units, where a family can.
 
     Args:
         row: The row to fill.
@@ -38,6 +44,8 @@ def paired_difference(
         settings: Level of the interval.
         p: Of an exact test, where there is one.
         units: The independent units that were drawn. Default: the items of the row.
+        exchanged: Makes the differences after exchanging the two models in random units, and says whether all ways are
+            there. Called for shares and one-sided measures only.
     """
     difference = values[0] - values[1]
     row = replace(row, value=values[0], baseline_value=values[1], difference=difference)
@@ -54,11 +62,15 @@ def paired_difference(
     moved = moved[~np.isnan(moved)]
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
         return replace(row, note="no interval: too few items, because all resamples give the same difference")
+    drawn = "" if units.called in (PROMPTS, ITEMS) else units.text
+    if p is None and exchanged is not None and (measure.spec.is_one_sided or measure.spec.proportion is not None):
+        others, is_exact = exchanged()
+        low, high = exchange_interval(difference, others, settings.confidence, is_exact=is_exact)
+        return replace(row, low=low, high=high, p=permutation_p(difference, others, 0.0, is_exact=is_exact), note=drawn)
     if measure.spec.is_one_sided:  # see bounded_interval: take out the bias of resampling
         moved = moved - _bias(moved, difference)
     moved = difference + (moved - difference) * units.widening(settings.confidence)
     low, high = percentile_interval(moved, settings.confidence)
-    drawn = "" if units.called in (PROMPTS, ITEMS) else units.text
     return replace(row, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
 
 

@@ -43,6 +43,24 @@ def bootstrap_p(draws: Floats, null: float = 0.0) -> float:
     return float(min(1.0, 2 * (1 + min(below, above)) / (1 + len(defined))))
 
 
+def exchange_interval(difference: float, others: Floats, confidence: float, *, is_exact: bool = False) -> Ends:
+    """Interval of a difference of two models from the differences after exchanging them at random.
+
+    It reaches as far as a difference may be that the test of the same exchanges (`permutation_p`) does not reject, so it
+    leaves out 0 exactly when p < 1 − confidence.
+
+    >>> exchange_interval(10.0, np.arange(-100.0, 101.0), 0.95)
+    (-86.0, 106.0)
+    """
+    far = np.sort(np.abs(others[~np.isnan(others)]))[::-1]
+    if not len(far):
+        return NONE
+    alpha = round(1 - confidence, 9)
+    most = ceil(alpha * len(far)) - 1 if is_exact else ceil(alpha * (len(far) + 1)) - 2
+    reach = float(far[most]) if 0 <= most < len(far) else float("inf")
+    return difference - reach, difference + reach
+
+
 def bounded_interval(value: float, draws: Floats, confidence: float, limits: Ends) -> Ends:
     """Interval for measures that cannot cross neutral (KLS ≥ 50, JSS ≤ 100), so that any noise moves them away from it.
 

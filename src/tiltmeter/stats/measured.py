@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
+from tiltmeter.catalog.declarations import EVERYWHERE
 from tiltmeter.stats.intervals import (
     FEWEST,
     NONE,
@@ -80,32 +81,44 @@ def interval_of(
     if len(defined) < MINIMUM_RESAMPLES:
         return *NONE, TOO_FEW_DEFINED
     note = SOME_UNDEFINED.format(len(draws) - len(defined), len(draws)) if len(defined) < len(draws) else ""
-    whole = measure.spec.proportion
+    is_share = measure.spec.whole is not None
     is_constant = bool(np.ptp(defined) <= ROUNDING * np.abs(defined).max())  # without width it would claim certainty
-    if is_constant and whole is None:
+    if is_constant and not is_share:
         return *NONE, f"no interval, {CONSTANT}"
-    if whole is not None and (is_constant or units.n >= FEWEST):
+    if is_share and (is_constant or units.n >= FEWEST):
         note = f"exact interval, {CONSTANT}" if is_constant else note
         return *_of_share(measure, units, value, defined, settings), note
     if units.n < FEWEST:
         return *NONE, f"no interval: {units.n} independent items; at least {FEWEST} are needed"
-    wider = value + (defined - value) * units.widening(settings.confidence)
-    if measure.spec.is_one_sided:
-        ends = bounded_interval(value, wider, settings.confidence, measure.spec.range)
-        return *_with_neutral(ends, measure, p, settings), note
-    lowest, highest = measure.spec.range
+    ends = _from_draws(measure, value, defined, units.widening(settings.confidence), settings)
+    return *_with_neutral(ends, measure, p, settings), note
+
+
+def _from_draws(measure: Entry, value: float, draws: Floats, widening: float, settings: Settings) -> Ends:
+    """Percentiles of widened draws, corrected for the bias of resampling where the measure needs it."""
+    kind = "corrected" if measure.spec.is_one_sided else measure.spec.interval
+    if kind == "log" and value > 0 and draws.min() > 0:
+        wider = np.log(value) + np.log(draws / value) * widening
+        ends = bounded_interval(float(np.log(value)), wider, settings.confidence, EVERYWHERE)
+        return float(np.exp(ends[0])), float(np.exp(ends[1]))
+    wider, limits = value + (draws - value) * widening, measure.spec.range
+    if kind != "percentile":
+        return bounded_interval(value, wider, settings.confidence, limits)
     low, high = percentile_interval(wider, settings.confidence)
-    return max(low, lowest), min(high, highest), note
+    return max(low, limits[0]), min(high, limits[1])
 
 
 def _of_share(measure: Entry, units: Units, value: float, draws: Floats, settings: Settings) -> Ends:
     """Exact (Clopper–Pearson) where the test is the exact binomial one of the same items, or all agree; else Wilson's."""
-    whole = measure.spec.proportion or 1.0
+    whole = measure.spec.whole or 1.0
     is_exact = has_exact_test(measure) and units.degrees is None and units.m == units.n
     if is_exact or np.ptp(draws) <= ROUNDING * np.abs(draws).max():
         low, high = exact_proportion_interval(round(value / whole * units.n), units.n, settings.confidence)
         return low / (100 / whole), high / (100 / whole)
-    return _scaled(share_interval(value / whole, draws / whole, units, settings), whole)
+    share, error = value / whole, float(np.nanstd(draws, ddof=1)) / whole
+    if measure.spec.proportion is None:  # an area: few errors may happen not to vary, so it varies like m units at least
+        error = max(error, np.sqrt(share * (1 - share) / units.m))
+    return _scaled(wilson_interval(share, error, (units.df + 1, units.m), settings.confidence), whole)
 
 
 def share_interval(share: float, draws: Floats, units: Units, settings: Settings) -> Ends:
@@ -132,7 +145,7 @@ def _scaled(ends: Ends, factor: float) -> Ends:
 
 def _with_neutral(ends: Ends, measure: Entry, p: float, settings: Settings) -> Ends:
     """Extend the interval to neutral, an end of the range, where a test of neutral is not significant."""
-    if np.isnan(p) or p < 1 - settings.confidence:
+    if np.isnan(p) or p < 1 - settings.confidence or not measure.spec.is_one_sided:
         return ends
     neutral = neutral_of(measure)
     return min(ends[0], neutral), max(ends[1], neutral)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from tiltmeter.families.associations.facts import Floats, too_few
 from tiltmeter.families.associations.seat import Test, effect_draws_alike, tests_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.stats.design import Design
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.resampling import generator
@@ -67,7 +69,7 @@ def _seat(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Differ
     for scorer in dict.fromkeys(tables[0]["scorer"]) if len(tables[0]) and len(tables[1]) else ():
         rows = [table[table["scorer"] == scorer] for table in tables]
         tests = [{test.name: test for test in tests_of(part)} for part in rows]
-        values, draws, sizes = {}, {}, {}
+        values, draws, common = {}, {}, {}
         for name, test in tests[0].items():
             if name not in tests[1]:
                 continue
@@ -80,12 +82,12 @@ def _seat(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Differ
             if few:
                 yield replace(known, note=too_few(list(dict.fromkeys(few)), FEWEST, "word", " for both models"))
                 continue
-            sizes[name] = n
+            common[name] = sets
             values[name] = [float(effect_size(*targets)) for targets in sets]
             rng = generator(settings.seed, "bootstrap", name)
             draws[name] = effect_draws_alike(sets, rng, settings.resamples)
             yield paired_difference(known, values[name], draws[name], measure, settings)
-        yield from _means(rows, str(scorer), averages(ours, rows[0]), values, draws, sizes, settings)
+        yield from _means(rows, str(scorer), averages(ours, rows[0]), values, draws, common, settings)
 
 
 def _size(ours: Test, theirs: Test) -> int:
@@ -115,7 +117,7 @@ def _means(
     named: dict[str, Sequence[str]],
     values: dict[str, list[float]],
     draws: dict[str, list[Floats]],
-    sizes: dict[str, int],
+    common: dict[str, list[tuple[Floats, Floats]]],
     settings: Settings,
 ) -> Iterator[Difference]:
     measure = catalog.find("measures", "mean_abs_effect")
@@ -126,8 +128,24 @@ def _means(
         means = [float(measure.function(np.array([values[name][model] for name in run]))) for model in (0, 1)]
         moved = [measure.function(np.stack([draws[name][model] for name in run], axis=-1)) for model in (0, 1)]
         known = replace(_place(rows[0], rows[1], scorer, measure.name, "family", domain), n=len(run))
-        units = Units.independent(sum(sizes[name] for name in run), ITEMS)
-        yield paired_difference(known, means, moved, measure, settings, units=units)
+        units = Units.independent(sum(len(side) for name in run for side in common[name][0]), ITEMS)
+        exchanged = partial(_exchanged, [common[name] for name in run], measure, settings)
+        yield paired_difference(known, means, moved, measure, settings, units=units, exchanged=exchanged)
+
+
+def _exchanged(tests: Sequence[list[tuple[Floats, Floats]]], measure: Entry, settings: Settings) -> tuple[Floats, bool]:
+    """Differences of the mean |d| after exchanging the two models in random targets of every test."""
+    sides: tuple[list[Floats], list[Floats]] = ([], [])
+    for ours, theirs in tests:
+        n, both = len(ours[0]), [np.concatenate(one) for one in (ours, theirs)]
+        rng = generator(settings.seed, "exchanged", str(n), str(len(both[0])))
+        flips = Design.independent(len(both[0])).flip(settings.resamples, rng)[0]
+        flip = np.resize(np.concatenate(list(flips)), (settings.resamples, len(both[0])))
+        for side, (one, other) in zip(sides, (both, both[::-1]), strict=True):
+            values = np.where(flip, other, one)
+            side.append(effect_size(values[:, :n], values[:, n:]))
+    first, second = (measure.function(np.stack(side, axis=-1)) for side in sides)
+    return first - second, False
 
 
 def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Difference]:

@@ -22,7 +22,7 @@ from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.intervals import effect_interval
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import SHUFFLES, split_p
+from tiltmeter.stats.significance import SHUFFLES, permutation_p, split_p
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,11 +100,12 @@ def judge_seat(
     tested = EFFECT in wanted
     averages = averages if MEAN in wanted else {}
     averaged = {name for names in averages.values() for name in names}
-    estimates, draws = [], {}
+    estimates, draws, tests = [], {}, {}
     for test in tests_of(rows):
         if tested or test.name in averaged:
             estimate, draws[test.name] = _judge(test, blank, settings, tested=tested)
             estimates.append(estimate)
+            tests[test.name] = test
     if tested:
         estimates = corrected(estimates)
         yield from estimates
@@ -118,7 +119,8 @@ def judge_seat(
         absent = len(names) - len(run)
         units = sum(estimate.n for estimate in estimates if estimate.group in run)
         note = f"over {', '.join(run)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
-        known = replace(blank, measure=MEAN, by="family", group=domain, n=len(run), value=value, note=note)
+        p = permutation_p(value, mean_abs_effect(_permuted([tests[name] for name in run], settings)), 0.0)
+        known = replace(blank, measure=MEAN, by="family", group=domain, n=len(run), value=value, p=p, note=note)
         yield with_interval(known, moved, settings, units)
 
 
@@ -146,6 +148,20 @@ def _judge(test: Test, blank: Estimate, settings: Settings, *, tested: bool) -> 
     note += "; X and Y of unequal size" if len(test.x) != len(test.y) else ""
     low, high = effect_interval(value, draws, (len(test.x), len(test.y)), settings.confidence)
     return replace(known, value=value, p=p, details=details, note=note, low=low, high=high), draws
+
+
+def _permuted(tests: Sequence[Test], settings: Settings) -> Floats:
+    """Effect sizes after permuting the targets of each test between X and Y: draws × tests.
+
+    Tests of equally many targets are permuted alike, since some are about the same words.
+    """
+    found = []
+    for test in tests:
+        both, n = np.concatenate([test.x, test.y]), len(test.x)
+        rng = generator(settings.seed, "permuted", str(n), str(len(both)))
+        orders = np.concatenate(list(Design.independent(len(both)).orders(settings.resamples, rng)))
+        found.append(effect_size(both[orders[:, :n]], both[orders[:, n:]]))
+    return np.stack(found, axis=-1)
 
 
 def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int) -> Floats:

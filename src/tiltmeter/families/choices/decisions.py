@@ -22,6 +22,7 @@ COMPARED = frozenset({"other_favourable", "best_favourable", "own_score", "other
 """Those of them that compare a group with the others of its case."""
 ASSOCIATION_READS = ANY_READS | {"associated", "with_stereotype", "against_stereotype"}
 OTHER_RATE, BEST_RATE, OTHER_SCORE, BEST_GROUP = "other_rate", "best_rate", "other_score", "best_group"
+N_GROUPS = "n_groups"
 
 
 def is_decision(rows: pd.DataFrame) -> bool:
@@ -47,6 +48,7 @@ def compared(rows: pd.DataFrame, groups: NDArray[np.object_]) -> pd.DataFrame:
             OTHER_SCORE: _mean_of_others(rows, "score", case),
             BEST_RATE: of_best,
             BEST_GROUP: best,
+            N_GROUPS: len(rates),
         }
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.choices.decisions import BEST_GROUP, blocks_of
+from tiltmeter.families.choices.decisions import BEST_GROUP, N_GROUPS, blocks_of
 from tiltmeter.families.choices.outcomes import Floats, cells, counts_of, design_of, exchanged, groups_of, reads_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design, generator
@@ -95,13 +95,21 @@ def _estimate(base: Estimate, rows: pd.DataFrame, measure: Entry, settings: Sett
     rng = stream_of(settings, base.benchmark, base.by, base.group)
     weights = design.weights(settings.resamples, rng)
     draws = np.asarray(measure.function(**{name: values * weights for name, values in columns.items()}), dtype=np.float64)
-    low, high, note = interval_of(measure, design.n_clusters, value, draws, settings)
+    low, high, note = interval_of(measure, design.n_clusters, value, draws, _for_selection(measure, rows, settings))
     return replace(base, low=low, high=high, p=_p(measure, columns, value, design, rng, settings), note=note)
 
 
 def _best(rows: pd.DataFrame) -> dict[str, str]:
     """Name the group with the highest selection rate, where groups were compared."""
     return {BEST_GROUP: str(rows[BEST_GROUP].iloc[0])} if BEST_GROUP in rows else {}
+
+
+def _for_selection(measure: Entry, rows: pd.DataFrame, settings: Settings) -> Settings:
+    """Divide the error rate by the other groups where a group is compared with the best of them, which chance selects."""
+    if "best_favourable" not in measure.parameters or N_GROUPS not in rows:
+        return settings
+    others = max(1, int(rows[N_GROUPS].iloc[0]) - 1)
+    return replace(settings, confidence=1 - (1 - settings.confidence) / others)
 
 
 def _p(

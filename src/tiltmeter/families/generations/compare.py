@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY
-from tiltmeter.families.generations.draws import measured
+from tiltmeter.families.generations.draws import exchanged_models, measured
 from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
 from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
@@ -64,7 +65,8 @@ def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: 
     known = Difference(*place, n=len(part.rows), n_missing=missing, details={**ours.details, **part.units.details})
     values = [float(measured(measure, one.sums)) for one in parts]
     draws = [measured(measure, one.draws) for one in parts]
-    return paired_difference(known, values, draws, measure, settings, units=part.units)
+    exchanged = partial(exchanged_models, pair, [part.rows], lambda sums: measured(measure, sums[:, 0]), settings)
+    return paired_difference(known, values, draws, measure, settings, units=part.units, exchanged=exchanged)
 
 
 def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:

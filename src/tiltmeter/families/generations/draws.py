@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,6 +62,22 @@ def drawn_together(judged: Judged, sums: Floats, settings: Settings, *labels: st
     """Draws of sums that have a row for each prompt, all groups in one: of prompts, or of their clusters."""
     codes = judged.clusters.codes if judged.clusters else None
     return drawn(by_cluster(sums, codes), settings, judged.benchmark, *labels)
+
+
+def exchanged_models(
+    pair: tuple[Judged, Judged], groups: Sequence[Ints], value: Callable[[Floats], Floats], settings: Settings
+) -> tuple[Floats, bool]:
+    """Differences of a value of the groups' sums after exchanging two models in random prompts, or clusters of prompts."""
+    ours, theirs = pair
+    design = Design.clustered(ours.clusters.codes if ours.clusters else np.arange(len(ours.sums)))
+    ways, is_exact = design.flip(settings.resamples, generator(settings.seed, "exchanging models", ours.benchmark))
+    own = [np.stack([one.sums[at].sum(0) for at in groups]) for one in pair]
+    found = []
+    for flip in ways:
+        here = flip[:, design.cluster].astype(np.float64)
+        moved = np.stack([here[:, at] @ (theirs.sums[at] - ours.sums[at]) for at in groups], axis=1)
+        found.append(value(own[0] + moved) - value(own[1] - moved))
+    return np.concatenate(found), is_exact
 
 
 def column_of(sums: Floats, name: str) -> Floats:

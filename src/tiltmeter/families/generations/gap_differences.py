@@ -10,7 +10,7 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY
-from tiltmeter.families.generations.draws import Floats, Ints, drawn_group
+from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, exchanged_models
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN, minus_mean
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_of
@@ -47,7 +47,9 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
                 note = f"no interval and no p: {pair[0].units(every).lone} in each group"
                 rows.append(replace(base, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
                 continue
-            rows.append(paired_difference(base, now, draws, measure, settings, units=pair[0].units(every)))
+            exchanged = partial(exchanged_models, pair, list(groups.values()), partial(spread_of, measure), settings)
+            units = pair[0].units(every)
+            rows.append(paired_difference(base, now, draws, measure, settings, units=units, exchanged=exchanged))
         yield from corrected(rows)
 
 

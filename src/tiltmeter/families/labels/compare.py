@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -13,7 +14,7 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.estimate import FAMILY, extra_columns
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, drawn, units_of_question
+from tiltmeter.families.labels.resample import counts_of, drawn, exchanged_models, units_of_question
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.resampling import generator
@@ -63,4 +64,6 @@ def _difference(pair: Pair, both: tuple[Facts, Facts], counts: Sequence[Floats],
     draws = [one.both(stream) for one, stream in zip(found, streams, strict=True)]
     sides = [units_of_question(question, facts, one) for question, facts, one in zip(pair, both, found, strict=True)]
     units = replace(min(sides, key=lambda side: side.df), called=ITEMS)
-    return paired_difference(known, [one.value for one in found], draws, asked.measure, settings, units=units)
+    values = [one.value for one in found]
+    exchanged = partial(exchanged_models, pair, ours, settings) if len(found[0].values) == len(found[1].values) else None
+    return paired_difference(known, values, draws, asked.measure, settings, units=units, exchanged=exchanged)

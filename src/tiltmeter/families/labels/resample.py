@@ -93,6 +93,27 @@ def under_chance(question: Question, facts: Facts, settings: Settings, measure: 
     return np.concatenate(found)
 
 
+def exchanged_models(pair: tuple[Question, Question], facts: Facts, settings: Settings) -> tuple[Floats, bool]:
+    """Differences of two models after exchanging their answers in random texts, or clusters of texts, seed by seed."""
+    rng = generator(settings.seed, "exchanged", facts.benchmark, pair[0].by)
+    design = Design.clustered(facts.clusters[pair[0].rows])
+    ways, is_exact = design.flip(settings.resamples, rng)
+    found = []
+    for flip in ways:
+        here = flip[:, design.cluster]
+        sides = []
+        for one, other in (pair, pair[::-1]):
+            of_seeds = [
+                one.measure.function(**dict(one.fixed) | {
+                    name: np.where(here, other.varying[name][seed], one.varying[name][seed]) for name in one.varying
+                })
+                for seed in range(len(next(iter(one.varying.values()))))
+            ]  # fmt: skip
+            sides.append(np.mean(of_seeds, axis=0))
+        found.append(sides[0] - sides[1])
+    return np.concatenate(found), is_exact
+
+
 def units_of_question(question: Question, facts: Facts, drawn_values: TwoLevels) -> Units:
     """Count the independent texts, or clusters of texts, of a question; with several seeds these are a second level."""
     n = len(np.unique(facts.clusters[question.rows]))

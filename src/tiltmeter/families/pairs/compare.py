@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of
 from tiltmeter.stats.moments import bootstrap_together
-from tiltmeter.stats.resampling import Sample, generator, statistic
+from tiltmeter.stats.resampling import Sample, exchanged_models, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
 from tiltmeter.stats.units import ITEMS
@@ -65,9 +66,10 @@ def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: st
     draws = bootstrap_together(measure, samples, rng, settings.resamples)
     is_exact = has_exact_test(measure) and samples[0].cluster is None
     known, units = replace(known, details=ours.cluster_details), replace(samples[0].units, called=ITEMS)
-    return paired_difference(
-        known, values, draws, measure, settings, _mcnemar(measure, samples) if is_exact else None, units
-    )
+    p = _mcnemar(measure, samples) if is_exact else None
+    swaps = generator(settings.seed, "exchange", ours.benchmark, by, group, measure.name)
+    exchanged = partial(exchanged_models, measure, samples, swaps, settings.resamples)
+    return paired_difference(known, values, draws, measure, settings, p, units, exchanged)
 
 
 def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from tiltmeter.families.slots.fills import Fills, fills_of
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import stratum_of
-from tiltmeter.stats.resampling import bootstrap_alike, statistic
+from tiltmeter.stats.resampling import bootstrap_alike, exchanged_models, generator, statistic
 from tiltmeter.stats.settings import Settings
 
 RANKED_DIFFERENTLY = "not computed: the two models were ranked differently (another top k, or another kind of model)"
@@ -71,4 +72,6 @@ def _difference(
     samples = [sample_of(each, pair, stratum_of(measure)) for each in fills]
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     draws = bootstrap_alike(measure, samples, stream_of(settings, ours.benchmark, label[0]), settings.resamples)
-    return paired_difference(known, values, draws, measure, settings)
+    swaps = generator(settings.seed, "exchange", ours.benchmark, *label)
+    exchanged = partial(exchanged_models, measure, samples, swaps, settings.resamples)
+    return paired_difference(known, values, draws, measure, settings, exchanged=exchanged)

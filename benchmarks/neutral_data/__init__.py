@@ -1,0 +1,1 @@
+"""Simulated answers of models of known truth, one module for each family."""

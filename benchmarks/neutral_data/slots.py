@@ -1,0 +1,38 @@
+"""Probabilities and ranks of the terms of two groups in the same sentences; a tenth have no match."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neutral_data.kit import Cell, Floats, answer_frame, items_frame, noise, shared_noise
+from tiltmeter import Answers
+from tiltmeter.stats.estimates import Difference, Estimate
+
+EFFECT, TOP = 0.5, 100
+
+
+def make(rng: np.random.Generator, cell: Cell, effects: Floats) -> Answers:
+    """Answers of as many models as effects."""
+    n, groups = cell.n, 4 if "four" in cell.design else 2
+    logits = shared_noise(rng, cell, len(effects), (n, 1)) + noise(rng, cell.design, (len(effects), n, groups))
+    logits[:, :, 0] += EFFECT * effects[:, None]
+    probability = 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
+    rank = np.ceil(TOP * (1 - probability)).clip(1, TOP)
+    if "ties" in cell.design:
+        rank = np.ceil(rank / 20) * 20
+    matched = rng.random(rank.shape) >= (0.1 if "unmatched" in cell.design else 0.0)
+    group = np.tile(np.array([f"g{k}" for k in range(groups)], dtype=object), len(effects) * n)
+    labels = {"bias_type": "t", "direction": None, "target": None}
+    frame = answer_frame(len(effects), n, groups, group=group, term=group, rank=rank, probability=probability,
+                         matched=matched, pieces=1, among="vocabulary", top_k=TOP, reason=None, **labels)  # fmt: skip
+    return Answers("slots", {"slots": frame}, items_frame(n, **labels), ())
+
+
+def measures(cell: Cell) -> tuple[str, ...]:
+    """Measures of the design."""
+    return ("mps", "mps_all", "mnt", "mnt_table", "coverage", "mps_gap", "mnt_gap", "mps_gap_sd", "mnt_gap_sd", "lean")
+
+
+def label(row: Estimate | Difference) -> str:
+    """Name of a row in the table; empty for rows that are not counted."""
+    return row.measure if row.group in ("g0", "g0 − g1", "g0 > g1") else ""

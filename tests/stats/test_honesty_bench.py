@@ -1,0 +1,57 @@
+"""The honesty bench: every design can be simulated, and no measure is left out."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiltmeter import Settings, catalog
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+from honesty import Tally, merged, rows_of
+from honesty_cells import CELLS
+from neutral_data.kit import Cell
+from tiltmeter.stats.estimates import Estimate
+
+SMALLEST = {(cell.family, cell.kind, cell.design): cell for cell in sorted(CELLS, key=lambda cell: -cell.n)}
+WITHOUT_DESIGN = {
+    "single_effect": "a word's own effect, which ces combines",
+    "fpr_variance_chance": "what chance gives; it has neither interval nor test",
+}  # fmt: skip
+seen: set[str] = set()
+
+
+@pytest.mark.parametrize("cell", SMALLEST.values(), ids=lambda cell: cell.key)
+def test_a_cell_gives_the_rows_of_its_measures(cell: Cell) -> None:
+    rows = list(rows_of(replace(cell, batch=1), 0, 0.0, Settings(100)))
+    seen.update(row.measure for _, row in rows)
+    assert rows or (cell.kind == "compare" and "judges" in cell.design)
+    assert all(np.isfinite(row.value) or row.note for _, row in rows)
+
+
+def test_every_measure_has_a_design() -> None:
+    built_in = {entry.name for entry in catalog.entries("measures") if "tiltmeter.measures" in entry.function.__module__}
+    assert built_in - seen <= set(WITHOUT_DESIGN), "run the whole file"
+
+
+def test_a_tally_counts_alarms_coverage_and_reasons() -> None:
+    tally = Tally()
+    base = Estimate("m", "b", "f", "s", "x", "all", "all")
+    for low, high, p in ((-1, 1, 0.5), (0.5, 1, 0.01), (-2, -1, 0.2), (np.nan, np.nan, np.nan)):
+        tally.add(replace(base, low=low, high=high, p=p, note="too few clusters; 3"), 0.0)
+    tally.add_effect(replace(base, p=0.01))
+    facts = tally.facts()
+    assert facts["simulations"] == 4 and facts["intervals"] == facts["tests"] == 3
+    assert facts["coverage"] == round(1 / 3, 4) and facts["false_alarms"] == round(1 / 3, 4) and facts["power"] == 1.0
+    assert tally.reasons == {"too few clusters": 1} and facts["reason"] == ""
+
+
+def test_cells_that_were_simulated_again_replace_their_rows() -> None:
+    one, other = ({"family": cell.family, "kind": cell.kind, "design": cell.design, "n": cell.n} for cell in CELLS[:2])
+    gone = {"family": "pairs", "kind": "estimate", "design": "of an earlier version", "n": 3}
+    assert merged([other, one | {"power": 0.1}, gone], [one | {"power": 0.2}]) == [one | {"power": 0.2}, other]
