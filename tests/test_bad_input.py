@@ -399,7 +399,7 @@ def test_other_mistakes_about_a_run(folders: Tool, words: list[str], expected: l
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("{", "damaged-file"),
+        ("{", "unreadable-file"),
         ("[]", "wrong-format"),
         ('{"schema": "https://json.schemastore.org/x"}', "wrong-format"),
         ('{"schema": null}', "wrong-format"),

@@ -313,7 +313,7 @@ def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
         (["--doses", "much"], "wrong-format"),
         (["--doses", "1,1"], "duplicate-name"),
         (["--seeds", "0,x"], "wrong-format"),
-        (["--seeds", ""], "wrong-format"),
+        (["--seeds", ""], "out-of-range"),
         (["--domains", "age"], "unknown-name"),
         (["--names", "age"], "unknown-name"),
         (["--debias", "prayer"], "unknown-name"),
