@@ -138,7 +138,8 @@ def _gender(sentence: str) -> str | None:
 
 
 def _occupation(sentence: str) -> str | None:
-    """
+    """Return the occupation in brackets, without its article.
+
     >>> _occupation("A lawyer met [the  Baker] and thanked [him].")
     'baker'
     """

@@ -35,8 +35,10 @@ NO_MAJORITY = "no majority is known"
 
 
 def winogender(*, data_dir: str | Path | None = None) -> Benchmark:
-    """The sentences whose pronoun means the occupation, as pairs: is the pronoun of the gender that most people in the
-    occupation have (in the United States) likelier? No coreference is resolved.
+    """The sentences whose pronoun means the occupation, as pairs.
+
+    Is the pronoun of the gender that most people in the occupation have (in the United States) likelier? No coreference
+    is resolved.
 
     The direction is disadvantaged where most are women, and the target is the occupation; the share of women is stored with
     each item. Sentences about the other person, and those with "they", are not used.

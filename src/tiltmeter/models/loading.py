@@ -32,8 +32,9 @@ R = TypeVar("R")
 
 
 def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
-    """Importing transformers makes very many objects that stay: looking for garbage among them, again and again, is a
-    fifth of the time. Afterwards it is done once.
+    """Importing transformers makes very many objects that stay.
+
+    Looking for garbage among them, again and again, is a fifth of the time. Afterwards it is done once.
     """
 
     @wraps(load)

@@ -31,8 +31,9 @@ def import_scores(  # noqa: PLR0913 (everything that any family's file may need)
     judges: Sequence[str] = (),
     category: Sequence[str] = (),
 ) -> Answers:
-    """Answers from a published file: per-pair scores, StereoSet's, GEST's or BBQ's predictions, SafeNLP's perplexities, or
-    texts that a model wrote.
+    """Answers from a published file.
+
+    Per-pair scores, StereoSet's, GEST's or BBQ's predictions, SafeNLP's perplexities, or texts that a model wrote.
 
     Args:
         path: The file.

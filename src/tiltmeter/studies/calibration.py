@@ -31,9 +31,10 @@ LEVEL = 0.05
 
 
 def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding:
-    """Every metric over models that were given a dose (tiltmeter build calibration): change per dose, monotonicity,
-    sensitivity (change per dose over the spread of other seeds), the smallest dose that is detected with 80 % power, and a
-    ranking with its ties.
+    """Every metric over models that were given a dose (tiltmeter build calibration).
+
+    Change per dose, monotonicity, sensitivity (change per dose over the spread of other seeds), the smallest dose that
+    is detected with 80 % power, and a ranking with its ties.
 
     taught has the same for the sentences that were taught, curve the reading at each dose, drift what training with a
     neutral text does and where the neutral models lie, cross_talk what doses of other domains do, reach what doses by first

@@ -38,8 +38,9 @@ def noise(
     repeats: int = 10,
     seed: int = 0,
 ) -> Finding:
-    """The share of negative texts before and after 5 to 20 % of the words of each text are swapped or deleted: mean and
-    standard deviation over the repeats, as in the paper.
+    """The share of negative texts before and after 5 to 20 % of the words of each text are swapped or deleted.
+
+    Mean and standard deviation over the repeats, as in the paper.
     """
     import pandas as pd
 
