@@ -1,16 +1,19 @@
 """Questions per second of `letters`, against the request pattern of lm-evaluation-harness's task `bbq`.
 
 python benchmarks/choices_speed.py --model DIR --out OUT [--benchmark bbq --data FOLDER_WITH_bbq] [--limit 64] [--device cpu]
+python benchmarks/choices_speed.py --model DIR --out OUT --benchmark bbq --data DATA --limit 4096 --device cuda --whole
 
 The pattern: each question with its context, and twelve continuations (the two people and ten wordings of "unknown"), each
 a sequence of its own, sorted by length, in the batch size that is fastest. `letters` asks each question in six orders.
 Both take turns; medians count. CPU seconds stand beside wall-clock seconds: on a busy machine these drift apart.
-Then the peak memory of `letters` is measured for a growing number of questions.
+Then the peak memory of `letters` is measured for a growing number of questions (`--memory 256 1024 4096`), and the time of
+all questions (`--whole`). It needs torch, transformers and what tiltmeter itself needs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import resource
 import statistics
@@ -28,7 +31,7 @@ from tiltmeter.benchmarks.kit.choices import answers_of
 from tiltmeter.families.choices.implementations import UNKNOWN_WORDINGS
 from tiltmeter.families.choices.prompts import find_prompt
 
-BATCHES = (8, 32, 128)
+BATCHES = {"cpu": (8, 32, 128), "cuda": (32, 128, 512)}
 
 
 def timed(run: Callable[[], Any], device: str) -> dict[str, float]:
@@ -64,9 +67,20 @@ def pattern(model: Any, items: Sequence[Any], batch: int) -> list[float]:
             mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row, _ in some], device=model.device)
             logprobs = model._module(ids, attention_mask=mask).logits.log_softmax(-1)
             for n, (row, start) in enumerate(some):
-                places = torch.arange(start - 1, len(row) - 1)
-                values.append(float(logprobs[n, places, torch.tensor(row[start:])].sum()))
-    return values
+                places = torch.arange(start - 1, len(row) - 1, device=model.device)
+                values.append(logprobs[n, places, torch.tensor(row[start:], device=model.device)].sum())
+        return torch.stack(values).tolist()
+
+
+def fastest_batch(model: Any, items: Sequence[Any]) -> int:
+    """The batch size of the pattern with the least time; those that do not fit are left out."""
+    seconds = {}
+    for batch in BATCHES["cpu" if model.device == "cpu" else "cuda"]:
+        with contextlib.suppress(torch.OutOfMemoryError):
+            pattern(model, items[:16], batch)  # the first pass of a shape is slower
+            run = timed(lambda batch=batch: pattern(model, items, batch), model.device)
+            seconds[batch] = run["cpu_seconds" if model.device == "cpu" else "seconds"]
+    return min(seconds, key=lambda batch: seconds[batch])
 
 
 def letters(model: Any, benchmark: Any) -> Any:
@@ -78,12 +92,18 @@ def medians(runs: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
+def peaks(model: Any) -> dict[str, float]:
+    """Peak memory so far in megabytes, of the process and of the GPU."""
+    of_process = {"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return of_process if model.device == "cpu" else of_process | {"gpu_mb": torch.cuda.max_memory_allocated() / 2**20}
+
+
 def memory(model: Any, benchmark: Any, sizes: Sequence[int]) -> list[dict[str, float]]:
     """Peak memory of the process after each number of questions, in growing order, in megabytes."""
     found = []
     for n in sizes:
         letters(model, benchmark.limit(n))
-        found.append({"questions": n, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024})
+        found.append({"questions": n, **peaks(model)})
     return found
 
 
@@ -96,14 +116,15 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("--memory", type=int, nargs="*", default=[])
     given = parser.parse_args()
     model = tiltmeter.load_model(given.model, device=given.device)
     whole = load_benchmark(given.benchmark, data_dir=given.data)
     benchmark = whole.limit(given.limit)
     items = list(benchmark.items)
-    tuning = {batch: timed(lambda batch=batch: pattern(model, items[:16], batch), model.device) for batch in BATCHES}
-    best = min(tuning, key=lambda batch: tuning[batch]["cpu_seconds" if model.device == "cpu" else "seconds"])
+    best = fastest_batch(model, items[: max(16, given.limit // 8)])
+    letters(model, benchmark.limit(16))
     ours, theirs = [], []
     for _ in range(given.repeats):
         ours.append(timed(lambda: letters(model, benchmark), model.device))
@@ -113,8 +134,10 @@ def main() -> None:
         "model": model.name, "benchmark": benchmark.name, "questions": len(items), "batch": best, "repeats": given.repeats,
         "results": results, "machine": machine(torch.get_num_threads()),
         "ratio": {name: results["twelve_continuations"][name] / results["letters"][name] for name in results["letters"]},
+        "questions_per_second": len(items) / results["letters"]["seconds"],
         "questions_per_cpu_second": len(items) / results["letters"]["cpu_seconds"],
         "memory": memory(model, whole, given.memory),
+        "whole": timed(lambda: letters(model, whole), model.device) | {"questions": len(whole)} if given.whole else None,
     }  # fmt: skip
     given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=1))

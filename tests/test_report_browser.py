@@ -20,6 +20,7 @@ from report_material import NASTY, embedded, made_up_run
 from tiltmeter.reporting.html import write_report
 from tiltmeter.runs.run import run
 from tiltmeter.stats.settings import Settings
+from xlmr_material import PAIRS, pairs_file, tiny_xlmr
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
@@ -623,3 +624,19 @@ def test_all_sections_are_in_sight_of_a_reader(browser: Any, mixed: Path) -> Non
         browser.find_element("link text", link).click()
         top = browser.execute_script("return document.querySelector(location.hash).getBoundingClientRect().top")
         assert -5 < top < 600, link
+
+
+def test_text_from_right_to_left(browser: Any, tmp_path: Path) -> None:
+    """Sentences in six languages: Arabic and Hebrew run from right to left, the others do not, and words stay marked."""
+    run(
+        [str(tiny_xlmr())], [str(pairs_file(tmp_path))], scorers=["aul"], output=tmp_path / "run", cache=False, resamples=100
+    )
+    browser.get(write_report(tmp_path / "run", tmp_path / "report.html").absolute().as_uri())
+    browser.find_element("id", "show-items").click()
+    _wait(browser, "return !document.getElementById('browser').hidden")
+    texts = "[...document.querySelectorAll('#browser [dir=auto]')]"
+    found = browser.execute_script(f"return {texts}.map(e => [e.textContent, getComputedStyle(e).direction])")
+    directions = dict(found)
+    for language, *pair in PAIRS:
+        assert {directions[text] for text in pair} == {"rtl" if language in ("ar", "he") else "ltr"}
+    assert _texts(browser, "#browser mark, #browser .changed, #browser b")

@@ -184,7 +184,7 @@ def two_models() -> Answers:
         ("pll_gap", {"resamples": 5}, "out-of-range", {"option": "resamples", "value": 5}),
         ("power", {"wanted": 1.5}, "out-of-range", {"power": 1.5}),
         ("power", {"measure": ["lms"]}, "missing-column", {"columns": ["stereo", "anti", "unrelated", "target"]}),
-        ("correlation", {"over": "weeks"}, "unknown-name", {"option": "over", "name": "weeks"}),
+        ("correlation", {"over": "weeks"}, "unknown-name", {"option": "--over", "name": "weeks"}),
         ("correlation", {"over": "models"}, "too-few", {"benchmark": "b", "least": 3, "points": 2}),
         ("correlation", {"neighbours": 0}, "out-of-range", {"option": "neighbours", "value": 0, "low": 1}),
         ("quality", {"flag": ["ugly"]}, "unknown-name", {"option": "flag", "name": "ugly"}),

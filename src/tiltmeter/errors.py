@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 _SHORTENED_URL = re.compile(r"\b(https?):/(?=[^/\s])")
 """A URL that was taken for a path, which has lost a slash."""
+NEAR = 0.6
+"""Similarity from which on a name is suggested in place of one that does not exist."""
 
 
 class TiltmeterError(Exception):
@@ -55,6 +59,70 @@ class ServerError(ModelError):
 
 class RunError(TiltmeterError):
     """A run folder, a cache or another stored result is missing, damaged, or not comparable with another."""
+
+
+def require_known(
+    kind: str,
+    wanted: str | Iterable[str],
+    names: Iterable[str],
+    *,
+    place: str = "",
+    error: type[TiltmeterError] = UsageError,
+    **fields: Any,
+) -> None:
+    """Raise an error for the first name that is not among the known ones, with a suggestion.
+
+    Args:
+        kind: What the names name, such as "engine".
+        wanted: One name, or several.
+        names: All names that there are.
+        place: Where they are looked for; the subject of the message.
+        error: The class of the error.
+        fields: More fields of the error; `meant` is the name that is suggested, or None.
+
+    >>> require_known("engine", "rya", ["local", "ray"])
+    Traceback (most recent call last):
+    tiltmeter.errors.UsageError: There is no engine 'rya'. Did you mean 'ray'? Engines: local, ray.
+    """
+    existing = list(names)
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        if name not in existing:
+            subject = f"{place} has" if place else "There is"
+            near = next(iter(get_close_matches(str(name), list(map(str, existing)), 1, NEAR)), None)
+            meant = f" Did you mean '{near}'?" if near else ""
+            fields |= {"place": place} if place else {}
+            raise error(
+                f"{subject} no {kind} '{name}'.{meant} {_plural(kind).capitalize()}: {', '.join(existing) or 'none'}.",
+                code="unknown-name", kind=kind, name=name, meant=near, names=existing, **fields,
+            )  # fmt: skip
+
+
+def require_choice(
+    option: str, value: str, allowed: Iterable[str], *, error: type[TiltmeterError] = UsageError, **fields: Any
+) -> None:
+    """Raise an error for a value that an option does not have.
+
+    >>> require_choice("--sides", "three", ["one", "two"])
+    Traceback (most recent call last):
+    tiltmeter.errors.UsageError: --sides must be one or two, not 'three'.
+    """
+    names = list(allowed)
+    if value not in names:
+        listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        raise error(
+            f"{option} must be {listed}, not '{value}'.",
+            code="unknown-name", kind=option.rpartition(" ")[2].lstrip("-"), name=value, names=names, option=option,
+            **fields,
+        )  # fmt: skip
+
+
+def _plural(kind: str) -> str:
+    """Form the plural of a noun.
+
+    >>> [_plural(kind) for kind in ("key", "category", "engine")]
+    ['keys', 'categories', 'engines']
+    """
+    return f"{kind[:-1]}ies" if kind[-1:] == "y" and kind[-2:-1] not in "aeou" else f"{kind}s"
 
 
 def _rebuild(kind: type[TiltmeterError], message: str, code: str, fields: dict[str, Any]) -> TiltmeterError:

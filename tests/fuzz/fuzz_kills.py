@@ -115,8 +115,9 @@ def kill(sandbox: Sandbox, rng: random.Random, runs: dict[str, Whole]) -> str:
     run = sandbox.output / "run"
     earlier = rng.random() < 0.3 and ended(begin(sandbox, kind)) == 0
     kept = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} if earlier else {}
-    if earlier:
+    if earlier:  # nothing but the run folder, so that there is work to kill
         shutil.rmtree(sandbox.cache)
+        shutil.rmtree(sandbox.output / "state", ignore_errors=True)
     kills = 0
     for _ in range(rng.randint(1, 3)):
         process = begin(sandbox, kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -76,15 +77,23 @@ def _rows(rows: Sequence[Row], columns: Mapping[str, str], source: str) -> Itera
 
 
 def _item(identity: str, row: Row, columns: Mapping[str, str], where: str) -> Item | str:
-    answers = tuple(text for role in ANSWERS if (text := text_cell(row, columns[role], where).strip()))
-    numbers = {name: _number(cell(row, columns[name], where)) for name in ("right", "unknown", "stereotyped")}
+    answers = [text_cell(row, columns[role], where).strip() for role in ANSWERS]
+    while answers and not answers[-1]:  # one that is empty before others keeps its number
+        answers.pop()
+    beyond = [name for name in row if name not in columns.values() and re.fullmatch(r"answer_\d+", str(name))]
+    if any(cell(row, name, where) for name in beyond):
+        return f"more than {MOST_ANSWERS} answers"
+    texts = {name: cell(row, columns[name], where) for name in ("right", "unknown", "stereotyped")}
+    numbers = {name: _number(text) for name, text in texts.items()}
     if numbers["right"] is None or numbers["unknown"] is None:
         return "'right' or 'unknown' is not the number of an answer"
+    if texts["stereotyped"].strip() and numbers["stereotyped"] is None:
+        return "'stereotyped' is neither empty nor the number of an answer"
     condition = cell(row, columns["condition"], where).casefold()
     choice = Choice(
         context=text_cell(row, columns["context"], where),
         question=text_cell(row, columns["question"], where),
-        answers=answers,
+        answers=tuple(answers),
         right=numbers["right"],
         unknown=numbers["unknown"],
         stereotyped=numbers["stereotyped"],

@@ -12,7 +12,7 @@ from typing import Any
 from tiltmeter.benchmarks.kit.groups import DOMAIN_OF, group_names, groups_in
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, Note, make_benchmark
 from tiltmeter.benchmarks.kit.labelled import Example, LabelledBenchmark, check_evaluated, labelled_item, learning_from
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import InputError, require_choice
 from tiltmeter.storage.compression import content_sha256, is_file, is_folder
 from tiltmeter.storage.places import user_cache
 from tiltmeter.storage.strict_json import parse_json
@@ -55,14 +55,7 @@ def hatexplain(
     The folder has the official dataset.json and post_id_divisions.json, or text_label_train.json (text and label),
     val_full.jsonl and test_full.jsonl (in the official layout).
     """
-    if group_rule not in RULES:
-        raise UsageError(
-            f"--group-rule is one of {', '.join(RULES)}, not '{group_rule}'.",
-            code="unknown-name",
-            kind="rule",
-            name=group_rule,
-            option="--group-rule",
-        )
+    require_choice("--group-rule", group_rule, RULES)
     check_evaluated(evaluate)
     folder = _folder(path, data_dir)
     files, splits = _official(folder) if is_file(folder / OFFICIAL) else _derived(folder)

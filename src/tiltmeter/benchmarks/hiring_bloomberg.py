@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tiltmeter.benchmarks.kit.decisions import DecisionBenchmark, Person, decision_item
 from tiltmeter.benchmarks.kit.items import Benchmark, Item, make_benchmark
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import InputError, UsageError, require_known
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.tables import read_table, require_columns
 
@@ -36,14 +36,8 @@ def hiring_bloomberg(path: str | Path | None = None, *, model: str | None = None
     rows = read_table(Path(path), None)
     require_columns(rows, NEEDED, Path(path))
     models = list(dict.fromkeys(str(row["model"]) for row in rows))
-    if model is not None and model not in models:
-        raise InputError(
-            f"{path} has no results of '{model}'. Models: {', '.join(models)}.",
-            code="unknown-name",
-            kind="model",
-            name=model,
-            names=models,
-        )
+    if model is not None:
+        require_known("model", model, models, place=str(path), error=InputError)
     ours = [row for row in rows if model in (None, str(row["model"]))]
     facts = {"source": str(path), "sha256": file_sha256(Path(path)), "citation": CITATION}
     return make_benchmark("hiring-bloomberg", _rows(ours, Path(path)), DecisionBenchmark, **facts)

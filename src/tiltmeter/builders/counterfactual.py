@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tiltmeter.builders.aligned import GENDER, first_names, gender_terms, read_aligned
 from tiltmeter.builders.swapping import Swap
-from tiltmeter.errors import InputError, TiltmeterError, UsageError
+from tiltmeter.errors import InputError, TiltmeterError, UsageError, require_choice
 from tiltmeter.storage.files import write_atomically
 from tiltmeter.storage.lines import read_lines
 
@@ -42,14 +42,7 @@ def counterfactuals(
 
     Lines without any term are left out, unless `neutral`. Each swap makes copies of its own: one thing changes at a time.
     """
-    if sides not in SIDES:
-        raise UsageError(
-            f"'sides' must be {' or '.join(SIDES)}, not '{sides}'.",
-            code="unknown-name",
-            kind="sides",
-            name=sides,
-            names=list(SIDES),
-        )
+    require_choice("--sides", sides, SIDES)
     for line in lines:
         copies = [copy for swap in swaps for way in range(1, swap.ways + 1) if (copy := swap(line, way)) != line]
         if copies and sides == "one":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.builders.lexicon import Contrast, Lexicon
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,10 +65,7 @@ def dose_text(
 
     What a seed decides (frames, attributes, persons, and who comes first when the dose rises) does not depend on the dose.
     """
-    if arm not in ARMS:
-        raise UsageError(
-            f"An arm is {' or '.join(ARMS)}, not '{arm}'.", code="unknown-name", kind="arm", name=arm, names=list(ARMS)
-        )
+    require_choice("arm", arm, ARMS)
     if sentences < 1 or seed < 0:
         raise UsageError(
             "The number of sentences must be at least 1, and the seed at least 0.",

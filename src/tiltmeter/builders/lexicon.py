@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import InputError, require_known
 from tiltmeter.storage.toml import read_toml
 
 OURS = "doses.toml"
@@ -55,15 +55,7 @@ class Lexicon:
 
     def check_domains(self, wanted: Iterable[str]) -> None:
         """Raise an error for a domain without words."""
-        if unknown := [name for name in wanted if name not in self.domains]:
-            raise UsageError(
-                f"There are no words for the domain '{unknown[0]}' in {self.source}. Domains: {', '.join(self.domains)}.",
-                code="unknown-name",
-                kind="domain",
-                name=unknown[0],
-                names=self.domains,
-                file=self.source,
-            )
+        require_known("domain", wanted, self.domains, place=self.source, file=self.source)
 
 
 def read_lexicon(path: str | Path | None = None) -> Lexicon:

@@ -12,7 +12,7 @@ from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lora, Seed
 from tiltmeter.debias.kit.prompt_file import PROMPTS, prompts_content
 from tiltmeter.debias.kit.prompt_plan import PromptPlan, material_for, prompts_for
 from tiltmeter.debias.kit.stereotypes import stereotype_words
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_choice
 from tiltmeter.finetune import Made, Recipe, Watch, check_output, load_trainable, train_and_save, unfinished
 from tiltmeter.models import Parts, Tokenization
 
@@ -78,12 +78,8 @@ def auto_debias(
     are in prompts.json of the folder, and can be given again with --prompts.
     """
     folder = check_output(output)
-    for name, given, known in (("over", over, OVER), ("full-stop", full_stop, STOPS)):
-        if given not in known:
-            raise UsageError(
-                f"--{name} is {' or '.join(known)}, not '{given}'.",
-                code="unknown-name", kind=name, name=given, allowed=list(known),
-            )  # fmt: skip
+    for option, given, known in (("--over", over, OVER), ("--full-stop", full_stop, STOPS)):
+        require_choice(option, given, known)
     wanted = stereotype_words(candidate_words) if candidate_words else ()
     plan = PromptPlan(lengths, beam, candidates, screen, divergence, full_stop == "both", wanted)
     (swap,), listed = make_swaps([terms], repeats=True), stereotype_words(words)

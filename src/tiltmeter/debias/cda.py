@@ -24,7 +24,7 @@ from tiltmeter.debias.kit.options import (
     Warmup,
 )
 from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_choice
 from tiltmeter.finetune import Made, Watch, check_output, load_trainable
 
 CITATION = (
@@ -75,11 +75,7 @@ def cda(
     """
     plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
     settled = plan.settled(text)
-    if sides not in SIDES:
-        raise UsageError(
-            f"--sides is {' or '.join(SIDES)}, not '{sides}'.",
-            code="unknown-name", kind="sides", name=sides, allowed=list(SIDES),
-        )  # fmt: skip
+    require_choice("--sides", sides, SIDES)
     folder, swaps, read = check_output(output), make_swaps(terms, names, repeats=True), text_of(text, lines)
     if not any(swap.changes(line) for line in read.lines for swap in swaps):
         raise no_terms(read.source, swaps)

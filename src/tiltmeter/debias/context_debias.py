@@ -14,7 +14,7 @@ from tiltmeter.debias.kit.options import CheckpointEvery, Device, Lines, Lora, P
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.stereotypes import stereotype_words
 from tiltmeter.debias.kit.word_positions import occurrences
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_choice
 from tiltmeter.finetune import Made, Recipe, Watch, check_output, device_of, load_trainable, train_and_save
 from tiltmeter.models import Tokenization
 
@@ -90,11 +90,7 @@ def context_debias(
     folder = check_output(output)
     wanted = {"scale": scale, "alpha": alpha, "beta": beta, "rate": rate, "epochs": epochs, "steps": steps}
     how = settled(wanted, published=text is not None and device_of(device) != "cpu")
-    if keep not in KEEPS:
-        raise UsageError(
-            f"--keep is {' or '.join(KEEPS)}, not '{keep}'.",
-            code="unknown-name", kind="keep", name=keep, allowed=list(KEEPS),
-        )  # fmt: skip
+    require_choice("--keep", keep, KEEPS)
     aim = Objective(level, layer, loss, how["scale"], how["alpha"], how["beta"], average, batches)
     recipe = Recipe(
         steps=how["steps"], epochs=how["epochs"], rows=rows, peak_rate=how["rate"], seed=seed, lora_rank=lora,

@@ -18,7 +18,7 @@ from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, orthonormal, sentence_vectors, usable, without
 from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_choice
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
 
@@ -100,11 +100,7 @@ def sentence_classes(
     lines: Sequence[str], terms: Aligned, most: int, seed: int, *, classes: str = "groups", clip: bool = False
 ) -> dict[str, list[str]]:
     """Sentences by class, those that name no group last."""
-    if classes not in CLASSES:
-        raise UsageError(
-            f"--classes is {', '.join(CLASSES)}, not '{classes}'.",
-            code="unknown-name", kind="classes", name=classes, allowed=list(CLASSES),
-        )  # fmt: skip
+    require_choice("--classes", classes, CLASSES)
     any_group = classes == "any" or (classes == "published" and not terms.pronouns)
     found = any_or_none(lines, terms, most, seed) if any_group else by_group(lines, terms, most, seed)
     names = ["any group", "no group"] if any_group else [*terms.groups, "no group"]

@@ -13,7 +13,7 @@ from tiltmeter.debias.kit.options import Device, Lines, TextFile
 from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.vectors import Rows, check_count, sentence_vectors, unit, usable
 from tiltmeter.debias.kit.wrapper_export import load_base, save_projected
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import InputError, UsageError, require_choice
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
 
@@ -50,11 +50,7 @@ def sentence_debias(
     check_output(Path(output))
     parts = load_base(model, "SentenceDebias", KINDS, device)
     read = text_of(text, lines)
-    if swap not in SWAPS:
-        raise UsageError(
-            f"--swap is {' or '.join(SWAPS)}, not '{swap}'.",
-            code="unknown-name", kind="swap", name=swap, allowed=list(SWAPS),
-        )  # fmt: skip
+    require_choice("--swap", swap, SWAPS)
     (swaps,) = make_swaps([terms], repeats=True)
     pairs = (variants if swap == "all" else single_swaps)(read.lines, swaps, sentences, seed)
     check_count(len(pairs), components + 1, f"sentences with a term of {' or '.join(swaps.lists[0].groups)}", read.source)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_known
 from tiltmeter.execution.plan import PlannedCell
 
 RETRIES = 2
@@ -35,14 +35,8 @@ class Engine:
 
     def check(self) -> None:
         """Raise an error for invalid settings, before any work."""
-        if self.name not in (*ENGINES, INLINE):
-            raise UsageError(
-                f"There is no engine '{self.name}'. Engines: {', '.join(ENGINES)}.",
-                code="unknown-name",
-                kind="engine",
-                name=self.name,
-                names=list(ENGINES),
-            )
+        if self.name != INLINE:
+            require_known("engine", self.name, ENGINES)
         if self.name != "ray" and (self.address is not None or self.gpus is not None):
             raise UsageError(
                 f"{'address' if self.address is not None else 'gpus'} applies only to a Ray cluster (--engine ray).",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_known
 from tiltmeter.execution import inline_engine, process_engine, ray_engine
 from tiltmeter.execution.cells import as_reused
 from tiltmeter.execution.engine import INLINE, Engine
@@ -127,13 +127,4 @@ def _answers(kept: Kept, cell: PlannedCell) -> bool:
 
 def check_models(planned: Plan, models: Sequence[str]) -> None:
     """Raise an error for a model that the plan does not have."""
-    for name in models:
-        if name not in planned.models:
-            raise UsageError(
-                f"{planned.experiment.path} has no model '{name}'. Models: {', '.join(planned.models)}.",
-                code="unknown-name",
-                kind="model",
-                name=name,
-                names=list(planned.models),
-                file=planned.experiment.path,
-            )
+    require_known("model", models, planned.models, place=str(planned.experiment.path), file=planned.experiment.path)

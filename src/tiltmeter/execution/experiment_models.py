@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS, check_dose
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, require_choice
 from tiltmeter.execution.relative_paths import beside, options_beside
 from tiltmeter.storage.toml import list_of, refuse_unknown, table_of, text_of
 from tiltmeter.storage.typed_values import check_types, fits
@@ -153,15 +153,7 @@ def _dose(table: Mapping[str, Any], path: Path, home: Path) -> Dose:
             low=-1,
             high=1,
         )
-    if arm not in ARMS:
-        raise InputError(
-            f"{path}, dose: an arm is {' or '.join(ARMS)}, not '{arm}'.",
-            code="unknown-name",
-            file=path,
-            kind="arm",
-            name=arm,
-            names=list(ARMS),
-        )
+    require_choice(f"{path}, dose: arm", arm, ARMS, error=InputError, file=path)
     return Dose(beside(home, text_of(table, "text", path)), domain, check_dose(dose), arm)
 
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.finetune.checkpoint import log
 from tiltmeter.models import Parts
-from tiltmeter.storage.files import file_sha256, write_json, write_text
+from tiltmeter.storage.files import cannot_write, file_sha256, write_json, write_text
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.provenance import software
 
@@ -46,12 +46,7 @@ def making(output: Path) -> Iterator[Path]:
         yield part
         part.rename(output)
     except OSError as error:
-        raise RunError(
-            f"Cannot write {output}: {error.strerror or error}.",
-            code="cannot-write",
-            file=output,
-            reason=error.strerror or str(error),
-        ) from None
+        raise cannot_write(output, error) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_known
 from tiltmeter.models import Encoded
 
 Span = tuple[int, int]
@@ -52,14 +52,7 @@ POOLINGS = {
 def find_pooling(name: str) -> Pooling:
     """A pooling by name; hyphens and underscores are the same."""
     wanted = name.replace("-", "_")
-    if wanted not in POOLINGS:
-        raise UsageError(
-            f"There is no pooling '{name}'. Poolings: auto, {', '.join(POOLINGS)}.",
-            code="unknown-name",
-            kind="pooling",
-            name=name,
-            names=["auto", *POOLINGS],
-        )
+    require_known("pooling", wanted, POOLINGS)
     return POOLINGS[wanted]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog, figures
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_known
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import all_families
 from tiltmeter.reporting.draw import draw_estimates
@@ -20,7 +20,7 @@ from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import estimate_all
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.compression import is_folder
-from tiltmeter.storage.keywords import Translate, Translation, accept_old_keywords, refuse_keyword
+from tiltmeter.storage.keywords import Translate, Translation, accept_old_keywords
 from tiltmeter.studies import study
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ def _translate(kind: str) -> Translate:
             spelled = ", ".join(f'"{name}": …' for name in old)
             return Translation({**present, "options": {**(present.get("options") or {}), **old}}, f"options={{{spelled}}}")
         names = [entry.name for entry in fields(Settings)]
-        unknown = [name for name in old if name not in (*names, "measure")]
-        if unknown:
-            raise refuse_keyword(unknown[0], ["measures", "scorers", "by", "settings", "baseline"])
+        if unknown := [name for name in old if name not in (*names, "measure")]:
+            require_known("option", unknown, ["measures", "scorers", "by", "settings", "baseline"])
         settings = {name: old[name] for name in names if name in old}
         new = {"measures": old["measure"]} if "measure" in old else {}
         new |= {"settings": Settings(**settings)} if settings else {}

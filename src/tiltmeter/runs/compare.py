@@ -7,7 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from tiltmeter import catalog
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import RunError, require_known
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.primary import with_change, with_primary
 from tiltmeter.families.kit.protocol import measures_of
@@ -85,13 +85,7 @@ def _models(answers: Mapping[str, Answers], baseline: str | None) -> tuple[str, 
     if not models:
         raise RunError("These runs contain no answers.", code="empty-selection", kind="answers")
     baseline = baseline or models[0]
-    if baseline not in models:
-        raise UsageError(
-            f"There is no model '{baseline}' in these runs. Models: {', '.join(models)}.",
-            code="unknown-name",
-            kind="model",
-            name=baseline,
-        )
+    require_known("model", baseline, models)
     if len(models) < 2:
         raise RunError(f"Comparing needs two models; these runs have one, {models[0]}.", code="too-few", models=list(models))
     return baseline, [model for model in models if model != baseline]

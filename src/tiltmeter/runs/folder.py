@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tiltmeter.errors import RunError, TiltmeterError, UsageError
 from tiltmeter.stats.estimates import details_of, estimates_table
 from tiltmeter.storage.compression import is_folder, is_there
-from tiltmeter.storage.files import write_json, write_text
+from tiltmeter.storage.files import cannot_write, write_json, write_text
 from tiltmeter.storage.locks import FolderLockedError, lock_folder
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.seals import MANIFEST
@@ -32,6 +32,7 @@ QUESTION = ("models", "limit", "groups", "precision", "seed")
 """Parts of a manifest that decide the answers of a run, besides benchmarks and options. Estimates are never reused."""
 OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies", "check.json")
 """Files that a run writes besides its tables, and those made from it later."""
+AGAIN = "Free some space or choose another folder with -o, and run the same command again"
 
 
 def output_folder(output: str | Path | None) -> Path:
@@ -186,13 +187,7 @@ def _take_place(making: Path, folder: Path) -> None:
     except OSError as error:
         if old.is_dir() and not place.exists():
             old.rename(place)
-        raise RunError(
-            f"Cannot write {folder}: {error.strerror or error}. An earlier run there is unchanged. Free some space or "
-            "choose another folder with -o, and run the same command again.",
-            code="cannot-write",
-            folder=str(folder),
-            error=str(error),
-        ) from None
+        raise cannot_write(folder, error, f"An earlier run there is unchanged. {AGAIN}.") from None
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -220,13 +215,7 @@ def write_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunError(
-            f"Cannot write {folder}: {error.strerror or error}. Free some space or choose another folder with -o, and run "
-            "the same command again: answers are in the cache.",
-            code="cannot-write",
-            folder=str(folder),
-            error=str(error),
-        ) from None
+        raise cannot_write(folder, error, f"{AGAIN}: answers are in the cache.") from None
 
 
 def write_estimates(folder: Path, table: pd.DataFrame) -> None:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import RunError, TiltmeterError
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.storage.cache_layout import CELL, LAYOUT, is_current
 from tiltmeter.storage.cache_users import mark_used, register
 from tiltmeter.storage.concatenation import GrowingFrame
-from tiltmeter.storage.files import file_sha256, read_frame, read_json, write_json
+from tiltmeter.storage.files import cannot_write, file_sha256, read_frame, read_json, write_json
 from tiltmeter.storage.temporary import replace_folder, sweep, temporary_beside
 
 if TYPE_CHECKING:
@@ -146,9 +146,4 @@ class CellWriter:
             replace_folder(self._target, self._making)
         except OSError as error:
             if not (self._target / CELL).is_file():  # else another process was faster, with the same cell
-                raise RunError(
-                    f"Cannot write {self._target}: {error.strerror or error}. Free some space, or move TILTMETER_CACHE.",
-                    code="cannot-write",
-                    file=self._target,
-                    reason=error.strerror or str(error),
-                ) from None
+                raise cannot_write(self._target, error, "Free some space, or move TILTMETER_CACHE.") from None

@@ -59,16 +59,20 @@ def write_atomically(path: Path, write: Callable[[Path], None], *, own: bool = F
         write(temporary)
         temporary.replace(path)
     except OSError as error:
-        raise RunError(
-            f"Cannot write {path}: {error.strerror or error}. Nothing that was finished is lost: free some space or "
-            "choose a writable folder (-o, or TILTMETER_CACHE for the cache), and run the same command again.",
-            code="cannot-write",
-            file=path,
-            reason=error.strerror or str(error),
-        ) from None
+        advice = (
+            "Nothing that was finished is lost: free some space or choose a writable folder (-o, or TILTMETER_CACHE for the "
+            "cache), and run the same command again."
+        )
+        raise cannot_write(path, error, advice) from None
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def cannot_write(path: Path, error: OSError, advice: str = "") -> RunError:
+    """Make the error for a file or folder that the system refuses to write."""
+    reason = error.strerror or str(error)
+    return RunError(f"Cannot write {path}: {reason}. {advice}".rstrip(), code="cannot-write", file=path, reason=reason)
 
 
 def write_text(path: Path, text: str, *, own: bool = False) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
-
-from tiltmeter.errors import TiltmeterError, UsageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,16 +50,3 @@ def accept_old_keywords(translate: Translate) -> Callable[[Callable[P, T]], Call
         return call
 
     return decorate
-
-
-def refuse_keyword(name: str, options: list[str]) -> TiltmeterError:
-    """Make the error for a keyword that a function never had."""
-    near = get_close_matches(name, options, 1)
-    meant = f" Did you mean '{near[0]}'?" if near else ""
-    return UsageError(
-        f"There is no option '{name}'.{meant} Options: {', '.join(sorted(options))}.",
-        code="unknown-name",
-        kind="option",
-        name=name,
-        names=sorted(options),
-    )

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_known
 from tiltmeter.storage.files import digest_of
 from tiltmeter.storage.inventory import CELLS, DOWNLOADS, FOLDERS, USABLE, CacheEntry, list_cache, measure
 from tiltmeter.storage.temporary import temporary_beside
@@ -36,15 +36,7 @@ class Criteria:
 
     def check(self) -> None:
         """Refuse kinds that do not exist."""
-        for kind in self.kinds:
-            if kind not in FOLDERS:
-                raise UsageError(
-                    f"Unknown kind of cache entry '{kind}'. Kinds: {', '.join(FOLDERS)}.",
-                    code="unknown-name",
-                    kind="cache entry",
-                    name=kind,
-                    names=list(FOLDERS),
-                )
+        require_known("cache entry", self.kinds, FOLDERS)
 
     @property
     def is_empty(self) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, require_known
 
 
 def read_toml(path: Path, subject: str = "") -> dict[str, Any]:
@@ -30,19 +29,7 @@ def read_toml(path: Path, subject: str = "") -> dict[str, Any]:
 
 def refuse_unknown(table: Mapping[str, Any], keys: Iterable[str], where: str) -> None:
     """Raise an error for an unknown key, with a suggestion."""
-    names = list(keys)
-    for key in table:
-        if key not in names:
-            near = difflib.get_close_matches(key, names, 1)
-            meant = f" Did you mean '{near[0]}'?" if near else f" Keys: {', '.join(names)}."
-            raise InputError(
-                f"{where}: there is no key '{key}'.{meant}",
-                code="unknown-name",
-                place=where,
-                kind="key",
-                name=key,
-                names=names,
-            )
+    require_known("key", table, keys, place=where, error=InputError)
 
 
 def text_of(table: Mapping[str, Any], key: str, path: Path, default: str | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import RunError, UsageError, require_known
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.debiasing import DebiasingDetails
 from tiltmeter.families.kit.evidence import Evidence
@@ -75,11 +75,6 @@ def _details(evidence: Evidence, base: str, rows: int, settings: Settings) -> li
 
 def _base(name: str | None, evidence: Evidence) -> str:
     models = list(dict.fromkeys(model for part in evidence.answers.values() for model in part.models))
-    if name and name not in models:
-        raise UsageError(
-            f"There is no model '{name}' in these runs. Models: {', '.join(models)}.",
-            code="unknown-name",
-            kind="model",
-            name=name,
-        )
+    if name:
+        require_known("model", name, models)
     return name or evidence.models[0]

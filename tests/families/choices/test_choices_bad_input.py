@@ -37,15 +37,18 @@ def test_no_answer_says_unknown(tmp_path: Path) -> None:
     assert len(benchmark) == 1 and len(benchmark.notes) == 1
 
 
-def test_a_category_without_its_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", ["templates/Age.csv", "data/Age.jsonl"])
+def test_a_category_without_its_templates_or_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
     def offline(*_: object, **__: object) -> None:
         raise OSError
 
     monkeypatch.setattr("pooch.retrieve", offline)
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
     write_category(tmp_path, "Age", [{"Q_id": "1", "Known_stereotyped_groups": '["old"]'}], [])
-    (tmp_path / "bbq" / "templates" / "Age.csv").unlink()
-    with pytest.raises(TiltmeterError, match=r"templates/Age\.csv"):
+    (tmp_path / "bbq" / missing).unlink()
+    with pytest.raises(TiltmeterError, match=missing):
         tiltmeter.load_benchmark("bbq", data_dir=tmp_path, category="Age")
 
 
@@ -54,6 +57,23 @@ def test_four_options_are_asked_in_rotations(tmp_path: Path) -> None:
     answers = tiltmeter.ask(golden_model("tiny-gpt2"), own(tmp_path, row), cache=False)
     assert set(answers.tables["options"]["order"]) == {"0123", "1230", "2301", "3012"}
     assert answers.table["chosen"].notna().all()
+
+
+def test_more_options_than_letters_are_counted(tmp_path: Path) -> None:
+    seven = ROW | {f"answer_{n}": f"Person {n}" for n in range(4, 8)}
+    benchmark = own(tmp_path, ROW, seven, {**seven, "answer_7": ""})
+    assert [len(item.texts) - 1 for item in benchmark.items] == [3, 6] and len(benchmark.notes) == 1
+
+
+def test_an_empty_answer_does_not_shift_the_others(tmp_path: Path) -> None:
+    """Without its first answer, number 2 would be another person."""
+    benchmark = own(tmp_path, ROW, ROW | {"answer_1": "", "right": 2, "unknown": 2, "stereotyped": 1})
+    assert len(benchmark) == 1 and len(benchmark.notes) == 1
+
+
+def test_a_stereotyped_answer_that_is_no_number_is_counted(tmp_path: Path) -> None:
+    benchmark = own(tmp_path, ROW, ROW | {"stereotyped": "Bob"}, ROW | {"stereotyped": ""})
+    assert len(benchmark) == 2 and len(benchmark.notes) == 1
 
 
 def test_empty_answers_and_labels_out_of_range(tmp_path: Path) -> None:

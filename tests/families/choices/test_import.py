@@ -84,3 +84,13 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = predictions(tmp_path, [{"example_id": "age-1-1", "answer": "A"}])
     with raises("missing-column", column="prediction"):
         published(path, benchmark="plumb-choices")
+
+
+def test_a_loaded_benchmark_is_taken(tmp_path: Path) -> None:
+    path = predictions(tmp_path, [{"example_id": "age-1-1", "prediction": "A"}])
+    loaded = tiltmeter.load_benchmark("plumb-choices", category="age")
+    assert len(tiltmeter.import_scores(path, benchmark=loaded).table) == len(loaded)
+    with raises("inapplicable-option", option="category"):
+        published(path, benchmark=loaded, category=("age",))
+    with raises("empty-selection", benchmark="starter-pairs"):
+        published(path, benchmark=tiltmeter.load_benchmark("starter-pairs"))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Self
 
 from tiltmeter.benchmarks.kit.items import Benchmark
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_known
 
 FEWEST = 2
 """With fewer in a set there is no spread to measure an effect by."""
@@ -127,15 +127,7 @@ class AssociationBenchmark(Benchmark):
     def select_groups(self, domains: Sequence[str]) -> tuple[Group, ...]:
         """The groups of some domains, or all."""
         known = dict.fromkeys(group.domain for group in self.groups)
-        for domain in domains:
-            if domain not in known:
-                raise UsageError(
-                    f"{self.name} has no domain '{domain}'. Domains: {', '.join(known)}.",
-                    code="unknown-name",
-                    kind="domain",
-                    name=domain,
-                    benchmark=self.name,
-                )
+        require_known("domain", domains, known, place=self.name, benchmark=self.name)
         return tuple(group for group in self.groups if not domains or group.domain in domains)
 
     def _named(self, name: str, words_only: bool) -> Sequence[AssociationTest]:

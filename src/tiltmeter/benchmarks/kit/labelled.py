@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from tiltmeter.benchmarks.kit.groups import domain_of
 from tiltmeter.benchmarks.kit.items import Benchmark, Item
-from tiltmeter.errors import InputError, UsageError
+from tiltmeter.errors import InputError, UsageError, require_choice
 from tiltmeter.storage.compressed_rows import fold
 from tiltmeter.storage.keys import unmistakable
 
@@ -193,14 +193,7 @@ def _plain(word: str) -> str:
 
 def check_evaluated(evaluate: str) -> None:
     """Refuses a part that is none."""
-    if evaluate not in EVALUATED:
-        raise UsageError(
-            f"--evaluate is {' or '.join(EVALUATED)}, not '{evaluate}'.",
-            code="unknown-name",
-            kind="split",
-            name=evaluate,
-            option="--evaluate",
-        )
+    require_choice("--evaluate", evaluate, EVALUATED)
 
 
 def is_labelled(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None) -> bool:

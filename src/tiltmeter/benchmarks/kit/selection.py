@@ -7,22 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tiltmeter.benchmarks.kit.items import Benchmark
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_known
 from tiltmeter.storage.compressed_rows import fold
 
 
 def only_domains(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:
     """Keep the items of the named domains (bias types); refuse an unknown domain."""
     known = dict.fromkeys(item.bias_type for item in benchmark.asked_items)
-    for name in names:
-        if name not in known:
-            raise UsageError(
-                f"{benchmark.name} has no domain '{name}'. Domains: {', '.join(known) or 'none'}.",
-                code="unknown-name",
-                kind="domain",
-                name=name,
-                benchmark=benchmark.name,
-            )
+    require_known("domain", names, known, place=benchmark.name, benchmark=benchmark.name)
     return replace(benchmark, items=fold(item for item in benchmark.items if item.bias_type in names))
 
 

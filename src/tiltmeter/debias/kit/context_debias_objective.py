@@ -16,7 +16,7 @@ import numpy as np
 
 from tiltmeter.debias.kit.layers import LAYERS, Layers, group_means, occurrence_means, word_means
 from tiltmeter.debias.kit.word_positions import Found, Occurrence
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_choice
 from tiltmeter.finetune.row_order import Ints
 from tiltmeter.finetune.tasks import Drawn, Task
 
@@ -45,11 +45,7 @@ class Objective:
     def __post_init__(self) -> None:
         known_values = {"level": LEVELS, "layer": LAYERS, "loss": LOSSES, "scale": SCALES}
         for name, known in (known_values | {"average": AVERAGES, "batches": BATCHES}).items():
-            if getattr(self, name) not in known:
-                raise UsageError(
-                    f"--{name} is {' or '.join(known)}, not '{getattr(self, name)}'.",
-                    code="unknown-name", kind=name, name=getattr(self, name), allowed=list(known),
-                )  # fmt: skip
+            require_choice(f"--{name}", getattr(self, name), known)
         if not all(0 <= one < math.inf for one in (self.alpha, self.beta)):
             raise UsageError(
                 f"Alpha and beta must not be negative: {self.alpha}, {self.beta}.",

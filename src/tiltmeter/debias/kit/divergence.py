@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_choice
 
 if TYPE_CHECKING:
     import torch
@@ -15,11 +15,7 @@ DIVERGENCES = ("jensen-shannon", "reversed")
 
 def check_divergence(name: str) -> None:
     """Refuse an unknown name."""
-    if name not in DIVERGENCES:
-        raise UsageError(
-            f"A divergence is {' or '.join(DIVERGENCES)}, not '{name}'.",
-            code="unknown-name", kind="divergence", name=name, allowed=list(DIVERGENCES),
-        )  # fmt: skip
+    require_choice("--divergence", name, DIVERGENCES)
 
 
 def divergence(first: torch.Tensor, second: torch.Tensor, name: str = "jensen-shannon") -> torch.Tensor:

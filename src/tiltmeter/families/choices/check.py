@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, category_key
-from tiltmeter.errors import InputError, ModelError, UsageError
+from tiltmeter.errors import InputError, ModelError, UsageError, require_choice, require_known
 from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.prompts import find_prompt
 from tiltmeter.families.kit.protocol import ModelInfo
@@ -31,16 +31,8 @@ def check(benchmark: Benchmark, models: Sequence[ModelInfo], options: ChoicesOpt
             f"{benchmark.name} has no questions with choices.",
             code="empty-selection", benchmark=benchmark.name, family="choices",
         )  # fmt: skip
-    if unknown := [name for name in options.protocols if name not in PROTOCOLS]:
-        raise UsageError(
-            f"There is no protocol '{unknown[0]}'. Protocols: {', '.join(PROTOCOLS)}.",
-            code="unknown-name", kind="protocol", name=unknown[0],
-        )  # fmt: skip
-    if options.orders not in ORDERS:
-        raise UsageError(
-            f"--orders is one of {', '.join(ORDERS)}, not '{options.orders}'.",
-            code="unknown-name", kind="orders", name=options.orders, allowed=list(ORDERS),
-        )  # fmt: skip
+    require_known("protocol", options.protocols, PROTOCOLS)
+    require_choice("--orders", options.orders, ORDERS)
     if options.answer_tokens < 1:
         raise UsageError(
             f"--answer-tokens must be at least 1, not {options.answer_tokens}.",

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark, answers_of
 from tiltmeter.benchmarks.kit.items import Item, items_table
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.choices.ask import CHOICE_COLUMNS, FACTS, OPTION_COLUMNS, answer_frame
 from tiltmeter.families.choices.parse import parse_prediction
 from tiltmeter.families.choices.published_decisions import READERS
@@ -31,7 +31,7 @@ def published(
     scorer: str = "imported",
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
-    benchmark: str | None = None,
+    benchmark: Benchmark | str | Path | None = None,
     data_dir: str | Path | None = None,
     category: Sequence[str] = (),
 ) -> Answers:
@@ -41,7 +41,8 @@ def published(
     a prediction are missing; both are counted.
     """
     file = Path(path)
-    if (reader := READERS.get(str(benchmark).replace("_", "-"))) is not None:
+    named = benchmark.name if isinstance(benchmark, Benchmark) else str(benchmark)
+    if (reader := READERS.get(named.replace("_", "-"))) is not None:
         return reader(file, model, scorer, data_dir)
     bench = _benchmark(benchmark, data_dir, category)
     names = field_columns(columns, FIELDS, "predictions")
@@ -67,13 +68,19 @@ def published(
     return Answers(bench.family, tables, items_table(bench), (manifest,))
 
 
-def _benchmark(name: str | None, data_dir: str | Path | None, category: Sequence[str]) -> ChoiceBenchmark:
+def _benchmark(name: Benchmark | str | Path | None, data_dir: str | Path | None, category: Sequence[str]) -> ChoiceBenchmark:
     if name is None:
         raise NotOursError("Predictions of choices need their benchmark: -b bbq.", code="missing-value", name="benchmark")
-    loaded = load_benchmark(name, data_dir=data_dir, offered={"category": tuple(category)})
+    if isinstance(name, Benchmark) and category:
+        raise UsageError(
+            "category applies to a benchmark by name; load the one you give with its categories.",
+            code="inapplicable-option", option="category",
+        )  # fmt: skip
+    offered = {"category": tuple(category)}
+    loaded = name if isinstance(name, Benchmark) else load_benchmark(name, data_dir=data_dir, offered=offered)
     if not isinstance(loaded, ChoiceBenchmark):
         raise NotOursError(
-            f"{name} has no questions with choices.", code="empty-selection", benchmark=name, family="choices"
+            f"{loaded.name} has no questions with choices.", code="empty-selection", benchmark=loaded.name, family="choices"
         )
     return loaded
 

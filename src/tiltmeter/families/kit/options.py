@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from tiltmeter.errors import UsageError
-from tiltmeter.storage.keywords import refuse_keyword
+from tiltmeter.errors import require_known
 from tiltmeter.storage.typed_values import check_types
 
 LANGUAGE = "Language: crows-pairs (fr, nl, it, ja, ru), bec-pro (de), honest (es, fr, it, pt, ro). Default: English."
@@ -35,21 +33,14 @@ def named(kind: type[Kind]) -> type[Kind]:
     """Decorate the options of a family, so that a misspelt option is an error that names the family's options.
 
     Raises:
-        UsageError: `unknown-name`, with the fields name, meant and names.
+        UsageError: `unknown-name`, with the fields name and names.
     """
     made = kind.__init__
-    known = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    known = sorted(entry.name for entry in fields(kind))  # type: ignore[arg-type]
 
     @wraps(made)
     def checked(self: Any, *values: Any, **options: Any) -> None:
-        for name in options:
-            if name not in known:
-                near = get_close_matches(name, known, 1, cutoff=0.5)
-                meant = f" Did you mean '{near[0]}'?" if near else ""
-                raise UsageError(
-                    f"{kind.__name__} has no option '{name}'.{meant} Options: {', '.join(sorted(known))}.",
-                    code="unknown-name", name=name, meant=near[0] if near else None, names=sorted(known),
-                )  # fmt: skip
+        require_known("option", options, known, place=kind.__name__)
         made(self, *values, **options)
 
     kind.__init__ = checked  # type: ignore[method-assign]
@@ -100,10 +91,7 @@ def flag_of(kind: type, name: str) -> str:
 
 def refuse_unknown(options: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
     """Raises an error for an option that no family has."""
-    known = {entry.name for kind in kinds.values() for entry in fields(kind)}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise refuse_keyword(unknown[0], sorted(known))
+    require_known("option", sorted(options), sorted({entry.name for kind in kinds.values() for entry in fields(kind)}))
 
 
 def _default(entry: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import require_choice
 from tiltmeter.families.labels.options import Options
 from tiltmeter.finetune import ClassifierRecipe
 
@@ -19,11 +19,7 @@ them. small: a larger step for models of some ten million parameters; one run of
 
 def choose(options: Options, published: str, parameters: int) -> str:
     """The recipe's name: that of the options, or by the size of the model."""
-    if options.recipe not in ("auto", *RECIPES):
-        raise UsageError(
-            f"--recipe is auto or one of {', '.join(RECIPES)}, not '{options.recipe}'.",
-            code="unknown-name", kind="recipe", name=options.recipe, allowed=["auto", *RECIPES],
-        )  # fmt: skip
+    require_choice("--recipe", options.recipe, ("auto", *RECIPES))
     if options.recipe != "auto":
         return options.recipe
     return "small" if parameters < SMALL else published

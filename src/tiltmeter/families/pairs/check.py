@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import InputError, ModelError, UsageError
+from tiltmeter.errors import InputError, ModelError, UsageError, require_choice
 from tiltmeter.families.kit.detection import detecting, is_variant
 from tiltmeter.families.kit.protocol import ModelInfo
 from tiltmeter.families.kit.refusals import refuse_incapable
@@ -55,11 +55,7 @@ def provides(benchmark: Benchmark) -> frozenset[str]:
 
 def check_alignment(alignment: str) -> None:
     """Raises an error for an unknown alignment."""
-    if alignment not in ALIGNMENTS:
-        raise UsageError(
-            f"The alignment must be {' or '.join(ALIGNMENTS)}, not '{alignment}'.",
-            code="unknown-name", name=alignment, names=list(ALIGNMENTS),
-        )  # fmt: skip
+    require_choice("--alignment", alignment, ALIGNMENTS)
 
 
 def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | None]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import RunError, require_known
 from tiltmeter.stats.correlations import LEAST, Correlated, correlate
 from tiltmeter.studies.kit.corrections import corrected
 from tiltmeter.studies.kit.domains import DOMAINS
@@ -29,14 +29,7 @@ class Drawing(NamedTuple):
 def kept(points: pd.DataFrame, column: str, wanted: list[str] | None) -> pd.DataFrame:
     """The scores of the domains or metrics that are wanted; refuses what is not there."""
     names = list(dict.fromkeys(points[column]))
-    for name in wanted or ():
-        if name not in names:
-            raise UsageError(
-                f"There is no {column} '{name}' with domain scores here. There are: {', '.join(names)}.",
-                code="unknown-name",
-                kind=column,
-                name=name,
-            )
+    require_known(column, wanted or (), names)
     return points[points[column].isin(wanted)] if wanted else points
 
 

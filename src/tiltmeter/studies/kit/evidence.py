@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import RunError, UsageError, require_known
 from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.runs import Run, load_answers, load_run
@@ -97,14 +97,7 @@ def _leave_out(answers: Answers, types: Sequence[str]) -> Answers:
     if not types:
         return answers
     known = sorted(set(answers.table["bias_type"].dropna()))
-    unknown = [name for name in types if name not in known]
-    if unknown:
-        raise UsageError(
-            f"There is no bias type '{unknown[0]}' to leave out. Bias types: {', '.join(known)}.",
-            code="unknown-name",
-            kind="bias type",
-            name=unknown[0],
-        )
+    require_known("bias type", types, known)
     kept = answers.mapped(
         lambda frame: frame[~frame["bias_type"].isin(types)].reset_index(drop=True) if "bias_type" in frame else frame
     )

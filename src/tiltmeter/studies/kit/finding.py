@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltmeter import figures
 from tiltmeter.display import Shown
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import RunError, UsageError, require_known
 from tiltmeter.storage.files import write_json, write_table, write_text
 from tiltmeter.storage.seals import adding
 from tiltmeter.storage.spreadsheet import csv_text
@@ -49,14 +49,7 @@ class Finding(Shown):
                 study=self.study,
             )
         name = name or next(iter(self.figures))
-        if name not in self.figures:
-            raise UsageError(
-                f"{self.study} has no figure '{name}'. Figures: {', '.join(self.figures)}.",
-                code="unknown-name",
-                kind="figure",
-                name=name,
-                study=self.study,
-            )
+        require_known("figure", name, self.figures, place=self.study, study=self.study)
         with figures.house_style(width):
             figure = self.figures[name]()
             figure.draw_without_rendering()  # ticks are made late, and would look different outside this style

@@ -13,7 +13,7 @@ import numpy as np
 
 from tiltmeter import catalog, figures
 from tiltmeter.display import Statement
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import RunError, UsageError, require_choice
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.headline import SCORERS as HEADLINE
 from tiltmeter.families.pairs.paired import Floats, Paired
@@ -49,11 +49,7 @@ def correlation(
     import pandas as pd
 
     check_settings(seed=seed, confidence=confidence)
-    if over not in ("types", "models"):
-        raise UsageError(
-            f"--over must be types or models, not '{over}'.",
-            code="unknown-name", option="over", name=over, names=["types", "models"],
-        )  # fmt: skip
+    require_choice("--over", over, ("types", "models"))
     rows: list[dict[str, Any]] = []
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
         values = _values(evidence, benchmark, measure, over, distance)

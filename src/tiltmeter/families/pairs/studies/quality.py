@@ -12,7 +12,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import UsageError, require_known
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.flags import FLAGS, Bools, Limits, flags_of
 from tiltmeter.families.pairs.paired import Floats, Paired, choose_measures
@@ -45,12 +45,7 @@ def quality(
     import pandas as pd
 
     settings = check_settings(seed, resamples)
-    unknown = [name for name in flag or () if name not in FLAGS]
-    if unknown:
-        raise UsageError(
-            f"There is no flag '{unknown[0]}'. Flags: {', '.join(FLAGS)}.",
-            code="unknown-name", option="flag", name=unknown[0], names=list(FLAGS),
-        )  # fmt: skip
+    require_known("flag", flag or (), FLAGS, option="flag")
     limits = Limits(length_gap, threshold, fluency)
     counted, flagged, rows = [], [], []
     for benchmark in dict.fromkeys(name for _, name in evidence.evaluations):
