@@ -71,9 +71,21 @@ def load_model(
     revision: str | None = None,
     trust_remote_code: bool = False,
 ) -> LanguageModel:
-    """A masked or causal model from an embedded name, a folder, a .gguf file or a hub id.
+    """Load a masked or causal model. Missing weights are an error: an untrained head gives random scores.
 
-    Missing or newly initialised weights are an error: a head that was never trained has no opinion to measure.
+    Args:
+        name_or_folder: An embedded name, a folder, a .gguf file or a hub id.
+        kind: masked or causal, where the configuration does not say.
+        precision: auto, fp32, tf32, bf16 or fp16; auto is fp32 on a CPU.
+        device: auto, cpu, cuda, cuda:1, mps and so on.
+        revision: Revision on the hub.
+        trust_remote_code: Run model code that is not part of transformers.
+
+    Returns:
+        The model, in evaluation mode.
+
+    Raises:
+        ModelError: The model cannot be found, downloaded or loaded, lacks weights, or needs code that is not trusted.
     """
     name = display_name(str(name_or_folder))
     with room_for(name):
@@ -146,10 +158,23 @@ def load_parts(
 def wrap_model(
     module: Any, tokenizer: Any, *, name: str, kind: str | None = None, facts: dict[str, Any] | None = None
 ) -> LanguageModel:
-    """A model that is already in memory (one you just debiased, say), ready to be scored.
+    """Wrap a model that is already in memory, such as one that you have just debiased.
 
     Inference is in evaluation mode; afterwards the module is in its former mode, so training can continue. Its weights
     stay as they are: half precision on a CPU gives a `PrecisionWarning`.
+
+    Args:
+        module: A masked or causal model of transformers.
+        tokenizer: Its tokenizer.
+        name: The name in tables and reports.
+        kind: masked or causal, where the class does not say.
+        facts: Further facts for the manifest.
+
+    Returns:
+        The model, ready for `score` and `ask`.
+
+    Raises:
+        ModelError: The module is of an unsupported kind, or the tokenizer belongs to another model.
     """
     kind = kind or detect_kind(module.config, name)
     model = _ready(Parts(module, tokenizer, kind, facts or {}, Path()), name)

@@ -11,7 +11,18 @@ if TYPE_CHECKING:
 
 
 def report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Writes one self-contained HTML page about runs (folders, finished runs, or answers in memory); returns its path."""
+    """Write one self-contained HTML page about runs.
+
+    Args:
+        runs: Run folders, finished runs, or answers in memory; one or several.
+        output: The file to write.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        RunError: A folder is not a finished run, or was changed.
+    """
     from tiltmeter.reporting.html import write_report
 
     return write_report(runs, output)

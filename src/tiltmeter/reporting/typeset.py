@@ -39,10 +39,23 @@ class Page:
 
 
 def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits: int | None = None, label: str = "") -> str:
-    """A table as LaTeX or Markdown. Estimates: a row per model, scorer and group, a column per measure with its interval.
+    """Format a table as LaTeX or Markdown. What is the same in all rows goes into the caption.
 
-    Comparisons: a row per difference. Other tables (of studies) keep their columns; an interval is written into the cell of
-    its value. What is the same in all rows is said in the caption. `label` is for references in LaTeX.
+    Estimates have a row per model, scorer and group, and a column per measure with its interval; comparisons have a row per
+    difference. Other tables (of studies) keep their columns; an interval is written into the cell of its value.
+
+    Args:
+        table: Estimates, comparisons, or a table of a study.
+        form: latex or markdown.
+        caption: Text before the caption that is made.
+        digits: Decimals. Default: by measure.
+        label: Label for references in LaTeX.
+
+    Returns:
+        The text of the table.
+
+    Raises:
+        UsageError: The table is empty, or the form is unknown.
     """
     if form not in FORMATS:
         message = f"The format of a table must be {' or '.join(FORMATS)}, not '{form}'."

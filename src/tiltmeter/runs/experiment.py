@@ -36,13 +36,20 @@ def run_experiment(
     workers: int | None = None,
     watch: Watch | None = None,
 ) -> tuple[Run, Status]:
-    """Makes what is missing and writes OUTPUT/run. Cells that failed before are tried again; one that fails stops no other.
+    """Compute missing cells and write OUTPUT/run. Cells that failed before are tried again; one that fails stops no other.
 
     Args:
         experiment: an experiment file.
         engine: what makes the cells, "local" or "ray", or an `Engine` with settings.
         workers: how many at a time.
         watch: shows the progress.
+
+    Returns:
+        The run over all cells that are done, and the status of every cell.
+
+    Raises:
+        InputError: The experiment file cannot be read.
+        RunError: Stored answers vanished while the run was written.
     """
     engine, started = choose_engine(engine, workers), time.time()
     planned = plan_cells(experiment if isinstance(experiment, Experiment) else read_experiment(experiment))

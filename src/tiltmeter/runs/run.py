@@ -110,6 +110,15 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         server: Settings for models behind a server: budget, time-out, retries, headers.
         overwrite: Replace a finished run with other settings in `output`. A run with the same settings is always repeated.
         watch: Shows progress: a function of a title and a total that gives a context manager.
+
+    Returns:
+        The finished run: its folder, answers, estimates and manifest.
+
+    Raises:
+        UsageError: A name is unknown, a value is out of range, or an option does not apply.
+        InputError: A file of yours cannot be read.
+        ModelError: A model cannot be loaded.
+        RunError: `output` has a finished run with other settings.
     """
     shared = Options(
         by=[by] if isinstance(by, str) else by,
