@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-STATS, BOARDS, GATE = "tests/stats", "tests/boards/test_ranks.py", "tests/gate/test_gate_verdicts.py"
+STATS = "tests/stats --ignore=tests/stats/test_honesty_bench.py"
+BOARDS, GATE = "tests/boards/test_ranks.py", "tests/gate/test_gate_verdicts.py"
 GATE_FACTS = "tests/gate/test_gate_mutants.py"
 TEXT, LAWS = "tests/reporting/test_needed_items.py", "tests/measures/test_laws.py"
 
@@ -99,7 +100,8 @@ def survives(mutant: Mutant) -> bool | None:
         copy = Path(folder) / "tiltmeter"
         shutil.copytree(ROOT / "src" / "tiltmeter", copy)
         (copy / mutant.file).write_text(source.replace(mutant.before, mutant.after, 1), encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-q", "-x", "-p", "no:cacheprovider", mutant.tests]
+        command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-q", "-x", "-p", "no:cacheprovider"]
+        command += mutant.tests.split()
         paths = os.environ | {"PYTHONPATH": folder}
         return subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, check=False).returncode == 0
 

@@ -113,6 +113,15 @@ class Units:
         """Why one of them has no interval."""
         return "one prompt" if self.called == PROMPTS else f"all prompts from one {self.called.removesuffix('s')}"
 
+    @property
+    def few(self) -> str:
+        """Why a group has no test: how few clusters its prompts are from.
+
+        >>> Units(9, 4, 3.6, "articles").few, Units(9, 1, 1.0, "articles").few
+        ('all prompts from 4 articles', 'all prompts from one article')
+        """
+        return self.lone if self.n < 2 else f"all prompts from {self.n} {self.called}"
+
     def least(self, other: Units) -> Units:
         """Return the units of the weaker of two sides."""
         return replace(self, n=min(self.n, other.n), effective=min(self.effective, other.effective))

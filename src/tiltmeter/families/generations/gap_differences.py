@@ -17,6 +17,7 @@ from tiltmeter.families.generations.spread import spread_of
 from tiltmeter.families.generations.studentised import lone_groups
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.settings import Settings
 
 Pair = tuple[Judged, Judged]
@@ -44,7 +45,7 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
             base = _base(pair, measure, ("domain", domain), every)
             now, draws = _values(pair, groups, partial(spread_of, measure), settings)
             if len(every) <= len(groups) or len(lone_groups(pair[0], groups)) == len(groups):
-                note = f"no interval and no p: {pair[0].units(every).lone} in each group"
+                note = f"no interval and no p: fewer than {FEWEST} {pair[0].called} in each group"
                 rows.append(replace(base, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
                 continue
             exchanged = partial(exchanged_models, pair, list(groups.values()), partial(spread_of, measure), settings)

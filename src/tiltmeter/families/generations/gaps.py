@@ -26,6 +26,7 @@ from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.studentised import exchanged, group_test, left_out, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.measured import share_difference_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
@@ -64,8 +65,8 @@ def _finished(
     base: Estimate, measure: Entry, value: float, draws: Floats, p: float, units: Units, settings: Settings
 ) -> Estimate:
     low, high, note = interval(measure, units, value, draws, settings)
-    if units.called != PROMPTS and units.n < 2 and np.isnan(p):
-        note = f"no interval and no p: {units.lone}"
+    if units.called != PROMPTS and units.n < FEWEST and np.isnan(p):
+        note = f"no interval and no p: {units.few}"
     details = {**base.details, **units.details}
     return replace(base, value=value, low=low, high=high, p=p, details=details, note=note)
 

@@ -88,6 +88,9 @@ def _domains(rows: pd.DataFrame) -> Iterator[str]:
     alike = [str(row["group"]) for _, row in variances.iterrows() if not certain(row)]
     if alike:
         yield f"No difference beyond chance between the groups of {', '.join(alike)}."
+    untested = rows[(rows["measure"] == VARIANCE) & rows["p"].isna() & rows["value"].notna()]["group"]
+    if len(untested):
+        yield f"Too few independent prompts to test for differences between the groups of {', '.join(untested)}."
 
 
 def _more(out: list[Any]) -> str:

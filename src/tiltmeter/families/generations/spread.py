@@ -14,6 +14,7 @@ from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.studentised import group_test, left_out, lone_groups, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import Units
@@ -47,7 +48,7 @@ def _estimate_domain(judged: Judged, measure: Entry, domain: str, settings: Sett
     units = judged.units(rows)
     remarks = ("sample variance over groups", judged.units_text(rows), errors_text(judged.errors))
     if len(lone) == len(groups):
-        none = f"no interval and no p: {units.lone} in each group"
+        none = f"no interval and no p: fewer than {FEWEST} {units.called} in each group"
         return replace(base, value=float(value), note="; ".join(filter(None, (none, *remarks))))
     p = _p(judged, measure, domain, groups, float(value), settings)
     low, high, note = interval(measure, units, float(value), draws, settings, p)
@@ -63,8 +64,9 @@ def _p(judged: Judged, measure: Entry, domain: str, groups: Mapping[str, Ints], 
 
 
 def _too_narrow(lone: Sequence[str], units: Units) -> str:
-    """A group whose prompts are from one cluster has an unknown error."""
-    return f"the interval is too narrow, because {units.lone}: {', '.join(lone)}" if lone else ""
+    """A group whose prompts are from few clusters has an unknown error."""
+    why = f"the interval is too narrow, because there are fewer than {FEWEST} {units.called}"
+    return f"{why}: {', '.join(lone)}" if lone else ""
 
 
 def spread_of(measure: Entry, sums: Floats) -> Floats:

@@ -11,18 +11,19 @@ from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.group_tests import GroupTest, Pieces
 from tiltmeter.stats.group_tests import group_test as test_of_pieces
+from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.settings import Settings
 
 
 def lone_groups(judged: Judged, groups: Mapping[str, Ints]) -> list[str]:
-    """List the groups with fewer than two clusters, where prompts have clusters."""
-    return [name for name, rows in groups.items() if judged.clusters and judged.units(rows).n < 2]
+    """List the groups with too few clusters for a test, where prompts have clusters."""
+    return [name for name, rows in groups.items() if judged.clusters and judged.units(rows).n < FEWEST]
 
 
 def left_out(judged: Judged, groups: Mapping[str, Ints]) -> str:
     """Name the groups that a test leaves out, for notes."""
     lone = lone_groups(judged, groups)
-    return f"p leaves out {', '.join(lone)}: {judged.units(groups[lone[0]]).lone}" if lone else ""
+    return f"p leaves out {', '.join(lone)}: {judged.units(groups[lone[0]]).few}" if lone else ""
 
 
 def pieces_of(judged: Judged, groups: Mapping[str, Ints]) -> Pieces:

@@ -87,13 +87,7 @@ def there_for(measure: Entry, columns: dict[str, Floats]) -> NDArray[np.bool_]:
 
 def sample_of(fills: Fills, pair: Pair, stratify_by: str) -> Sample:
     """The sentences in the order of their strata, ready to be drawn from."""
-    import pandas as pd
-
-    stratum, parts = (
-        np.asarray(pd.factorize(fills.groups[column].astype(str), sort=True)[0], dtype=np.int64)
-        for column in (stratify_by, "bias_type")
-    )
-    sample = Sample.of(fills.columns(*pair), stratum, parts)
+    sample = Sample.of(fills.columns(*pair), fills.codes(stratify_by), fills.codes("bias_type"))
     return replace(sample, columns={**sample.columns, "k": np.int64(fills.k)})
 
 
@@ -104,7 +98,7 @@ def stream_of(settings: Settings, benchmark: str, by: str) -> np.random.Generato
 
 def _estimate_groups(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings) -> Estimate:
     """One measure of one group, or of one group minus another."""
-    filled = fills.filled()
+    filled = fills.filled
     columns = filled.columns(*pair)
     there = there_for(measure, columns)
     reasons = Counter(str(reason) for reason in fills.reason if reason is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,9 +48,22 @@ class Fills:
             self, probability=probability, rank=rank, reason=self.reason[index], groups=groups.reset_index(drop=True)
         )
 
+    @cached_property
     def filled(self) -> Fills:
         """The sentences that could be filled."""
         return self.take(np.array([reason is None for reason in self.reason], dtype=bool))
+
+    @cached_property
+    def _codes(self) -> dict[str, NDArray[np.int64]]:
+        return {}
+
+    def codes(self, column: str) -> NDArray[np.int64]:
+        """Number the values of a column of the sentences, in the order of their names."""
+        import pandas as pd
+
+        if column not in self._codes:
+            self._codes[column] = np.asarray(pd.factorize(self.groups[column].astype(str), sort=True)[0], dtype=np.int64)
+        return self._codes[column]
 
     def columns(self, group: str, other: str | None = None) -> dict[str, Floats]:
         """Columns that measures read about one group, or about two."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import numpy as np
 from tiltmeter import catalog, figures
 from tiltmeter.errors import RunError
 from tiltmeter.families.generations.compare import aligned
-from tiltmeter.families.generations.draws import drawn_together, interval, measured
+from tiltmeter.families.generations.draws import drawn_together, exchanged_models, interval, measured
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
-from tiltmeter.stats.intervals import bootstrap_p
+from tiltmeter.stats.differences import paired_difference
+from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import PROMPTS, Units
 from tiltmeter.studies.kit.finding import Finding
@@ -101,22 +103,16 @@ def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
     pair = aligned(hot, cold)
     values = [float(measured(measure, one.sums.sum(0))) for one in pair]
     both = drawn_together(pair[0], np.concatenate([one.sums for one in pair], axis=1), settings, "pair")
-    width = pair[0].sums.shape[1]
-    draws = measured(measure, both[:, :width]) - measured(measure, both[:, width:])
-    gap = catalog.find("measures", "negative_gap")
-    units = pair[0].units(np.arange(len(pair[0].sums)))
-    difference = values[0] - values[1]
-    low, high, _ = interval(gap, units, difference, draws, settings)
-    wider = difference + (draws - difference) * (1.0 if units.too_few else units.widening(settings.confidence))
-    if np.isnan(low):  # no draw differs: as far apart as the two intervals allow
-        (hot_low, hot_high), (cold_low, cold_high) = (
-            (one["low"], one["high"]) for one in (_share(o, settings) for o in pair)
-        )
-        low, high = hot_low - cold_high, hot_high - cold_low
+    width, every = pair[0].sums.shape[1], np.arange(len(pair[0].sums))
+    draws = [measured(measure, both[:, :width]), measured(measure, both[:, width:])]
+    units = pair[0].units(every)
+    exchanged = partial(exchanged_models, pair, [every], lambda sums: measured(measure, sums[:, 0]), settings)
+    known = Difference(hot.benchmark, "generations", hot.judge, MEASURE, "all", "all", hot.model, cold.model, n=units.n)
+    row = paired_difference(known, values, draws, measure, settings, units=units, exchanged=exchanged)
     return {
         "model": hot.model, "benchmark": hot.benchmark, "judge": hot.judge, "from": cold.temperature, "to": hot.temperature,
-        "negative_from": values[1], "negative_to": values[0], "difference": values[0] - values[1], "low": low, "high": high,
-        "p": bootstrap_p(wider), "prompts": units.prompts,
+        "negative_from": values[1], "negative_to": values[0], "difference": row.difference, "low": row.low, "high": row.high,
+        "p": row.p, "prompts": units.prompts,
     } | _clusters(units)  # fmt: skip
 
 
