@@ -56,7 +56,7 @@ def test_a_run_says_what_it_found_and_shows_its_estimates() -> None:
     run = load_run(small_run())
     page = shown(run)
     text = run._repr_html_()
-    stories = stories_of(run.estimates)
+    stories = stories_of(run.estimates, run.manifest["evaluations"])
     assert {story.model for story in stories} == {"tiny-bert-cased", "tiny-albert", "tiny-roberta"}
     assert all(f"<p>{escape(story.text, quote=False)}" in text for story in stories if story.benchmark == "starter-pairs")
     head, *rows = page.rows

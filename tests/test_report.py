@@ -92,7 +92,7 @@ def test_the_page_is_one_file_that_asks_for_nothing(real_page: str) -> None:
 def test_the_page_tells_the_story(real_run: Path, real_page: str) -> None:
     """Every part is there; every sentence about the estimates, and what the catalog says of the scorers and measures."""
     text = words_of(re.sub(r"<script.*?</script>", "", real_page, flags=re.S))
-    for name in ("short", "pairs", "slots", "comparison", "items", "caveats", "methods", "origin"):
+    for name in ("short", "pairs", "slots", "comparison", "explorer", "caveats", "methods", "origin"):
         assert words_of(section(real_page, name)), name
     run_ = load_run(real_run)
     for story in stories_of(run_.estimates, run_.manifest["evaluations"]):
