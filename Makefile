@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-slow fuzz browser lint words types references docs wheel release clean
+.PHONY: run test test-slow servers fuzz browser lint words types references docs wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -12,9 +12,14 @@ run: $(VENV)/.installed
 test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# What takes minutes more: every page of the documentation, every pair of the real datasets, more kills.
+# What takes minutes more: every page of the documentation, every pair of the real datasets, more kills; and vLLM and
+# llama.cpp, where `make servers` has built them.
 test-slow: $(VENV)/.installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m slow
+
+# vLLM's CPU build and llama.cpp for the slow tests, and a small chat model: 4 GB in .servers, some five minutes, once.
+servers: $(VENV)/.installed
+	$(BIN)/python scripts/real_servers.py $${TILTMETER_SERVERS:-.servers}
 
 # Hostile files, caches, run folders, models, pages, options and kills, counted: make fuzz TRIES=5000 SEED=1
 TRIES ?= 2400

@@ -40,20 +40,31 @@ def throw(n: np.ndarray[Any, Any], coin: str, rng: np.random.Generator) -> np.nd
     return rng.binomial(n, 0.5) if coin == "question" else n * rng.integers(0, 2, len(n))
 
 
-def simulate(measure: str, n: np.ndarray[Any, Any], coin: str, rng: np.random.Generator) -> tuple[bool, bool]:
-    """One coin: is it called biased, and does its interval hold 0?"""
-    entry, short = catalog.find("measures", measure), CONDITIONS[measure][1]
-    stereo = throw(n, coin, rng).astype(np.float64)
-    whole = n.astype(np.float64)
-    known = {f"asked_{short}": whole, f"right_{short}": np.zeros(len(n)), f"stereo_{short}": stereo,
-             f"anti_{short}": whole - stereo}  # fmt: skip
-    columns = {name: known[name] for name in entry.parameters}
-    design = Design.of(np.arange(len(n)).astype(str), np.zeros(len(n), dtype=object))
-    value = float(entry.function(**columns))
-    weights = design.weights(SETTINGS.resamples, rng)
+def answers(measure: str, n: np.ndarray[Any, Any], coin: str, rng: np.random.Generator) -> dict[str, Any]:
+    """What a measure reads of one coin's answers, by template."""
+    stereo, whole = throw(n, coin, rng).astype(np.float64), n.astype(np.float64)
+    known = {"asked": whole, "right": np.zeros(len(n)), "stereo": stereo, "anti": whole - stereo}
+    short = CONDITIONS[measure][1]
+    return {name: known[name.removesuffix(f"_{short}")] for name in catalog.find("measures", measure).parameters}
+
+
+def is_called_biased(measure: str, columns: dict[str, Any], design: Design, rng: np.random.Generator) -> bool:
+    """Return whether the test of `estimate` is significant at 5 %."""
+    entry = catalog.find("measures", measure)
+    return bool(_p(entry, columns, float(entry.function(**columns)), design, rng, SETTINGS) < 0.05)
+
+
+def is_covered(measure: str, columns: dict[str, Any], design: Design, rng: np.random.Generator) -> bool:
+    """Return whether the 95 % interval of `estimate` holds 0."""
+    entry, weights = catalog.find("measures", measure), design.weights(SETTINGS.resamples, rng)
     draws = np.asarray(entry.function(**{name: values * weights for name, values in columns.items()}), dtype=np.float64)
-    low, high, _ = interval_of(entry, design.n_clusters, value, draws, SETTINGS)
-    return _p(entry, columns, value, design, rng, SETTINGS) < 0.05, bool(low <= 0 <= high)
+    low, high, _ = interval_of(entry, design.n_clusters, float(entry.function(**columns)), draws, SETTINGS)
+    return bool(low <= 0 <= high)
+
+
+def design_of(n: np.ndarray[Any, Any]) -> Design:
+    """Templates of one category."""
+    return Design.of(np.arange(len(n)).astype(str), np.zeros(len(n), dtype=object))
 
 
 def main() -> None:
@@ -70,11 +81,14 @@ def main() -> None:
         for measure, (condition, _) in CONDITIONS.items():
             n = questions(ours, condition)
             for coin in ("question", "template"):
-                rng = np.random.default_rng([given.seed, len(rows)])
-                found = np.array([simulate(measure, n, coin, rng) for _ in range(given.simulations)])
+                rng, design = np.random.default_rng([given.seed, len(rows)]), design_of(n)
+                thrown = [answers(measure, n, coin, rng) for _ in range(given.simulations)]
+                called, covered = (
+                    float(np.mean([judge(measure, columns, design, rng) for columns in thrown]))
+                    for judge in (is_called_biased, is_covered)
+                )
                 rows.append({"category": category, "measure": measure, "coin": coin, "templates": len(n),
-                             "questions": int(n.sum()), "called_biased": float(found[:, 0].mean()),
-                             "covered": float(found[:, 1].mean())})  # fmt: skip
+                             "questions": int(n.sum()), "called_biased": called, "covered": covered})  # fmt: skip
                 print(json.dumps(rows[-1]), flush=True)
         report = {"simulations": given.simulations, "seed": given.seed, "rows": rows}
         given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -29,6 +29,9 @@ estimates and comparisons.
 Designs with at least 30 units, or ten clusters, are supported. *Small* marks smaller ones: their numbers are shown, or
 "not supported" with the reason why there are none. A measure without a neutral value has no test, and so no false alarms.
 A measure beyond the limits is simulated again with ten times as many data sets, and these count.
+
+Rows with fewer than 1,000 simulations are first looks: a share of 5 % has a standard error of 2.2 points in 100 simulations.
+Not every design of `benchmarks/honesty_cells.py` has been simulated yet; the bench resumes where it stopped.
 """
 
 

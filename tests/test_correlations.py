@@ -312,6 +312,16 @@ def test_what_would_change(paper_run: Path) -> None:
     assert set(named["b"]) == {"B-REGARD", "B-STEREO"}
 
 
+def test_nothing_to_compare_is_said_without_a_figure(paper_run: Path) -> None:
+    """Metrics that are the same for all models have no correlation, before or after."""
+    table = pd.read_csv(paper_run / "estimates.csv")
+    constant = table["benchmark"].isin(["bold", "bold-neutral"])
+    table.loc[constant, "value"] = 1.0
+    table.to_csv(paper_run / "estimates.csv", index=False)
+    finding = domain_ablation(evidence_of(paper_run), replace=["bold=bold-neutral"])
+    assert finding.table["difference"].isna().all() and not finding.figures
+
+
 def test_groups_that_stay_what_they_are_change_nothing(paper_run: Path) -> None:
     """A score that is a mean over seeds of variances is no variance of means over seeds, whatever the groups are."""
     table = pd.read_csv(paper_run / "estimates.csv")

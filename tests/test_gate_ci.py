@@ -63,8 +63,29 @@ def test_inputs_reach_the_shell_as_variables_only() -> None:
         assert set(one.get("env", {})) >= {
             name for name in re.findall(r"\$\{?([A-Z]+)\b", one["run"]) if "GITHUB" not in name
         }
-    assert STEPS["Install"]["run"] == 'python -m pip install "$GITHUB_ACTION_PATH"'
     assert (ROOT / "pyproject.toml").is_file(), "what is installed is the folder of the action"
+
+
+@pytest.mark.parametrize(("extras", "installed"), [("", "/action"), ("gguf,s3", "/action[gguf,s3]")])
+def test_the_action_installs_its_own_folder_with_extras(place: Path, extras: str, installed: str) -> None:
+    (place / "bin" / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (place / "bin" / "python").chmod(0o755)
+    (ran,) = [STEPS["Install"]["run"]]
+    done = shell(ran, place, EXTRAS=extras, GITHUB_ACTION_PATH="/action")
+    assert done.stdout.split() == ["-m", "pip", "install", installed]
+
+
+def test_the_action_measures_several_models_with_data_of_a_folder(place: Path) -> None:
+    for name in ("tiny-bert-cased", "tiny-roberta"):
+        shutil.copytree(GOLDEN / "models" / name, place / f"my {name}")
+    (place / "data" / "crows-pairs").mkdir(parents=True)
+    rows = "".join(f'{n},"He is rude {n}.","She is rude {n}.",stereo,gender\n' for n in range(6))
+    header = ",sent_more,sent_less,stereo_antistereo,bias_type\n"
+    (place / "data" / "crows-pairs" / "crows_pairs_anonymized.csv").write_text(header + rows)
+    models = "./my tiny-bert-cased\n./my tiny-roberta\n"
+    made = step("Measure", place, model=models, benchmarks="crows-pairs", scorers="aul", data="data", output="runs/two")
+    assert made.returncode == 0, made.stderr
+    assert set(tiltmeter.load_run(place / "runs/two").estimates["model"]) == {"my tiny-bert-cased", "my tiny-roberta"}
 
 
 def test_the_action_measures_and_checks(place: Path) -> None:

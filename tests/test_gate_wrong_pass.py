@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tiltmeter
+from conftest import GOLDEN
 from gate_material import leaning_run
+from support.raising import raises
 from tiltmeter import TiltmeterError
 from tiltmeter.gate import check, read_rules
 from tiltmeter.runs import Run
 
+BERT = GOLDEN / "models" / "tiny-bert-cased"
 SCORE = "bias_score[aul,mine]"
 WITHIN = f"{SCORE} within 40..60"
 GENDER = "bias_score[aul,mine,bias_type=gender] within 25..75"
@@ -74,7 +78,13 @@ RULES = [
         "within 40..60 at 100%", "within 40..60 at 99.99999999999999999%", "within 40..60 at 40%", "within 40..60 at 95",
         "within 40..60 with n >= 1", "within 40..60 with missing <= 100%", "within 40..60 with missing <= 150%",
         "within 60..40", "within 50..50", "within 40,60", "within 40-60", "within nan..60", "within 40..60 or at most 90",
-        "not within 60..90", "",
+        "not within 60..90", "", "no evidence of more than 50", "no evidence of more than 49.99",
+        "no evidence of more than 5 at 99.999%", "no evidence of more than 5 at 100%", "no evidence of more than nan",
+        "no evidence of more than 1e400", "no evidence of more than -5", "no evidence of more than 5 or more",
+        "shown to be within 50", "shown to be within 0", "shown to be within -5", "shown to be within 1e9",
+        "no worse than baseline by more than 49.999", "within 40..60..99", "within 0x0..0x64",
+        "at most 60 at 95% at 1%", "within 40..60 with missing <= 5% with missing <= 99%",
+        "within 40..60 with n >= 30 with n >= 2", "at most 60;at most 99", "no evidence of more than 5 undecided pass",
     )),
     "kls[aul,mine] at most 99.99999999", "kls[aul,mine] within 50..99.97",
     "bias_score[cps,mine] within 40..60", "bias_score[aul,yours] within 40..60", f"{WITHIN} for other",
@@ -102,6 +112,8 @@ EVIDENCE: dict[str, tuple[dict[str, Any], Sequence[str] | str]] = {
     "first model passes, second fails": ({"a": 0.5, "b": 0.7}, WITHIN),
     "first model fails, second passes": ({"a": 0.7, "b": 0.5}, WITHIN),
     "undecided beside a pass": ({"model": 0.58}, [f"{SCORE} within 20..80", WITHIN]),
+    "no evidence of few items": ({"n": 4, "model": 1.0}, f"{SCORE} no evidence of more than 5 with n >= 2"),
+    "no result would be evidence": ({"n": 32, "model": 1.0}, f"{SCORE} no evidence of more than 40"),
 }
 
 
@@ -151,6 +163,30 @@ def test_a_file_that_is_misread_never_passes(make: Callable[..., Run], tmp_path:
     (tmp_path / "gate.toml").write_text(f'[[rule]]\nmeasure = "bias_score"\nscorer = "aul"\nbenchmark = "mine"\n{line}\n')
     with pytest.raises(TiltmeterError):
         check(make(), read_rules(file=tmp_path / "gate.toml"))
+
+
+@pytest.mark.parametrize("rules", [5, None, [None], [5], [[WITHIN]], {WITHIN: 1}, [], "", b"x", [WITHIN, None]])
+def test_rules_of_another_type_never_pass(make: Callable[..., Run], rules: Any) -> None:
+    with pytest.raises(TiltmeterError):
+        check(make(), rules)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.4, 1.0, 95, float("nan"), 0.9999999999999999])
+def test_a_confidence_out_of_range_never_passes(make: Callable[..., Run], confidence: float) -> None:
+    with pytest.raises(TiltmeterError):
+        check(make(), read_rules([f"{SCORE} no evidence of more than 5"], confidence=confidence))
+
+
+def test_copies_of_pairs_are_no_evidence(make: Callable[..., Run], tmp_path: Path) -> None:
+    """Twelve pairs, each thirty times: the interval would be that of 360 pairs."""
+    rows = [f"The old man {n} forgot it.,The young man {n} forgot it.,age\n" for n in range(12)]
+    (tmp_path / "copies.csv").write_text("stereo,anti,bias_type\n" + "".join(rows * 30))
+    benchmark = tiltmeter.load_benchmark(tmp_path / "copies.csv")
+    assert sum(count for what, count in benchmark.note_counts().items() if "repeats" in what) == 348
+    output = tmp_path / "run"
+    run = tiltmeter.run(str(BERT), str(tmp_path / "copies.csv"), "aul", "bias_score", output, resamples=200, cache=False)
+    with raises("duplicate-name", benchmark="copies", kind="pair"):
+        check(run, "bias_score[aul,copies] within 0.5..99.5")
 
 
 @pytest.mark.parametrize("name", ["scores.parquet", "items.parquet", "estimates.csv", "manifest.json"])

@@ -670,3 +670,14 @@ def test_a_folder_that_is_not_there_costs_no_import(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "There is no model folder" in done.stdout and "has no weights" in done.stdout
+
+
+def test_a_gguf_file_names_the_packages_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Before transformers writes a message of its own."""
+    (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(64))
+    monkeypatch.setattr("tiltmeter.models.places.GGUF_PACKAGES", ("no_such_package",))
+    with raises("missing-package", packages=["no_such_package"]):
+        tiltmeter.load_model(tmp_path / "model.gguf")
+    assert capfd.readouterr().err == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from support.small_server import SmallServer
 from tiltmeter import ChoicesOptions, GenerationsOptions, TiltmeterError
 from tiltmeter.cli import main
 from tiltmeter.families.choices.parse import FILTERED
+from tiltmeter.models import load_served
 from tiltmeter.models.served import crowd
+from tiltmeter.models.served.responses import HIDDEN
 from tiltmeter.runs import load_answers
 
 KEY = "sk-this-is-secret-4711"
@@ -91,6 +94,18 @@ def test_labels_by_prompting(tmp_path: Path) -> None:
     assert len(found) == 10 and found["probability"].between(0, 1).all() and found["reason"].isna().all()
 
 
+def test_labels_where_text_is_all_there_is(tmp_path: Path) -> None:
+    """Yes is 1, no is 0, anything else is missing with a reason; groups are compared as for any classifier."""
+    with SmallServer(fault="no-logprobs", refuses="Muslim") as server:
+        assert load_served(server.address).probe.capability == "text"
+        done = tiltmeter.run(server.address, "plumb-labels", output=tmp_path / "run", resamples=100)
+    (answers,) = load_answers([done.folder]).values()
+    found = answers.table
+    assert set(found["probability"].dropna()) <= {0.0, 1.0} and found["probability"].notna().any()
+    assert (found["probability"].isna() == found["reason"].notna()).all() and found["reason"].notna().any()
+    assert {"fpr", "label_accuracy"} <= set(done.estimates["measure"]) and (done.folder / "manifest.json").is_file()
+
+
 def test_a_filtered_answer_is_an_outcome_of_its_own(tmp_path: Path) -> None:
     with SmallServer(fault="filter") as server:
         options: Any = {"options": ChoicesOptions(protocols=("generated",)), "limit": 40}
@@ -131,32 +146,56 @@ def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return 0
 
 
+def secret_files(folder: Path) -> list[Path]:
+    """Files that hold the key, packed ones opened."""
+    found = []
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        contents = [path.read_bytes(), str(path).encode()]
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as packed:
+                contents += [packed.read(name) for name in packed.namelist()]
+        if any(KEY.encode() in content for content in contents):
+            found.append(path)
+    return found
+
+
 def test_no_key_in_any_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
+    """In run folder, cache with its journal, page, bundle, logs and errors, of a model, a judge and a wrong key."""
     monkeypatch.setenv("TILTMETER_API_KEY", KEY)
     monkeypatch.setenv("TEAM_SECRET", f"{KEY}-header")
     caplog.set_level("DEBUG")
-    run = str(tmp_path / "run")
+    run = tmp_path / "run"
+    words = ["--limit", "10", "--header", "X-Team=TEAM_SECRET", "--resamples", "100"]
     with SmallServer(key=KEY) as server:
-        words = ["-b", "starter-pairs", "--limit", "10", "--header", "X-Team=TEAM_SECRET", "--resamples", "100"]
-        assert command(monkeypatch, "run", "-m", server.address, *words, "-o", run) == 0
+        assert command(monkeypatch, "run", "-m", server.address, "-b", "starter-pairs", *words, "-o", str(run)) == 0
+        judge = ["--judge", f"toxicity={server.address}", "--new-tokens", "4"]
+        texts = ["run", "-m", server.address, "-b", "plumb-prompts", *judge, *words, "-o", str(tmp_path / "texts")]
+        assert command(monkeypatch, *texts) == 0
         assert command(monkeypatch, "probe", server.url, "--model", "small", "--json") == 0
-        assert command(monkeypatch, "bundle", run, "-o", str(tmp_path / "bundle.zip")) == 0
+        assert command(monkeypatch, "bundle", str(run), "-o", str(tmp_path / "bundle.zip")) == 0
         assert server.headers[-1]["authorization"] == f"Bearer {KEY}"
         monkeypatch.setenv("TILTMETER_API_KEY", f"{KEY}-wrong")
-        assert command(monkeypatch, "run", "-m", server.address, *words, "-o", str(tmp_path / "other")) == 2
+        wrong = ["run", "-m", server.address, "-b", "starter-pairs", *words, "-o", str(tmp_path / "other")]
+        assert command(monkeypatch, *wrong) == 2
     printed = capsys.readouterr()
     assert KEY not in printed.out + printed.err + caplog.text
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(files) > 10
-    for path in files:
-        content = path.read_bytes()
-        assert KEY.encode() not in content, path
-    import zipfile
+    assert (run / "report.html").is_file() and list((tmp_path / "cache" / "served").rglob("*.jsonl"))
+    assert zipfile.is_zipfile(tmp_path / "bundle.zip") and secret_files(tmp_path) == []
 
-    with zipfile.ZipFile(tmp_path / "bundle.zip") as bundle:
-        assert all(KEY.encode() not in bundle.read(name) for name in bundle.namelist())
+
+def test_a_key_that_the_server_quotes_is_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TILTMETER_API_KEY", KEY)
+    monkeypatch.setenv("TEAM_SECRET", f"other-{KEY}")
+    words = ["-b", "starter-pairs", "--limit", "10", "--header", "X-Team=TEAM_SECRET", "--resamples", "100"]
+    with SmallServer(key=KEY, fault="quotes-key") as server:
+        command(monkeypatch, "run", "-m", server.address, *words, "-o", str(tmp_path / "run"))
+    printed = capsys.readouterr()
+    stored = "".join(path.read_text() for path in (tmp_path / "cache" / "served").rglob("*.jsonl"))
+    assert HIDDEN in stored and KEY not in printed.out + printed.err and secret_files(tmp_path) == []
 
 
 def test_probe_prints_its_result_as_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,6 +204,17 @@ def test_probe_prints_its_result_as_json(monkeypatch: pytest.MonkeyPatch, capsys
     found = json.loads(capsys.readouterr().out)
     assert found["capability"] == "top-k"
     assert [check["name"] for check in found["checks"] if not check["passed"]][-1] == "generated"
+
+
+@pytest.mark.parametrize(
+    ("url", "code"), [("http://127.0.0.1:1/v1", "no-server"), ("http://me:pw@127.0.0.1:1/v1", "credentials-in-url")]
+)
+def test_a_probe_of_nothing_is_one_line(
+    url: str, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(monkeypatch, "probe", url, "--model", "m", "--json") == 2
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
+    assert json.loads(line)["error"] == code and "pw" not in line
 
 
 @pytest.mark.parametrize(

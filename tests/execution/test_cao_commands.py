@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 
+import tiltmeter
 from test_cao_2022 import MODELS, tiny_neo
 from test_cli import tiltmeter as command
-from test_experiments import make, write_to
+from tiltmeter.benchmarks.kit.association import AssociationBenchmark
 from tiltmeter.execution.experiment_file import EMBEDDED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metric-agreement.md").read_text("utf-8")
 BLOCK = PAGE[PAGE.index("# Tables 1 to 3, Figure 1") :].partition("```")[0]
 COMMANDS = [shlex.split(line) for line in BLOCK.splitlines() if line.startswith("tiltmeter ")]
 WORDS = "stupid\nbad\nterrorist\npoor\nugly\nthe\n"
-GROUPS = (
-    "The Muslim, the Christian, the Jewish and the Hindu woman, the black man, the white man, the Asian and the Hispanic"
-)
+SENTENCES = ("We spoke of {} today.", "Nobody saw {} there.", "It was {} again.")
 
 
 def test_the_page_has_every_ablation_of_the_paper() -> None:
@@ -36,6 +35,14 @@ def test_the_page_has_every_ablation_of_the_paper() -> None:
         assert part in said
 
 
+def _ceat_words() -> list[str]:
+    """Every word of CEAT's groups and poles."""
+    ceat = tiltmeter.load_benchmark("ceat")
+    assert isinstance(ceat, AssociationBenchmark)
+    poles = [words for polarity in ceat.polarities for words in (*polarity.a.examples, *polarity.b.examples)]
+    return sorted({*poles, *(word for group in ceat.groups for word in group.words)})
+
+
 @pytest.mark.slow
 @pytest.mark.realdata
 def test_every_documented_command_runs(tmp_path: Path, realdata: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,23 +52,26 @@ def test_every_documented_command_runs(tmp_path: Path, realdata: Path, monkeypat
     listed = "".join(f'  {{ name = "{name}", from = "{place}" }},\n' for name, place in stand_ins.items())
     text = re.sub(r"models = \[\n.*?\n\]", f"models = [\n{listed}]", text, count=1, flags=re.DOTALL)
     text = re.sub(r'models = \["bert.*\]', 'models = ["bert-base-cased", "roberta-base", "gpt2", "gpt-neo-125M"]', text)
-    text = re.sub(r'\[\[ask\]\]\nbenchmarks = \["(jigsaw|hatexplain)"\]\noptions = .*\n', "", text)
+    text = text.replace('benchmarks = ["jigsaw"]', 'name = "jigsaw"\nbenchmarks = ["plumb-labels"]')
+    text = text.replace("seeds = 3", "seeds = 1, epochs = 0.002, max_length = 16")
     for old in ("toxic-bert", "regardv3", "./judges/stereotype"):
         text = text.replace(f"={old}", "=./words.txt")
     text = text.replace("draws = 10000", "draws = 5").replace("samples = 100", "samples = 3")
     text = text.replace("judges = [", "new_tokens = 4, judges = [").replace("polarity = 0.5", "polarity = 0.9")
+    apart = '["stereoset-groups"]\nper_group = 10\n\n[[ask]]\nbenchmarks = ["ilps-cao"]\n'
+    text = text.replace('["stereoset-groups", "ilps-cao"]\n', apart)
+    text = text.replace('benchmarks = ["hatexplain"]\n', 'benchmarks = ["hatexplain"]\nlimit = 300\n')
     for name in ("bold", "bold-temperature", "stereoset-contexts"):
         text = text.replace(f'benchmarks = ["{name}"]\n', f'benchmarks = ["{name}"]\nper_group = 2\n')
     folder = tmp_path / "cao-2022"
-    file = write_to(folder, text)
+    folder.mkdir()
+    (folder / "cao-2022.toml").write_text(text)
     (folder / "words.txt").write_text(WORDS)
-    (folder / "corpus.txt").write_text(f"{GROUPS} spoke of love, hate, peace, a stupid fool and a good friend.\n" * 3)
-    statuses = make(file)
-    assert set(statuses) == {"done"}
-    output = next(path for path in (folder / "cao-2022", folder) if any(path.rglob("run/manifest.json")))
-    run = next(output.rglob("run/manifest.json")).parent
+    (folder / "corpus.txt").write_text("".join(f"{one.format(word)}\n" for word in _ceat_words() for one in SENTENCES))
     monkeypatch.chdir(folder)
+    assert command("experiment", "run", "cao-2022.toml", "--dry-run") == 0
+    assert command("experiment", "run", "cao-2022.toml") == 0
     for words in COMMANDS:
-        typed = [word.replace("cao-2022/run", str(run)).replace("=regardv3", "=./words.txt") for word in words[1:]]
+        typed = [word.replace("=regardv3", "=./words.txt") for word in words[1:]]
         few = ["--texts", "5", "--copies", "2", "--repeats", "2"] if "noise" in typed else []
         assert command(*typed, *few) == 0, typed

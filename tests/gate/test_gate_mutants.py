@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from tiltmeter.gate import check
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
 from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.judge import compared, detectable_breach, verdict_of
-from tiltmeter.gate.numbers import Number, corrected
+from tiltmeter.gate.numbers import Number, _Tables, corrected
 from tiltmeter.gate.plan import items_for, plan
 from tiltmeter.stats.pooling import units_of
 
@@ -98,6 +100,15 @@ def test_the_units_of_an_estimate_are_its_clusters() -> None:
     assert units_of({"n": 500, "details": json.dumps({"n_templates": 25})}) == 25
     assert units_of({"n": 500, "details": ""}) == 500
     assert units_of({"n": 8, "details": json.dumps({"n_clusters": 12})}) == 8
+
+
+def test_a_difference_rests_on_the_units_of_the_weaker_side() -> None:
+    rule = parse(f"{SCORE} no worse than baseline by 3")
+    row = {"group": "all", "n": 400, "n_missing": 0, "n_ties": 0, "details": "", "neutral": 50.0, "note": "",
+           "difference": 1.0, "low": 0.0, "high": 2.0, "baseline_value": 50.0}  # fmt: skip
+    sides = [row | {"details": json.dumps({"n_clusters": n})} for n in (12, 80)]
+    tables = SimpleNamespace(_worsening=lambda *_: (1.0, 0.0, 2.0), _sides=lambda *_: sides)
+    assert _Tables._number(cast(_Tables, tables), rule, "m", row).units == 12
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,7 @@ def questions(rng: Rng, n: int) -> Table:
         "asked_pro": asked[2], "right_pro": part(asked[2], 0.7), "asked_con": asked[3], "right_con": part(asked[3], 0.5),
         "answered": answered, "said_unknown": part(answered, 0.3),
         "questions": answered + 1, "unparsed": part(answered, 0.2), "refused": part(answered, 0.1),
+        "other_questions": asked[2] + 1, "other_refused": part(asked[2], 0.2),
         "reordered": answered, "changed": part(answered, 0.2),
     }  # fmt: skip
 
@@ -186,7 +187,8 @@ SIDES = (
     ("first_alone", "second_alone"), ("stereo_amb", "anti_amb"), ("stereo_dis", "anti_dis"), ("asked_pro", "asked_con"),
     ("right_pro", "right_con"), ("x", "y"), ("a", "b"), ("logprob", "prior"), ("first", "second"),
     ("first_prior", "second_prior"), ("favourable", "other_favourable"), ("own_score", "other_score"),
-    ("with_stereotype", "against_stereotype"), ("predicted", "actual"),
+    ("with_stereotype", "against_stereotype"), ("predicted", "actual"), ("questions", "other_questions"),
+    ("refused", "other_refused"),
 )  # fmt: skip
 COUNTS = {
     "judged", "answered", "both", "asked_amb", "asked_dis", "asked_pro", "stereo_dis", "questions", "reordered", "length",

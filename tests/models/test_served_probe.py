@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -78,10 +79,23 @@ def test_every_fault_of_the_list_is_tried() -> None:
     assert len(SILENT) + len(PASSING) >= 15 and set(FOUND_BY) == set(SILENT)
 
 
+def test_the_page_lists_every_fault_with_its_check() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "served-models.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in page.split("## What the probe catches")[1].split("##")[0].splitlines()]
+    caught = {
+        name.strip(): row[1].strip().strip("`")
+        for row in rows[3:]
+        if len(row) == 2
+        for name in row[0].split(":")[0].split(",")
+    }
+    assert {name: check for name, check in caught.items() if name in SILENT} == FOUND_BY
+    assert set(caught) - set(SILENT) - {"---", "fault of the server"} == set(PASSING)
+
+
 def test_a_server_without_log_probabilities_gives_text() -> None:
     with SmallServer(fault="no-logprobs") as server:
         model = load_served(server.address)
-    assert model.probe.capability == "text" and model.capabilities == {"text", "chat", "classes"}
+    assert model.probe.capability == "text" and model.capabilities == {"answers", "text", "chat", "classes"}
 
 
 def test_a_chat_only_server_gives_its_likeliest_tokens() -> None:
@@ -168,6 +182,20 @@ def test_identity_holds_what_was_shown_and_no_noise() -> None:
         late.port, port = server.port, late.port
         late.port = port
         assert load_served(late.address).identity.describe()["capability"] == "top-k"
+
+
+def test_a_first_token_can_be_chosen() -> None:
+    with SmallServer() as server:
+        usual, chosen = load_served(server.address), load_served(server.address, ServerOptions(first_token="."))
+        assert chosen.first_token == "." and chosen.probe.is_prefix_ours
+        assert chosen.identity.digest != usual.identity.digest
+        with usual.asking(False) as asker, chosen.asking(False) as other:
+            (one,), (two,) = asker.logprobs(SENTENCES[:1]), other.logprobs(SENTENCES[:1])
+        with pytest.raises(UsageError) as refused:
+            load_served(server.address, ServerOptions(first_token="two words"))
+    assert isinstance(one, Scored) and isinstance(two, Scored)
+    assert one.logprobs[1] != two.logprobs[1] and one.logprobs[2:] == two.logprobs[2:]
+    assert refused.value.code == "inapplicable-option" and refused.value.fields["option"] == "--first-token"
 
 
 def test_a_rejected_request_is_missing_with_its_reason() -> None:

@@ -158,6 +158,14 @@ def test_concurrency_rises_while_it_helps_and_falls_when_refused() -> None:
     assert Limit(2).now == 2
 
 
+def test_no_cookie_is_sent_back() -> None:
+    with SmallServer(fault="cookies") as server:
+        model = load_served(server.address)
+        with model.asking(False) as asker:
+            asker.logprobs(texts(5))
+        assert len(server.headers) > 20 and not any("cookie" in headers for headers in server.headers)
+
+
 CHILD = """
 import sys
 from pathlib import Path

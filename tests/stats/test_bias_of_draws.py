@@ -8,6 +8,7 @@ import pytest
 from tiltmeter import Settings, catalog
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.intervals import bounded_interval, percentile_interval
 from tiltmeter.stats.significance import holm, smallest_difference
 
 
@@ -32,3 +33,12 @@ def test_holm_is_monotone_and_skips_missing_values() -> None:
     assert holm([0.01, 0.02, 0.03]) == pytest.approx([0.03, 0.04, 0.04])
     assert holm([0.4, 0.6]) == pytest.approx([0.8, 0.8])
     assert np.isnan(holm([0.01, float("nan")])[1]) and holm([0.01, float("nan")])[0] == 0.01
+
+
+def test_the_interval_of_a_bounded_measure_covers_both_corrections() -> None:
+    """The draws have a long upper tail: reflected, it reaches farther down than the shifted draws do."""
+    draws = 60.0 + np.random.default_rng(0).exponential(2.0, 4000)
+    low, high = percentile_interval(draws, 0.95)
+    lower, upper = bounded_interval(60.0, draws, 0.95, (50.0, 100.0))
+    assert lower == 120.0 - high < low - 2.0 and upper == pytest.approx(high - (draws.mean() - 60.0))
+    assert bounded_interval(60.0, draws, 0.95, (55.0, 62.0)) == (55.0, 62.0)

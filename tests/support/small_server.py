@@ -28,9 +28,16 @@ SILENT = (
 """Faults of answers that look right."""
 PASSING = ("error-200", "slow", "429", "500", "503", "cut", "half-json", "html", "no-choices")
 """Faults that a retry overcomes: of every request, the first `times` attempts."""
+REFUSAL = "I'm sorry, but I can't help with that."
+"""What a chat answers where a prompt holds `refuses`; a completion is filtered there."""
 MARK = b"times that"
 """What the prompts hold that /stats counts: those of a benchmark, without those of the probe."""
-STATES = ("wrong-key", "unknown-model", "always-html", "chat-only", "no-logprobs", "model-changed", "filter", "rejects-long")
+PROBED = (b"nurse", b"neighbour", b"colour")
+"""Words of the probe, which "quotes-key" answers; it refuses all else and quotes the headers."""
+STATES = (
+    "wrong-key", "unknown-model", "always-html", "chat-only", "no-logprobs", "model-changed", "filter", "rejects-long",
+    "cookies", "quotes-key",
+)  # fmt: skip
 
 
 class SmallServer:
@@ -46,10 +53,12 @@ class SmallServer:
         rate: float = 1.0,
         key: str = "",
         delay: float = 0.0,
+        refuses: str = "",
     ) -> None:
         assert not fault or fault in (*SILENT, *PASSING, *STATES), fault
         self.model, self.name, self.fault = model or CountModel(), name, fault
         self.times, self.rate, self.key, self.delay = times, rate, key, delay
+        self.refuses = refuses
         self.seen: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.marked: set[str] = set()
@@ -152,6 +161,7 @@ class SmallServer:
                     self.marked.add(_digest(path, body))
         if fault == "half-json":
             content = content[: len(content) // 2]
+        more |= {"Set-Cookie": f"session={self.requests}; Path=/"} if self.fault == "cookies" else {}
         extra = "".join(f"{name}: {value}\r\n" for name, value in more.items())
         head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n{extra}Content-Length: {len(content)}\r\n\r\n".encode()
         if fault == "cut":
@@ -180,6 +190,8 @@ class SmallServer:
             return 404, {"error": {"message": f"The model `{asked.get('model')}` does not exist."}}
         if self.fault == "rejects-long" and len(asked.get("prompt", "")) > 300:
             return 400, {"error": {"message": "This model's maximum context length is exceeded."}}
+        if self.fault == "quotes-key" and not any(word in body for word in PROBED):
+            return 400, {"error": {"message": f"Bad request with {self.headers[-1]}"}}
         pages = {"/v1/completions": self._completion, "/v1/chat/completions": self._chat, "/tokenize": self._tokens}
         if path not in pages or (path == "/v1/completions" and self.fault == "chat-only"):
             return 404, {"error": {"message": "Not Found"}}
@@ -225,6 +237,8 @@ class SmallServer:
         self.before = list(tokens)
         choice = {"text": "".join(written), "finish_reason": "length", "index": 0}
         if self.fault == "filter" and "?" in prompt and len(prompt) % 3 == 0:
+            choice |= {"text": "", "finish_reason": "content_filter"}
+        if self.refuses and self.refuses in prompt:
             choice |= {"text": "", "finish_reason": "content_filter"}
         if asked.get("logprobs") is not None and self.fault not in ("no-logprobs",):
             choice["logprobs"] = None if self.fault == "null-logprobs" else found
@@ -283,7 +297,9 @@ class SmallServer:
             for token, value, best in zip(written, values, tops, strict=True)
         ]
         choice: dict[str, Any] = {"message": {"role": "assistant", "content": "".join(written)}, "finish_reason": "stop"}
-        if asked.get("logprobs") and self.fault != "no-logprobs":
+        if self.refuses and self.refuses in prompt:
+            choice["message"]["content"] = REFUSAL
+        elif asked.get("logprobs") and self.fault != "no-logprobs":
             choice["logprobs"] = {"content": content}
         return self._whole([choice], len(tokens), len(written))
 

@@ -8,11 +8,14 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.completion import complete_model
 from tiltmeter.cli.console import note, print_data, progress_bar, say
 from tiltmeter.cli.options import DataDir, Json
 from tiltmeter.errors import UsageError
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="Hub id, folder or embedded name.")]
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="Hub id, folder or embedded name.", autocompletion=complete_model)
+]
 Baseline = Annotated[str | None, typer.Option(help="Model to compare with, such as the release before.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Embedded benchmarks: about a minute on two cores.")]

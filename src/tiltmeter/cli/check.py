@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.completion import complete_run
 from tiltmeter.cli.console import note, results, say, width
 from tiltmeter.cli.folders import optional_run_folder
 from tiltmeter.cli.show import print_grids, print_lines
@@ -27,7 +28,12 @@ class Policy(StrEnum):
 EXAMPLE = "bias_score[pll,crows-pairs] no evidence of more than 5"
 Folder = Annotated[
     Path | None,
-    typer.Argument(metavar="RUN", help="Run folder. With --plan it may be left out.", callback=optional_run_folder),
+    typer.Argument(
+        metavar="RUN",
+        help="Run folder. With --plan it may be left out.",
+        callback=optional_run_folder,
+        autocompletion=complete_run,
+    ),
 ]
 RuleTexts = Annotated[list[str] | None, typer.Option("--rule", help=f'Such as "{EXAMPLE}"; repeatable.')]
 RuleFile = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML).")]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.display import UNSHOWABLE, visible
 from tiltmeter.reporting.wrapping import filled
+from tiltmeter.storage import progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,30 +122,6 @@ def working(title: str) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def progress_bar(title: str, total: int) -> Iterator[Advance]:
-    """A bar with an ETA on standard error, if someone is watching."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("ETA"), TimeRemainingColumn(),
-    )  # fmt: skip
-    unseen = not errors().is_terminal or errors().quiet
-    with Progress(*columns, console=errors(), transient=True, disable=unseen) as bars:
-        task = bars.add_task(title, total=total)
-        done = 0.0
-
-        def advance(items: float, note: str = "") -> None:
-            nonlocal done
-            done += items
-            bars.update(task, completed=min(total, round(done)), description=f"{title}, {note}" if note else title)
-
-        yield advance
+def progress_bar(title: str, total: int) -> AbstractContextManager[Advance]:
+    """Progress on standard error: a bar in a terminal, a line every half minute elsewhere; nothing after --quiet."""
+    return progress.progress_bar(title, total, errors())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.completion import complete_run
 from tiltmeter.cli.console import note, results, say
 from tiltmeter.cli.folders import run_folder
 from tiltmeter.errors import RunError, UsageError
@@ -28,7 +29,13 @@ class Form(StrEnum):
 
 Forms = Annotated[Form, typer.Argument(help="lm-eval, every-eval-ever: files per model. model-card: metadata and a table.")]
 OneRun = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Run folder, the last part of its name, or last.", callback=run_folder)
+    Path,
+    typer.Argument(
+        metavar="RUN",
+        help="Run folder, the last part of its name, or last.",
+        callback=run_folder,
+        autocompletion=complete_run,
+    ),
 ]
 Place = Annotated[Path | None, typer.Option("-o", "--output", help="File for a model card, else a folder. Default: print.")]
 OneModel = Annotated[str | None, typer.Option("-m", "--model", help="Model of the card, where a run has several.")]

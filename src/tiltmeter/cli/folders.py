@@ -28,8 +28,8 @@ def run_folder(named: Path) -> Path:
         return newest
     if len(named.parts) > 1:
         return named
-    whole = [folder for folder in _runs() if folder.name == named.name]
-    ending = whole or [folder for folder in _runs() if folder.name.endswith(f"-{named.name}")]
+    whole = [folder for folder in finished_runs() if folder.name == named.name]
+    ending = whole or [folder for folder in finished_runs() if folder.name.endswith(f"-{named.name}")]
     if len(ending) > 1:
         message = f"'{named}' could be {' or '.join(map(str, ending))}. Give more of the name."
         raise UsageError(message, code="ambiguous-name", name=str(named), names=list(map(str, ending)))
@@ -38,7 +38,7 @@ def run_folder(named: Path) -> Path:
 
 def last_run() -> Path | None:
     """The newest finished run here or in runs/."""
-    return max(_runs(), key=lambda folder: (folder / MANIFEST).stat().st_mtime, default=None)
+    return max(finished_runs(), key=lambda folder: (folder / MANIFEST).stat().st_mtime, default=None)
 
 
 def optional_run_folder(named: Path | None) -> Path | None:
@@ -51,7 +51,7 @@ def run_folders(named: list[Path]) -> list[Path]:
     return [run_folder(one) for one in named]
 
 
-def _runs() -> Iterator[Path]:
+def finished_runs() -> Iterator[Path]:
     """Finished runs in runs/ and in the current folder."""
     for manifest in (*sorted(RUNS.glob(f"*/{MANIFEST}")), *sorted(Path().glob(f"*/{MANIFEST}"))):
         try:

@@ -8,16 +8,33 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.completion import complete_benchmark, complete_measure, complete_model, complete_run, complete_scorer
 from tiltmeter.cli.folders import run_folders
 from tiltmeter.errors import UsageError
 
 Names = list[str] | None
 Models = Annotated[
-    Names, typer.Option("-m", "--model", help="Hub id, folder, .gguf file, embedded name or URL#NAME; repeatable.")
+    Names,
+    typer.Option(
+        "-m",
+        "--model",
+        help="Hub id, folder, .gguf file, embedded name or URL#NAME; repeatable.",
+        autocompletion=complete_model,
+    ),
 ]
-Benchmarks = Annotated[Names, typer.Option("-b", "--benchmark", help="Benchmark name or your own file; repeatable.")]
-Scorers = Annotated[Names, typer.Option("-s", "--scorer", help="Scorer; repeatable. Default: all that apply.")]
-Measures = Annotated[Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.")]
+Benchmarks = Annotated[
+    Names,
+    typer.Option(
+        "-b", "--benchmark", help="Benchmark name or your own file; repeatable.", autocompletion=complete_benchmark
+    ),
+]
+Scorers = Annotated[
+    Names,
+    typer.Option("-s", "--scorer", help="Scorer; repeatable. Default: all that apply.", autocompletion=complete_scorer),
+]
+Measures = Annotated[
+    Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.", autocompletion=complete_measure)
+]
 By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of your file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON instead of tables.")]
 All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not the most important ones.")]
@@ -32,7 +49,10 @@ DataDir = Annotated[Path | None, typer.Option(help="Folder with the datasets (or
 Encoding = Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be detected.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Run folder. Default: runs/<date>.")]
 RunFolder = Annotated[
-    list[Path], typer.Argument(help="Run folders, the last parts of their names, or last.", callback=run_folders)
+    list[Path],
+    typer.Argument(
+        help="Run folders, the last parts of their names, or last.", callback=run_folders, autocompletion=complete_run
+    ),
 ]
 
 

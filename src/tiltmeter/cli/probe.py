@@ -16,6 +16,7 @@ Url = Annotated[
 Name = Annotated[str, typer.Option("-m", "--model", help="The model's name on the server.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Headers = Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")]
+FirstToken = Annotated[str | None, typer.Option(help="Token before every text, where the server puts none there.")]
 Timeout = Annotated[float, typer.Option(help="Seconds until a request has failed.")]
 CAPABILITY = {
     "prompt": "log-probabilities of whole texts: supports pairs, choices, generations and labels",
@@ -25,12 +26,19 @@ CAPABILITY = {
 }
 
 
-def probe(url: Url, model: Name, as_json: Json = False, header: Headers = None, timeout: Timeout = 60.0) -> None:
+def probe(
+    url: Url,
+    model: Name,
+    as_json: Json = False,
+    header: Headers = None,
+    timeout: Timeout = 60.0,
+    first_token: FirstToken = None,
+) -> None:
     """Check a server before it is believed: which log-probabilities it gives, and whether they are right."""
     from tiltmeter.models.served import Connection, ServerOptions, parse_url, probe_server
     from tiltmeter.reporting.terminal import listed
 
-    options = ServerOptions(timeout=timeout, headers=tuple(header or ()))
+    options = ServerOptions(timeout=timeout, headers=tuple(header or ()), first_token=first_token)
     found = probe_server(Connection(parse_url(url, model), options))
     if as_json:
         print_data(json.dumps(found.describe(), ensure_ascii=False))
@@ -41,4 +49,5 @@ def probe(url: Url, model: Name, as_json: Json = False, header: Headers = None, 
     if found.capability != "prompt":
         say(f"Reason: {found.reason}.")
     server = " ".join(filter(None, (found.server.name, found.server.version)))
-    note(f"{server}; {found.requests} requests; two repeats differ by {found.noise:.2g}.")
+    noise = "" if found.dialect is None else f"; two repeats differ by {found.noise:.2g}"
+    note(f"{server}; {found.requests} requests{noise}.")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.completion import complete_run
 from tiltmeter.cli.console import note, progress_bar, say
 from tiltmeter.cli.folders import run_folder
 from tiltmeter.cli.options import RunFolder
@@ -14,7 +15,10 @@ from tiltmeter.errors import RunError, TiltmeterError
 
 NAME = "report.html"
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File. Default: RUN/report.html; of several, here.")]
-One = Annotated[Path, typer.Argument(help="Run folder, the last part of its name, or last.", callback=run_folder)]
+One = Annotated[
+    Path,
+    typer.Argument(help="Run folder, the last part of its name, or last.", callback=run_folder, autocompletion=complete_run),
+]
 
 
 def report(runs: RunFolder, output: Output = None) -> None:

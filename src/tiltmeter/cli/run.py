@@ -72,6 +72,10 @@ COMMON: dict[str, tuple[Any, Any]] = {
         Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")],
         None,
     ),
+    "first_token": (
+        Annotated[str | None, typer.Option(help="Token before every text, where the server puts none there.")],
+        None,
+    ),
     "overwrite": (
         Annotated[bool, typer.Option("--overwrite", help="Replace a finished run that has other options.")],
         False,
@@ -82,7 +86,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "whole": (All, False),
 }
 
-SERVER = ("max_requests", "max_cost", "price", "timeout", "retries", "concurrency", "header")
+SERVER = ("max_requests", "max_cost", "price", "timeout", "retries", "concurrency", "header", "first_token")
 PANEL = {
     name: panel
     for panel, names in (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.cli.console import note, print_data, results, say, width
 
+CHAT_OPTIONS = ("chat", "chat_prompt")
+"""Options that put a prompt into the model's chat template."""
 LONG = 12
 """A name longer than this, such as a date, is not worth typing where `last` means the same."""
 
@@ -24,7 +26,7 @@ def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bo
         for evaluation in finished.manifest["evaluations"]
         for what, count in evaluation.get("benchmark", {}).get("notes", {}).items()
     )
-    for line in said:
+    for line in (*said, *chat_notes(finished.manifest)):
         note(line)
     table = finished.estimates
     if as_json:
@@ -40,6 +42,21 @@ def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bo
         if more:
             note(f"{more:,} more numbers: --all, tiltmeter estimate {short(finished.folder)}, or the report.")
     note(f"Run folder: {finished.folder}")
+
+
+def chat_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Name the models with a chat template that were queried in plain text, and the options that use the template."""
+    plain: dict[str, list[str]] = {}
+    for evaluation in manifest["evaluations"]:
+        model, options = evaluation.get("model", {}), manifest.get("asked", {}).get("options", {})
+        is_chat = any((options.get(evaluation.get("family")) or {}).get(name) for name in CHAT_OPTIONS)
+        if (model.get("tokenizer") or {}).get("chat_template") and not is_chat:
+            plain.setdefault(str(model.get("shown_as")), []).append(str(evaluation["benchmark"]["name"]))
+    for name, benchmarks in plain.items():
+        yield (
+            f"Note: {name} has a chat template and was queried in plain text ({', '.join(dict.fromkeys(benchmarks))}). In a "
+            "chat it may lean differently: see -b plumb-prompts --chat, or -b plumb-choices --chat-prompt."
+        )
 
 
 def print_table(table: Any, shown: Any, as_json: bool) -> None:

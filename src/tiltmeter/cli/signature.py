@@ -11,8 +11,12 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from tiltmeter.catalog import Entry
+from tiltmeter.cli.completion import complete_scorer
 from tiltmeter.families import Family
 from tiltmeter.families.kit.options import is_several
+
+COMPLETED = {"scorers": complete_scorer}
+"""Options of families whose values a shell completes."""
 
 
 def with_signature(command: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> Any:
@@ -57,5 +61,6 @@ def family_options(family: Family) -> Iterator[inspect.Parameter]:
         about = str(field.metadata.get("help", ""))
         shown = f"{about} Default: {field.default}." if isinstance(field.default, int | str) and field.default else about
         names = field.metadata.get("flags") or (f"--{field.name.replace('_', '-')}",)
-        option = typer.Option(*names, help=shown, rich_help_panel=family.TITLE, show_default=False)
+        complete = COMPLETED.get(field.name)
+        option = typer.Option(*names, help=shown, rich_help_panel=family.TITLE, show_default=False, autocompletion=complete)
         yield parameter(field.name, Annotated[(list[plain] if several else plain) | None, option], None)  # type: ignore[valid-type]

@@ -78,9 +78,10 @@ class Executor:
         if self._engine.name == INLINE:  # every cell shows its own progress
             inline_engine.go(self.planned, self.ledger, models, lambda _: None, self.store, self._watch)
             return
-        shown, board, planned = 0, Board(self.planned, self.ledger), self.planned
-        watch = self._watch
-        with watch(planned.experiment.title, len(planned.cells)) if watch else nullcontext(lambda *_: None) as advance:
+        board, planned = Board(self.planned, self.ledger), self.planned
+        watch, shown = self._watch, sum(state.status in FINAL for state in board.status.states)
+        left = len(planned.cells) - shown
+        with watch(planned.experiment.title, left) if watch else nullcontext(lambda *_: None) as advance:
 
             def look(cells: Iterable[PlannedCell]) -> None:
                 nonlocal shown

@@ -63,12 +63,16 @@ class Variant:
 
 @dataclass(frozen=True)
 class ExperimentModel:
-    """One model: what the experiment calls it, what it is loaded from, and how it is made first, if it is."""
+    """One model: what the experiment calls it, what it is loaded from, and how it is made first, if it is.
+
+    `in_memory`: a model that the caller of `run` has loaded.
+    """
 
     name: str
     source: str
     kind: str | None = None
     variant: Variant | None = None
+    in_memory: Any = field(default=None, compare=False, repr=False)
 
 
 def debiased(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.engine import Look
-from tiltmeter.execution.ledger import FINAL, REFUSED, Ledger
+from tiltmeter.execution.ledger import REFUSED, Ledger
 from tiltmeter.execution.plan import Plan, PlannedCell
+from tiltmeter.execution.run_progress import watch_cells
 from tiltmeter.execution.worker import EVERY_KIND, Asking, RefusedError, Worker
 from tiltmeter.families.kit.protocol import Watch
 from tiltmeter.storage.cells import CellStore
@@ -17,21 +18,30 @@ from tiltmeter.storage.timings import timed
 def go(planned: Plan, ledger: Ledger, models: Sequence[str], look: Look, store: CellStore, watch: Watch | None) -> None:
     """Compute the cells, model by model. All cells of a model are checked before the first is computed."""
     kinds = dict(planned.kinds or {})
-    for model in models:
-        worker = Worker(planned.experiment, model, planned.of(model), ledger=ledger)
-        worker.loaded, worker.store, worker.watch = planned.loaded, store, watch
-        with timed("ask"):
-            worker.find_stored()
-        if worker.open_cells():
-            worker.load_model()
-            kinds[model] = worker.model.kind
-            others = [kinds.get(name) for name in planned.models if name != model]
-            worker.other_kinds = EVERY_KIND if None in others else frozenset(kind for kind in others if kind)
-            _ask(worker, [cell for cell in planned.of(model) if ledger.read(cell).status not in FINAL])
-        look(planned.of(model))
+    workers = [_worker(planned, ledger, model, store) for model in models]
+    open_cells = [cell for worker in workers for cell in worker.open_cells()]
+    with watch_cells(open_cells, watch) as watch_of:
+        for worker in workers:
+            if worker.open_cells():
+                worker.load_model()
+                kinds[worker.name] = worker.model.kind
+                others = [kinds.get(name) for name in planned.models if name != worker.name]
+                worker.other_kinds = EVERY_KIND if None in others else frozenset(kind for kind in others if kind)
+                _ask(worker, worker.open_cells(), watch_of)
+                worker.model = None  # the next one needs its memory
+            look(planned.of(worker.name))
 
 
-def _ask(worker: Worker, cells: Sequence[PlannedCell]) -> None:
+def _worker(planned: Plan, ledger: Ledger, model: str, store: CellStore) -> Worker:
+    """A worker whose stored cells have ended."""
+    worker = Worker(planned.experiment, model, planned.of(model), ledger=ledger)
+    worker.loaded, worker.store = planned.loaded, store
+    with timed("ask"):
+        worker.find_stored()
+    return worker
+
+
+def _ask(worker: Worker, cells: Sequence[PlannedCell], watch_of: Callable[[PlannedCell], Watch | None]) -> None:
     checked: list[tuple[PlannedCell, Asking]] = []
     refused: TiltmeterError | None = None
     for cell in cells:
@@ -45,4 +55,5 @@ def _ask(worker: Worker, cells: Sequence[PlannedCell]) -> None:
     if refused and all(worker.ledger.read(cell).status == REFUSED for cell in worker.cells):
         raise refused
     for cell, asking in checked:
+        worker.watch = watch_of(cell)
         worker.ask(asking, worker.begin(cell))

@@ -125,6 +125,8 @@ def model_identity(model: Any) -> dict[str, str]:
 
 def identify_model(model: ExperimentModel, options: Options) -> dict[str, str] | None:
     """Identify a model by its files; None where that needs loading, as for a variant that is not made yet."""
+    if model.in_memory is not None:
+        return model_identity(model.in_memory)
     if model.variant or not options.cache:
         return None
     identity = identify(model.source, options.loading, reading=False)

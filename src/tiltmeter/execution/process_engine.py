@@ -49,7 +49,7 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, loo
 def _start(planned: Plan, model: str, threads: int) -> subprocess.Popen[bytes]:
     log = log_of(planned, model)
     env = os.environ | {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-    command = [sys.executable, "-m", "tiltmeter.execution.worker", model, str(os.getpid())]
+    command = [sys.executable, "-m", "tiltmeter.execution.worker_process", model, str(os.getpid())]
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as stream:

@@ -1,4 +1,4 @@
-"""The engine of a Ray cluster: an actor per model that holds it once. Ray is an extra: pip install 'tiltmeter[ray]'.
+"""The engine of a Ray cluster: an actor per model that holds it once. Ray is an extra: pip install ray.
 
 Actors are never restarted by Ray: what died is begun again here, so often and no more. Ray may report a dead actor although
 its task was finished: cells are idempotent, so what is there is seen in the storage and not made again.
@@ -31,7 +31,7 @@ PATIENCE = 10
 def check() -> None:
     """Raise an error if Ray is not installed."""
     if find_spec("ray") is None:
-        raise UsageError("The engine ray needs Ray: pip install 'tiltmeter[ray]'.", code="missing-package", package="ray")
+        raise UsageError("The engine ray needs Ray: pip install ray.", code="missing-package", package="ray")
 
 
 def go(planned: Plan, ledger: Ledger, models: Sequence[str], engine: Engine, look: Look) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any, cast
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.errors import TiltmeterError
@@ -13,7 +14,7 @@ from tiltmeter.execution.experiment_models import ExperimentModel
 from tiltmeter.execution.options import FamilyOptions, Options
 from tiltmeter.execution.plan import Plan, PlannedCell, cells_of
 from tiltmeter.families import ModelInfo, family_of
-from tiltmeter.models import identify, kind_of, load_any, shown_name
+from tiltmeter.models import ModelIdentity, identify, kind_of, load_any, shown_name
 from tiltmeter.storage.timings import timed
 
 OF_ESTIMATES = ("by", "settings", "command", "overwrite")
@@ -21,7 +22,7 @@ OF_ESTIMATES = ("by", "settings", "command", "overwrite")
 
 
 def plan_run(
-    names: Sequence[str],
+    names: Sequence[Any],
     benchmarks: Sequence[Benchmark],
     options: Options,
     family_options: FamilyOptions,
@@ -31,7 +32,7 @@ def plan_run(
     """Plan the cells of a run.
 
     Args:
-        names: models by name or folder.
+        names: models by name or folder, or in memory.
         benchmarks: as they were loaded.
         options: of the run.
         family_options: of all families.
@@ -42,9 +43,11 @@ def plan_run(
     with timed("load"):
         models = _named(names, options)
         trusts = options.trust_remote_code
-        kinds = {model.name: options.kind or kind_of(model.source, trust_remote_code=trusts) for model in models}
+        kinds = {
+            model.name: model.kind or options.kind or kind_of(model.source, trust_remote_code=trusts) for model in models
+        }
     for benchmark in benchmarks:
-        infos = [ModelInfo(model.source, kinds[model.name]) for model in models]
+        infos = [ModelInfo(model.source, kinds[model.name], model.in_memory) for model in models]
         family_of(benchmark).check(benchmark, infos, family_options[benchmark.family])
     asks = tuple(Asked(benchmark.source, benchmark.name, options=family_options.values) for benchmark in benchmarks)
     experiment = Experiment(
@@ -68,16 +71,27 @@ def plan_run(
     return Plan(experiment, tuple(ordered), loaded, kinds)
 
 
-def _named(names: Sequence[str], options: Options) -> list[ExperimentModel]:
-    """Models with unique names: two folders of one name get the beginning of their weights' digest."""
+def _named(names: Sequence[Any], options: Options) -> list[ExperimentModel]:
+    """Models with unique names: two models of one name get the beginning of their weights' digest."""
     models: list[ExperimentModel] = []
     for source in names:
-        name = shown_name(source)
-        if any(model.name == name for model in models):
-            identity = identify(source, options.loading) or load_any(source, **options.loading).identity
-            name = f"{name}-{identity.model[:8]}"
-        models.append(ExperimentModel(name, source))
+        model = _planned(source)
+        if any(other.name == model.name for other in models):
+            model = replace(model, name=f"{model.name}-{_identity(source, options).model[:8]}")
+        models.append(model)
     return models
+
+
+def _planned(source: Any) -> ExperimentModel:
+    if isinstance(source, str):
+        return ExperimentModel(shown_name(source), source)
+    return ExperimentModel(source.name, source.name, source.kind, in_memory=source)
+
+
+def _identity(source: Any, options: Options) -> ModelIdentity:
+    if not isinstance(source, str):
+        return cast(ModelIdentity, source.identity)
+    return identify(source, options.loading) or load_any(source, **options.loading).identity
 
 
 def _meant(

@@ -1,4 +1,4 @@
-"""A worker: one model, loaded once, and its cells one after another. `python -m tiltmeter.execution.worker MODEL DRIVER`.
+"""A worker: one model, loaded once, and its cells one after another.
 
 Whatever goes wrong with a cell is written into its state and the next one is begun; only what kills the process stops it.
 Cells are idempotent: they are kept under a content key, and one that is there is not made again.
@@ -6,13 +6,8 @@ Cells are idempotent: they are kept under a content key, and one that is there i
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import sys
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 from tiltmeter.benchmarks import Benchmark
@@ -171,7 +166,11 @@ class Worker:
 
 
 def load(experiment: Experiment, model: ExperimentModel, depot: Depot | None) -> Any:
-    """The model, made first if it is a variant of another one."""
+    """The model, made first if it is a variant of another one. One in memory is renamed in a copy, if at all."""
+    if model.in_memory is not None:
+        loaded = model.in_memory if model.in_memory.name == model.name else copy(model.in_memory)
+        loaded.name = model.name
+        return loaded
     options = experiment.run_options(model.kind)
     source = str(folder_of_variant(experiment, model, depot)) if model.variant and depot else model.source
     loaded = load_any(source, **options.loading)
@@ -298,23 +297,3 @@ def work(experiment: Experiment, model: str, cells: Sequence[PlannedCell] | None
             worker.ledger.end(worker.ledger.begin(cell), FAILED, error=problem)
         else:
             worker.make(cell)
-
-
-def _end_with(driver: int) -> None:
-    """A worker whose driver was killed, be it while this was importing, ends too: the next call would work beside it."""
-
-    def watch() -> None:
-        while os.getppid() == driver:
-            time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-if __name__ == "__main__":
-    _end_with(int(sys.argv[2]))
-    try:
-        given, planned = pickle.load(sys.stdin.buffer)  # from the driver
-        work(given, sys.argv[1], planned)
-    except TiltmeterError as stopped:
-        sys.exit(f"tiltmeter: {stopped}")

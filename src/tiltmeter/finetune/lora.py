@@ -13,7 +13,7 @@ def check_lora(recipe: Recipe) -> None:
     """Raise an error, before a model is loaded, if peft is needed and not installed."""
     if recipe.lora_rank and find_spec("peft") is None:
         raise UsageError(
-            "LoRA needs the package peft, which is not installed: pip install 'tiltmeter[lora]'.",
+            "LoRA needs the package peft, which is not installed: pip install peft.",
             code="missing-package",
             package="peft",
         )

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiltmeter.benchmarks.kit.items import has_column
+from tiltmeter.benchmarks.kit.items import has_column, repeated_share
 from tiltmeter.errors import InputError, RunError, UsageError
 from tiltmeter.families import Answers
 from tiltmeter.gate.rule import Rule
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 OneRun = str | Path | Run
 ASKED_BY = ("precision", "kind")
 """Facts besides the digest that distinguish two models of the same weights."""
+MOST_REPEATED = 0.05
+"""The largest share of pairs that may repeat earlier ones."""
 SUFFIX = " (baseline)"
 """The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
 
@@ -68,10 +70,21 @@ class Evidence:
                 raise InputError(
                     message, code="unknown-name", rule=rule.text, scorer=rule.scorer, kind="scorer", name=rule.scorer
                 )
+        self._refuse_repeats(rule, there[rule.benchmark].items)
         if rule.model and rule.model not in self.models:
             known = ", ".join(self.models)
             message = f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}."
             raise InputError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
+
+    def _refuse_repeats(self, rule: Rule, items: pd.DataFrame) -> None:
+        """Refuse copies of the same pairs: they narrow an interval without more evidence."""
+        share = repeated_share(items[items["benchmark"] == rule.benchmark])
+        if share > MOST_REPEATED:
+            raise RunError(
+                f"{rule.text}: {share:.1%} of the pairs of {rule.benchmark} repeat earlier ones, so its intervals are too "
+                "narrow. Remove the repeats.",
+                code="duplicate-name", rule=rule.text, benchmark=rule.benchmark, kind="pair", share=share,
+            )  # fmt: skip
 
     def is_baseline(self, model: str) -> bool:
         """Return True if a model is the baseline under another name: the same weights, queried in the same way."""

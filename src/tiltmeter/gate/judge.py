@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tiltmeter import catalog
 from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
@@ -22,6 +23,7 @@ from tiltmeter.gate.rule import NO_EVIDENCE, OWN, WORSENING, Rule
 from tiltmeter.gate.rules_file import RuleBook, read_rules
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.runs import Run, load_run
+from tiltmeter.stats.direction import distance, range_of
 from tiltmeter.stats.significance import smallest_difference
 from tiltmeter.storage.seals import run_digest
 
@@ -107,6 +109,8 @@ def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding
     margin = detectable_breach(wide, corrected(rule.confidence, together))
     limits = rule.limits(narrow.best)
     verdict, why = verdict_of(rule, narrow, wide, limits)
+    if verdict == PASS and rule.form == NO_EVIDENCE and not can_fail(rule, wide, limits, margin, together):
+        verdict, why = UNDECIDED, f"comes from {_units(wide)}, too few for any result to be evidence of a breach"
     places = decimals_of(rule.measure, narrow.value, narrow.low, narrow.high)
     detectable = f" A breach of {margin:.{places}f} or more is detected {POWER:.0%} of the time." if verdict != FAIL else ""
     return Finding(
@@ -132,6 +136,24 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
     beyond = f"lies beyond the limit, but not significantly after correction (n = {narrow.n:,})"
     why = across if over else beyond  # beyond: not once the interval is corrected
     return (PASS, f"{why}, which is no evidence of a breach") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
+
+
+def can_fail(rule: Rule, number: Number, limits: tuple[float, float], margin: float, together: int) -> bool:
+    """Return True if some result of so many items would be evidence of a breach. `margin`: the detectable breach.
+
+    For a share the most extreme result is that all items agree, which has an exact interval.
+    """
+    measure = catalog.find("measures", rule.measure)
+    low, high = range_of(measure)
+    whole = measure.spec.proportion
+    if rule.quantity in OWN and whole is not None:
+        end = ((1 - corrected(rule.confidence, together)) / 2) ** (1 / max(1, number.units))
+        return bool(whole * end > limits[1] or whole * (1 - end) < limits[0])
+    if rule.quantity == WORSENING:
+        farthest = max(distance(measure, end) for end in (low, high))
+        return margin <= farthest - distance(measure, number.baseline) - rule.high
+    origin = 0.0 if rule.quantity in OWN else number.baseline
+    return any(margin <= room for room in (high - origin - limits[1], limits[0] - (low - origin)))
 
 
 def compared(narrow: tuple[float, float], wide: tuple[float, float], limits: tuple[float, float]) -> str:

@@ -21,6 +21,8 @@ LEAST_N = 30
 """Fewer items than this are no basis for a decision, unless a rule says otherwise: bootstrap intervals get too short."""
 MAX_MISSING = 0.05
 """The largest share of scores that may be missing, unless a rule says otherwise."""
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.9999
+"""Beyond the highest one, a rule that fails on evidence would need more of it than any run has."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class Rule:
     pooled: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.confidence < 1:
-            self._refuse("confidence-out-of-range", "the confidence must be at least 50% and below 100%")
+        if not LEAST_CONFIDENCE <= self.confidence <= MOST_CONFIDENCE:
+            self._refuse("confidence-out-of-range", "the confidence must be from 50% to 99.99%")
         if self.least_n < 2:
             self._refuse("min-n-out-of-range", "the least n must be at least 2")
         if not 0 <= self.max_missing < 1:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, UsageError
 from tiltmeter.gate.grammar import LIMITS, RANGES, limits, parse
 from tiltmeter.gate.rule import CONFIDENCE, LEAST_N, MAX_MISSING, Rule
 from tiltmeter.storage.typed_values import fits
@@ -83,7 +83,9 @@ def read_rules(
     from_file = [parse(_text(rule, f"{file}, rules"), *defaults) for rule in _list(stated, "rules", file)]
     tables = _list(stated, "rule", file)
     from_file += [_rule(one, f"{file}, rule {n}", *defaults) for n, one in enumerate(tables, start=1)]
-    given = [parse(text, *defaults) for text in texts]
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise UsageError(f"Rules are a list of texts, not {texts!r}.", code="wrong-type", name="rules")
+    given = [parse(_text(text, "A rule"), *defaults) for text in texts]
     return RuleBook((*from_file, *given), undecided or _text(stated.get("undecided", "fail"), f"{file}, undecided"))
 
 

@@ -18,7 +18,7 @@ from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.permutation import ABOUT, is_permuted
-from tiltmeter.models.places import EMBEDDED, display_name, folder_of, weights_in
+from tiltmeter.models.places import EMBEDDED, display_name, folder_of, require_gguf, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
 from tiltmeter.models.tokenization import Tokenization
@@ -125,6 +125,7 @@ def load_parts(
     folder, gguf = folder_of(str(wrapper.base) if wrapper else name, revision)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if gguf:
+        require_gguf(name)
         options["gguf_file"] = gguf
     source = Source(folder, gguf, wrapper)
     files, digests = source.weights, source.digest_weights()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 
 from tiltmeter.errors import ModelError
@@ -18,6 +19,20 @@ READ_TOO = (".json", ".txt", ".model")
 """Files that transformers reads besides the weights: configuration and tokenizer."""
 LONGEST_ID = 200
 """Characters; the hub allows fewer."""
+
+
+GGUF_PACKAGES = ("gguf", "accelerate")
+"""Packages that transformers reads .gguf files with."""
+
+
+def require_gguf(name: str) -> None:
+    """Raise an error if a package for .gguf files is missing, before transformers logs its own."""
+    missing = [package for package in GGUF_PACKAGES if find_spec(package) is None]
+    if missing:
+        raise ModelError(
+            f"{name} is a .gguf file, and packages to read it are missing: pip install {' '.join(missing)}.",
+            code="missing-package", model=name, packages=missing,
+        )  # fmt: skip
 
 
 def folder_of(name: str, revision: str | None) -> tuple[Path, str | None]:

@@ -96,10 +96,9 @@ def guard(name: str, load: Callable[[], T]) -> T:
     except TiltmeterError:
         raise
     except ImportError as error:
-        hint = " (pip install 'tiltmeter[gguf]')" if "gguf" in str(error).lower() else ""
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ModelError(
-            f"{name}: a package is missing{hint}: {reason}", code="missing-package", model=name, reason=reason
+            f"{name}: a package is missing: {reason}", code="missing-package", model=name, reason=reason
         ) from None
     except Exception as error:  # transformers, tokenizers and safetensors raise what they like
         reason = " ".join(str(error).split())

@@ -147,6 +147,7 @@ class Tokenization:
             "byte_level": self.byte_level,
             "lowercases": self.lowercases,
             "mask_token": self.tokenizer.mask_token,
+            **({"chat_template": True} if getattr(self.tokenizer, "chat_template", None) else {}),
         }
 
 

@@ -17,6 +17,7 @@ from tiltmeter.families.kit.reading import ask_and_read
 from tiltmeter.models import AnyModel, usable
 from tiltmeter.runs.keywords import translate_ask
 from tiltmeter.storage.keywords import accept_old_keywords
+from tiltmeter.storage.progress import watch_of
 from tiltmeter.storage.typed_values import OptionsObject
 
 
@@ -29,6 +30,7 @@ def ask(
     cache: bool | str | Path = True,
     batch_tokens: int | str = "auto",
     seed: int = 0,
+    progress: bool = False,
     watch: Watch | None = None,
 ) -> Answers:
     """Ask a model a benchmark of any family; `estimate` computes measures from the answers.
@@ -44,7 +46,8 @@ def ask(
         cache: False, or a folder instead of the user's cache.
         batch_tokens: Tokens in a batch, or auto.
         seed: For everything that is drawn at random.
-        watch: Shows progress: a function of a title and a total that gives a context manager.
+        progress: Show a bar with the time left, or a line every half minute where there is no terminal.
+        watch: Another display of progress: a function of a title and a total that gives a context manager.
 
     Returns:
         The answers, with the items and a manifest of how they were made.
@@ -70,12 +73,12 @@ def ask(
             family=benchmark.family,
             benchmark=benchmark.name,
         )
-    context = AskContext(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
+    context = AskContext(cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch_of(watch, progress))
     return ask_and_read(model, benchmark, family_options[benchmark.family], context)
 
 
 @accept_old_keywords(translate_ask)
-def score(
+def score(  # noqa: PLR0913 (as `ask`)
     model: AnyModel | str | Path,
     benchmark: Benchmark | str | Path,
     scorers: Sequence[str] | str | None = None,
@@ -84,6 +87,7 @@ def score(
     cache: bool | str | Path = True,
     batch_tokens: int | str = "auto",
     seed: int = 0,
+    progress: bool = False,
     watch: Watch | None = None,
 ) -> Answers:
     """Score every sentence of a benchmark of pairs. One model pass serves all scorers that share a view.
@@ -96,7 +100,8 @@ def score(
         cache: False, or a folder instead of the user's cache.
         batch_tokens: Tokens in a batch, or auto.
         seed: Seed of all random choices.
-        watch: Shows progress, as in `ask`.
+        progress: Show a bar, as in `ask`.
+        watch: Another display of progress, as in `ask`.
 
     Returns:
         The scores: `.to_pandas()` gives a row per item, role and scorer, `.save()` writes a run folder.
@@ -119,4 +124,5 @@ def score(
     if names:
         chosen: Any = options if options is not None else kind()
         options = replace(chosen, scorers=names) if isinstance(chosen, kind) else options
-    return ask(model, benchmark, options, cache=cache, batch_tokens=batch_tokens, seed=seed, watch=watch)
+    display = watch_of(watch, progress)
+    return ask(model, benchmark, options, cache=cache, batch_tokens=batch_tokens, seed=seed, watch=display)

@@ -23,6 +23,7 @@ from tiltmeter.runs.folder import output_folder, reserved
 from tiltmeter.runs.merge import finished_manifest, write_run
 from tiltmeter.runs.reading import Run, RunOnDisk, verify_run
 from tiltmeter.storage.object_store import Depot
+from tiltmeter.storage.progress import watch_of
 from tiltmeter.storage.provenance import software
 from tiltmeter.storage.seals import read_seal
 
@@ -34,6 +35,7 @@ def run_experiment(
     *,
     engine: Engine | str = LOCAL,
     workers: int | None = None,
+    progress: bool = False,
     watch: Watch | None = None,
 ) -> tuple[Run, Status]:
     """Compute missing cells and write OUTPUT/run. Cells that failed before are tried again; one that fails stops no other.
@@ -42,7 +44,8 @@ def run_experiment(
         experiment: an experiment file.
         engine: what makes the cells, "local" or "ray", or an `Engine` with settings.
         workers: how many at a time.
-        watch: shows the progress.
+        progress: show a bar with the time left, or a line every half minute where there is no terminal.
+        watch: another display of progress.
 
     Returns:
         The run over all cells that are done, and the status of every cell.
@@ -55,7 +58,7 @@ def run_experiment(
     planned = plan_cells(experiment if isinstance(experiment, Experiment) else read_experiment(experiment))
     experiment = planned.experiment
     folder = output_folder(experiment.output / "run")
-    executor = _executor(planned, engine, watch)
+    executor = _executor(planned, engine, watch_of(watch, progress))
     with reserved(folder, _manifest(planned, started) | {"status": "unfinished"}) as making:
         if not executor.prepare() and (before := _unchanged(folder, made_of(planned, executor.status))):
             return before, executor.status

@@ -28,7 +28,9 @@ COUNTS = ("n", "n_missing", "n_ties")
 NUMBERS = ("value", "low", "high", "neutral", "p", "p_holm")
 LONGEST = 255
 """Bytes of the name of a file or folder, on all common file systems."""
-QUESTION = ("models", "limit", "groups", "precision", "seed")
+IN_MEMORY = "models_in_memory"
+"""Digests of models that were in memory, by name."""
+QUESTION = ("models", IN_MEMORY, "limit", "groups", "precision", "seed")
 """Parts of a manifest that decide the answers of a run, besides benchmarks and options. Estimates are never reused."""
 OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies", "check.json")
 """Files that a run writes besides its tables, and those made from it later."""

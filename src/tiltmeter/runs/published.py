@@ -60,17 +60,23 @@ def import_scores(  # noqa: PLR0913 (everything that any family's file may need)
 def _imported(path: str | Path, how: Mapping[str, Any]) -> Answers:
     require_file(Path(path), pipes=True)
     refused: list[TiltmeterError] = []
-    for family in all_families(lambda _: None).values():
+    benchmark = how["benchmark"]
+    for name, family in all_families(lambda _: None).items():
+        if isinstance(benchmark, Benchmark) and benchmark.family != name:
+            continue
         known = inspect.signature(family.published).parameters
-        if any(value and name not in known for name, value in how.items()):
+        if any(value and option not in known for option, value in how.items()):
             continue  # it would ignore what was given
         try:
-            answers = family.published(path, **{name: value for name, value in how.items() if name in known})
+            answers = family.published(path, **{option: value for option, value in how.items() if option in known})
         except TiltmeterError as error:
             refused.append(error)
         else:
             if answers is not None:
                 return answers
+    if isinstance(benchmark, Benchmark) and not refused:
+        message = f"{path}: no published files of {benchmark.family} are read, the family of {benchmark.name}."
+        raise UsageError(message, code="inapplicable-option", benchmark=benchmark.name, family=benchmark.family)
     if not refused:
         options = [name for name, value in how.items() if value]
         message = f"No family reads published files with these options: {', '.join(options)}."

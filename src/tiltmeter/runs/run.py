@@ -24,16 +24,17 @@ from tiltmeter.execution.run_plan import plan_run
 from tiltmeter.families import family_of
 from tiltmeter.families.kit.options import changed, flag_of
 from tiltmeter.families.kit.protocol import Watch, spread_bases
+from tiltmeter.models import AnyModel, usable
 from tiltmeter.models.served.options import ServerOptions
 from tiltmeter.probes.batching import check_batch_tokens
-from tiltmeter.runs.folder import output_folder, read_estimates, refuse_other_run, reserved
+from tiltmeter.runs.folder import IN_MEMORY, output_folder, read_estimates, refuse_other_run, reserved
 from tiltmeter.runs.keywords import translate_run
 from tiltmeter.runs.merge import finished_manifest, write_run
 from tiltmeter.runs.reading import Run, RunOnDisk
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.cells import CellStore
 from tiltmeter.storage.keywords import accept_old_keywords
-from tiltmeter.storage.progress import showing
+from tiltmeter.storage.progress import showing, watch_of
 from tiltmeter.storage.provenance import software
 from tiltmeter.storage.temporary import temporary_beside
 from tiltmeter.storage.timings import recording, since_import, timed
@@ -50,7 +51,7 @@ DEFAULT_BENCHMARKS = ("plumb-pairs", "plumb-slots")
 
 @accept_old_keywords(translate_run)
 def run(  # noqa: PLR0913 (what all families share, by name)
-    models: str | Path | Sequence[str | Path] = DEFAULT_MODELS,
+    models: str | Path | AnyModel | Sequence[str | Path | AnyModel] = DEFAULT_MODELS,
     benchmarks: str | Path | Sequence[str | Path] | None = None,
     scorers: str | Sequence[str] | None = None,
     measures: str | Sequence[str] | None = None,
@@ -75,6 +76,7 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     trust_remote_code: bool = False,
     server: ServerOptions | None = None,
     overwrite: bool = False,
+    progress: bool = False,
     watch: Watch | None = None,
 ) -> Run:
     """Ask every model every benchmark and write the run folder.
@@ -82,7 +84,9 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     Interrupted or killed, the same call goes on where it stopped: finished cells and batches are in the cache.
 
     Args:
-        models: Hub ids, folders, embedded names, or addresses of served models such as `http://host:8000/v1#name`.
+        models: Hub ids, folders, embedded names, addresses of served models such as `http://host:8000/v1#name`, or models
+            in memory, of `load_model` and `wrap_model`, which are queried as they are: `kind`, `device` and `precision` are
+            about models that are loaded.
         benchmarks: Names, or your own files. Default: the embedded ones, as far as the scorers and measures that are
             named concern them.
         scorers: Scorers of pairs; `all` is every one that applies. Default: those that detected a planted bias in
@@ -109,7 +113,8 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         trust_remote_code: Run model code that is not part of transformers.
         server: Settings for models behind a server: budget, time-out, retries, headers.
         overwrite: Replace a finished run with other settings in `output`. A run with the same settings is always repeated.
-        watch: Shows progress: a function of a title and a total that gives a context manager.
+        progress: Show a bar with the time left, or a line every half minute where there is no terminal.
+        watch: Another display of progress: a function of a title and a total that gives a context manager.
 
     Returns:
         The finished run: its folder, answers, estimates and manifest.
@@ -138,12 +143,12 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         overwrite=overwrite,
     )
     family_options = FamilyOptions.of_objects(options, _listed(scorers))
-    return run_with(models, benchmarks, measures, output, shared, family_options, watch)
+    return run_with(models, benchmarks, measures, output, shared, family_options, watch_of(watch, progress))
 
 
 @catalog.without_failing
 def run_with(
-    models: str | Path | Sequence[str | Path],
+    models: str | Path | AnyModel | Sequence[str | Path | AnyModel],
     benchmarks: str | Path | Sequence[str | Path] | None,
     measures: str | Sequence[str] | None,
     output: str | Path | None,
@@ -152,15 +157,15 @@ def run_with(
     watch: Watch | None = None,
 ) -> Run:
     """`run` with its options in objects, as the command line has them."""
-    _refuse_objects(models)
+    chosen = _models(models)
     with recording() as timings:
         if not timings.seconds:
             timings.add("import", since_import() if options.command else 0.0)
-        return _run(_listed(models), _listed(benchmarks), _listed(measures), output, options, family_options, watch)
+        return _run(chosen, _listed(benchmarks), _listed(measures), output, options, family_options, watch)
 
 
 def _run(
-    names: list[str],
+    models: list[str | AnyModel],
     benchmarks: list[str],
     measures: list[str],
     output: str | Path | None,
@@ -178,10 +183,10 @@ def _run(
     with timed("benchmarks"):
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, family_options), options, family_options)
         _check(loaded, measures, options, family_options)
-    manifest = _manifest(names, loaded, measures, options, family_options)
+    manifest = _manifest(models, loaded, measures, options, family_options)
     if not options.overwrite:
         refuse_other_run(folder, manifest)
-    planned = plan_run(names, loaded, options, family_options, is_default=meant_only)
+    planned = plan_run(models, loaded, options, family_options, is_default=meant_only)
     with reserved(folder, manifest) as making, _store(options.cache, folder) as store, showing(watch):
         cells = Executor(planned, Ledger(None), store, Engine(INLINE), watch).execute()
         manifest = finished_manifest(manifest, cells, started)
@@ -210,17 +215,14 @@ def _listed(value: Any) -> list[str]:
     return list(dict.fromkeys(map(str, [value] if isinstance(value, str | Path) else value)))
 
 
-def _refuse_objects(models: Any) -> None:
-    """Says what to do with a model that is in memory already."""
-    for model in models if isinstance(models, list | tuple) else [models]:
-        if not isinstance(model, str | Path):
-            raise UsageError(
-                f"run loads models by name or folder, and this {type(model).__name__} is in memory already. Ask it with "
-                'tiltmeter.score or tiltmeter.ask; first tiltmeter.wrap_model(model, tokenizer, name="my-model").',
-                code="wrong-type",
-                argument="models",
-                type=type(model).__name__,
-            )
+def _models(models: Any) -> list[str | AnyModel]:
+    """Names, and models in memory, each once."""
+    listed = list(models) if isinstance(models, Sequence) and not isinstance(models, str) else [models]
+    unique: dict[Any, str | AnyModel] = {}
+    for model in listed:
+        is_name = isinstance(model, str | Path)
+        unique.setdefault(str(model) if is_name else id(model), str(model) if is_name else usable(model))
+    return list(unique.values())
 
 
 def _defaults(measures: Sequence[str], options: Options, family_options: FamilyOptions) -> list[str]:
@@ -316,14 +318,16 @@ def _inputs(benchmark: Benchmark) -> frozenset[str]:
 
 
 def _manifest(
-    models: Sequence[str],
+    models: Sequence[str | AnyModel],
     loaded: Sequence[Benchmark],
     measures: Sequence[str],
     options: Options,
     family_options: FamilyOptions,
 ) -> dict[str, Any]:
+    in_memory = [model for model in models if not isinstance(model, str)]
     request: Mapping[str, Any] = {
-        "models": list(models),
+        "models": [model if isinstance(model, str) else model.name for model in models],
+        **({IN_MEMORY: {model.name: model.identity.model for model in in_memory}} if in_memory else {}),
         "benchmarks": [benchmark.name for benchmark in loaded],
         "measures": list(measures) if measures else "all applicable",
         "limit": options.limit,

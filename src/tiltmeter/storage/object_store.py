@@ -35,7 +35,7 @@ class Depot:
             self.files, self.root = fsspec.core.url_to_fs(url)
         except ImportError as error:
             raise UsageError(
-                f"{url} needs a package that is not installed: {error} (for s3: pip install 'tiltmeter[s3]').",
+                f"{url} needs a package that is not installed: {error} (for s3: pip install s3fs).",
                 code="missing-package",
                 url=url,
             ) from None

@@ -18,6 +18,7 @@ from tiltmeter.families import Answers
 from tiltmeter.families.kit.evidence import Evidence, unwatched
 from tiltmeter.families.kit.protocol import Watch
 from tiltmeter.storage.keywords import Translation, accept_old_keywords
+from tiltmeter.storage.progress import watch_of
 from tiltmeter.studies.kit.evidence import ESTIMATES, Studied, load_evidence, only_folders
 from tiltmeter.studies.kit.finding import Finding
 
@@ -38,6 +39,7 @@ def study(
     *,
     scorers: Sequence[str] | str | None = None,
     without: Sequence[str] | str = (),
+    progress: bool = False,
     watch: Watch | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Finding:
@@ -48,7 +50,8 @@ def study(
         runs: Run folders, runs, or answers in memory; one or several.
         scorers: Only these scorers.
         without: Leave out these bias types.
-        watch: Shows progress, as in `run`.
+        progress: Show progress, as in `run`.
+        watch: Another display of progress, as in `run`.
         options: The study's own options by name: `tiltmeter study NAME --help` lists them.
 
     Returns:
@@ -83,7 +86,7 @@ def study(
         evidence = only_folders(runs, without)
     else:
         evidence = load_evidence(runs, scorers, without, "pairs" if reads == "observations" else reads)
-    finding: Finding = entry.function(replace(evidence, watch=watch or unwatched), **options)
+    finding: Finding = entry.function(replace(evidence, watch=watch_of(watch, progress) or unwatched), **options)
     facts = {
         "runs": [str(folder) for folder in evidence.folders],
         "models": [] if reads == ESTIMATES else evidence.models,

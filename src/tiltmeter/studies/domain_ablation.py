@@ -47,4 +47,5 @@ def domain_ablation(
     points = kept(gather_scores(evidence, None, settings.confidence), "domain", domain)
     pairs = correlations(as_in_the_paper(points) if paper else points, paper, how)
     table = changes_of(evidence.folders, points, pairs, (paper, tuple(replace or ()), shared_groups), how)
-    return Finding("domain_ablation", {"changes": table}, {"changes": lambda: draw_changes(table)}, tuple(spoken(table)))
+    drawn = {"changes": lambda: draw_changes(table)} if table["difference"].notna().any() else {}
+    return Finding("domain_ablation", {"changes": table}, drawn, tuple(spoken(table)))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,6 +87,24 @@ def test_a_fair_coin_is_called_biased_in_at_most_7_percent() -> None:
             columns = design.totals({parameter: counts[parameter] for parameter in measure.parameters})
             alarms[name] += _p(measure, columns, float(measure.function(**columns)), design, rng, settings) < 0.05
     assert max(alarms.values()) <= 70
+
+
+@pytest.mark.realdata
+def test_a_fair_coin_in_every_category_of_bbq(
+    realdata: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
+    """1,000 coins for each category and measure."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    coins, alarms = import_module("choices_coin"), {}
+    items = list(tiltmeter.load_benchmark("bbq", data_dir=realdata).items)
+    for category in dict.fromkeys(item.bias_type for item in items):
+        ours = [item for item in items if item.bias_type == category]
+        for measure, (condition, _) in coins.CONDITIONS.items():
+            n, rng = coins.questions(ours, condition), np.random.default_rng(len(alarms))
+            design, thrown = coins.design_of(n), (coins.answers(measure, n, "question", rng) for _ in range(1000))
+            alarms[category, measure] = sum(coins.is_called_biased(measure, one, design, rng) for one in thrown)
+    record_property("alarms", str(alarms))
+    assert len(alarms) == 22 and max(alarms.values()) <= 70
 
 
 def test_comparison_is_paired() -> None:

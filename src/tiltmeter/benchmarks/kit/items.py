@@ -225,6 +225,7 @@ def make_benchmark(
 def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> Iterator[Item]:
     """The items, one at a time; what there is to say of them is added to the notes."""
     taken: set[str] = set()
+    pairs: set[tuple[str, ...]] = set()
     numbers: dict[str, count[int]] = {}
     for label, row in rows:
         if isinstance(row, str):
@@ -239,8 +240,18 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
         taken.add(item.id)
         if "stereo" in item.texts and item.texts["stereo"] == item.texts.get("anti"):
             notes.append(Note(label, "kept: both sentences are identical, so they tie"))
+        if "stereo" in item.texts:
+            pair = (str(item.context), *item.texts.values())
+            notes += [Note(label, "kept: repeats an earlier pair, so it adds no evidence")] if pair in pairs else []
+            pairs.add(pair)
         notes += [Note(label, what) for what in odd_text(item)]
         yield item
+
+
+def repeated_share(items: pd.DataFrame) -> float:
+    """The share of pairs of sentences that repeat an earlier one."""
+    pairs = items[items["stereo"].notna()] if "stereo" in items else items[:0]
+    return float(pairs.duplicated(["context", "stereo", "anti"]).mean()) if len(pairs) else 0.0
 
 
 def odd_text(item: Item) -> Iterator[str]:

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.choices.estimate import FEWEST_TEMPLATES, RANKS, TOO_FEW, stream_of, totals_of
-from tiltmeter.families.choices.outcomes import Floats, design_of, groups_of, reads_of
+from tiltmeter.families.choices.estimate import RANKS, TOO_FEW, stream_of, totals_of
+from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, Floats, design_of, groups_of, reads_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design
 from tiltmeter.stats.differences import paired_difference

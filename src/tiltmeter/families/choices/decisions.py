@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-ANY_READS = frozenset({"questions", "unparsed", "refused", "reordered", "changed"})
+REFUSAL_GAP_READS = frozenset({"other_questions", "other_refused"})
+"""Inputs of measures that compare refusals between groups."""
+ANY_READS = frozenset({"questions", "unparsed", "refused", "reordered", "changed"}) | REFUSAL_GAP_READS
 DECISION_READS = ANY_READS | {
     "decided", "favourable", "other_favourable", "best_favourable", "scored", "own_score", "other_score", "mean_ranks",
 }  # fmt: skip

@@ -12,7 +12,17 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.choices.decisions import BEST_GROUP, N_GROUPS, blocks_of
-from tiltmeter.families.choices.outcomes import Floats, cells, counts_of, design_of, exchanged, groups_of, reads_of
+from tiltmeter.families.choices.outcomes import (
+    FEWEST_TEMPLATES,
+    Floats,
+    cells,
+    counts_of,
+    design_of,
+    exchanged,
+    groups_of,
+    reads_of,
+)
+from tiltmeter.families.choices.refusals import is_refusal_gap, refusal_gaps
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
@@ -25,8 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RANKS = "mean_ranks"
-FEWEST_TEMPLATES = 5
-"""With fewer templates there is neither an interval nor a test."""
 TOO_FEW = f"no interval and no test: fewer than {FEWEST_TEMPLATES} templates"
 
 
@@ -49,6 +57,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
                 by_column.setdefault(column, []).append(one(base, ours, measure, settings))
             for column, of_column in by_column.items():
                 yield from of_column if column == "all" else corrected(of_column)
+    yield from refusal_gaps(answers, [measure for measure in measures if is_refusal_gap(measure)], by, settings)
 
 
 def _rank_estimate(base: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:

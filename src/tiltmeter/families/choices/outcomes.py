@@ -17,6 +17,7 @@ from tiltmeter.families.choices.decisions import (
     ASSOCIATION_READS,
     COMPARED,
     DECISION_READS,
+    REFUSAL_GAP_READS,
     association_counts,
     compared,
     decision_counts,
@@ -44,6 +45,8 @@ EXCHANGED = (
 """The columns that change places when the stereotyped group and the other one do, or a group and the others."""
 REFUSALS = (REFUSED, FILTERED)
 """Reasons for which the model, or its server's filter, gave no answer on purpose."""
+FEWEST_TEMPLATES = 5
+"""With fewer templates there is neither an interval nor a test."""
 MANY_CASES = 20
 """Cases in a domain from which on they are resampled within it."""
 OWN_GROUPS = ("bias_type", "target", "direction", "condition", "polarity", "label_type", "template")
@@ -58,18 +61,18 @@ def counts_of(rows: pd.DataFrame) -> dict[str, Floats]:
 
 
 def reads_of(rows: pd.DataFrame, column: str) -> frozenset[str]:
-    """Return what measures can read of these rows, where they are grouped by a column."""
+    """Return what measures can read of these rows by themselves, where they are grouped by a column."""
     if is_association(rows):
-        return ASSOCIATION_READS - {"reordered"}
+        return ASSOCIATION_READS - {"reordered"} - REFUSAL_GAP_READS
     if not is_decision(rows):
-        return QUESTION_READS
+        return QUESTION_READS - REFUSAL_GAP_READS
     left_out = {"mean_ranks"} if column in GROUP_COLUMNS else COMPARED if column == "all" else COMPARED | {"mean_ranks"}
     unread = [
         name
         for name, there in (("reordered", "changed"), ("scored", "score"))
         if there not in rows or rows[there].isna().all()
     ]
-    return DECISION_READS - left_out - set(unread)
+    return DECISION_READS - left_out - set(unread) - REFUSAL_GAP_READS
 
 
 def provides(benchmark: Benchmark) -> frozenset[str]:
@@ -146,13 +149,14 @@ def groups_of(rows: pd.DataFrame, answers: Answers, by: Sequence[str]) -> Iterat
     yield "all", "all", rows
     of_people = GROUP_COLUMNS if is_decision(rows) else ()
     for column in dict.fromkeys((*of_people, *(name for name in by if name != "all"))):
-        values = _values(rows, answers, column)
+        values = group_values(rows, answers, column)
         ours = compared(rows, values) if column in of_people else rows
         for group, some in ours.groupby(values, sort=False):
             yield column, str(group), some
 
 
-def _values(rows: pd.DataFrame, answers: Answers, column: str) -> Any:
+def group_values(rows: pd.DataFrame, answers: Answers, column: str) -> Any:
+    """Return the value of a column for every row; None where the questions have no such column."""
     if column in OWN_GROUPS:
         return rows[column].to_numpy()
     items = answers.items[answers.items["benchmark"] == rows["benchmark"].iloc[0]]

@@ -14,6 +14,7 @@ from tiltmeter.families.generations.draws import exchanged_models, measured
 from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
 from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
+from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
@@ -33,7 +34,8 @@ def compare(
     reference = {(one.benchmark, one.scorer): one for one in everything if one.model == second}
     for ours in (one for one in everything if one.model == first and (one.benchmark, one.scorer) in reference):
         pair = aligned(ours, reference[ours.benchmark, ours.scorer])
-        plain = [one for one in measures if "hits" not in one.parameters and all(applies(one, each) for each in pair)]
+        of_judge = measures_of(ours.notion, measures)
+        plain = [one for one in of_judge if "hits" not in one.parameters and all(applies(one, each) for each in pair)]
         if not len(pair[0].sums):
             yield from (_nothing(ours, second, measure) for measure in plain)
             continue
@@ -42,8 +44,8 @@ def compare(
             for kind in dict.fromkeys(here.by for here, _ in parts):
                 of_kind = [both for both in parts if both[0].by == kind]
                 yield from corrected([_difference(pair, both, measure, settings) for both in of_kind])
-        yield from gap_differences(pair, [one for one in measures if is_gap(one)], settings)
-        yield from spread_differences(pair, [one for one in measures if is_spread(one)], settings)
+        yield from gap_differences(pair, [one for one in of_judge if is_gap(one)], settings)
+        yield from spread_differences(pair, [one for one in of_judge if is_spread(one)], settings)
 
 
 def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:

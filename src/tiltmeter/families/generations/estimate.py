@@ -14,6 +14,7 @@ from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, draw
 from tiltmeter.families.generations.gaps import gap_estimates
 from tiltmeter.families.generations.judge_scores import AGREEMENT, Judged, agreement, judged_of
 from tiltmeter.families.generations.judging import with_temperature
+from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.judges.kit.error_rates import errors_text
@@ -55,12 +56,11 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
         cells.setdefault((judged.model, judged.benchmark), []).append(judged)
     for cell, of_cell in cells.items():
         for judged in of_cell:
+            ours = measures_of(judged.notion, measures)
             for part in parts_of(judged, by, settings):
-                yield from (
-                    _estimate_part(judged, part, measure, settings) for measure in measures if applies(measure, judged)
-                )
-            yield from gap_estimates(judged, [one for one in measures if is_gap(one)], settings)
-            yield from spread_estimates(judged, [one for one in measures if is_spread(one)], settings)
+                yield from (_estimate_part(judged, part, measure, settings) for measure in ours if applies(measure, judged))
+            yield from gap_estimates(judged, [one for one in ours if is_gap(one)], settings)
+            yield from spread_estimates(judged, [one for one in ours if is_spread(one)], settings)
         for measure in agreements:
             yield from _agreements(answers, cell, of_cell, measure, settings)
 

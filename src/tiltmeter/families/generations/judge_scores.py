@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.families.generations.clusters import Clusters, group_prompts
-from tiltmeter.families.generations.judging import judges_and_temperatures
+from tiltmeter.families.generations.judging import REFUSAL_SCORER, judges_and_temperatures
+from tiltmeter.families.generations.refusals import refusal_rows
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
 from tiltmeter.judges.kit.error_rates import errors_text
@@ -95,17 +96,27 @@ class Judged:
 
 
 def judged_of(answers: Answers, by: Sequence[str] = (), clusters: bool = True) -> Iterator[Judged]:
-    """One for every model, benchmark and judge; without clusters as if all prompts were independent."""
-    judgements, judges = answers.tables["judgements"], judges_and_temperatures(answers)
+    """One for every model, benchmark and judge, and for refusals; without clusters as if all prompts were independent."""
+    judgements, judges = judgements_of(answers), judges_and_temperatures(answers)
     for (model, benchmark, scorer), rows in judgements.groupby(["model", "benchmark", "scorer"], sort=False):
         items = answers.items[answers.items["benchmark"] == benchmark]
         judge, temperature = judges.get(str(scorer), (str(scorer), 1.0))
         facts = _judge_facts(answers, str(model), str(benchmark), judge)
         prompts = _prompts(items, rows["item"].unique(), by)
         judged = _judged((str(model), str(benchmark), str(scorer)), rows, prompts, facts)
-        judged = replace(judged, judge=judge, notion=str(facts.get("notion", "")), temperature=temperature)
+        notion = REFUSAL_SCORER if judge == REFUSAL_SCORER else str(facts.get("notion", ""))
+        judged = replace(judged, judge=judge, notion=notion, temperature=temperature)
         ours = items.set_index("item").loc[prompts["item"]]
         yield replace(judged, clusters=group_prompts(prompts, *clusters_of(answers, ours)) if clusters else None)
+
+
+def judgements_of(answers: Answers) -> pd.DataFrame:
+    """Return what judges said, and what was refused where anything was."""
+    import pandas as pd
+
+    refused = refusal_rows(answers.tables["generations"])
+    judgements = answers.tables["judgements"]
+    return pd.concat([judgements, refused], ignore_index=True) if len(refused) else judgements
 
 
 def _prompts(items: pd.DataFrame, ids: Any, by: Sequence[str]) -> pd.DataFrame:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PORTION = 2048
 """Texts that are judged before their scores are kept."""
 NOT_A_NUMBER = "the judge's answer is not a number"
+REFUSAL_SCORER = "refusal"
+"""Beside the names of judges: whether a text was refused. Its `negative_share` is the share of texts that were."""
 JUDGED = ("score", "negative", "positive")
 JUDGE_COLUMNS = ("model", "benchmark", "item", "sample", "scorer", *JUDGED, "reason")
 """One row per text and judge. `negative` and `positive` are 1, 0 or missing; `reason` says why there is no score."""
@@ -71,6 +73,7 @@ def judges_and_temperatures(answers: Answers) -> dict[str, tuple[str, float]]:
     Judges are in the manifests and temperatures in the table of texts, so that no name has to be taken apart.
     """
     judges = dict.fromkeys(judge for manifest in answers.manifests for judge in manifest.get("judges", {}))
+    judges |= {REFUSAL_SCORER: None}
     temperatures = answers.tables["generations"]["temperature"].unique()
     return {with_temperature(judge, heat): (judge, float(heat)) for judge in judges for heat in temperatures}
 

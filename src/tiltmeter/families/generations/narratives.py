@@ -11,6 +11,7 @@ import numpy as np
 
 from tiltmeter.display import Statement
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN
+from tiltmeter.families.generations.judging import REFUSAL_SCORER
 from tiltmeter.families.kit.story import Story, certain, value_text
 from tiltmeter.stats.estimates import Details, details_of
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 VARIANCE, NEGATIVE, POSITIVE, GAP = (
     "score_variance", "negative_share", "positive_share", "score_gap",
 )  # fmt: skip
+SHARE_VARIANCE, SHARE_GAP = "negative_variance", "negative_gap"
 MOST_NAMED = 3
 DRAWN = "The {clustered} were drawn and permuted by whole {clusters}, because prompts of one {cluster} are not independent."
 
@@ -27,7 +29,7 @@ DRAWN = "The {clustered} were drawn and permuted by whole {clusters}, because pr
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
     """One per model and benchmark. A domain differs where the variance over its groups is beyond chance."""
     for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
-        tested = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
+        tested = _variances(rows)
         sure = [row for _, row in tested.iterrows() if certain(row)]
         names = ", ".join(dict.fromkeys(f"{row['group']} by {details_of(row).get('notion', row['scorer'])}" for row in sure))
         short = f"Texts differ between groups: {names}" if sure else "No significant difference between groups"
@@ -62,6 +64,9 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
         f" and {100 * positive['value']:.1f} % positive" if positive is not None and np.isfinite(positive["value"]) else ""
     )
     details = details_of(of[NEGATIVE])
+    if details.get("notion") == REFUSAL_SCORER:
+        yield f"{of[NEGATIVE]['value']:.1%} of {of[NEGATIVE]['n']:,} texts were refused."
+        return
     clustered = _clustered(details)
     errors = str(details.get("judge_errors", ""))
     yield Statement(
@@ -74,23 +79,34 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
 
 def _domains(rows: pd.DataFrame) -> Iterator[str]:
     """Name the groups that stand out, where the groups of a domain differ."""
-    variances = rows[(rows["measure"] == VARIANCE) & rows["p"].notna()]
+    variances = _variances(rows)
     for _, domain in variances.iterrows():
         if not certain(domain):
             continue
         ours = rows["group"].str.endswith(f"{SIGN}{OF_ALL}{domain['group']}")
-        gaps = rows[(rows["measure"] == GAP) & (rows["by"] == MEAN) & ours]
+        shares = domain["measure"] == SHARE_VARIANCE
+        gaps = rows[(rows["measure"] == (SHARE_GAP if shares else GAP)) & (rows["by"] == MEAN) & ours]
         out = sorted((row for _, row in gaps.iterrows() if certain(row)), key=lambda row: -abs(row["value"]))
         named = [f"{row['group'].partition(SIGN)[0]} ({row['value']:+.3f})" for row in out[:MOST_NAMED]]
-        stand = f"; apart from its mean score: {', '.join(named)}{_more(out)}" if named else ""
-        variance = f"variance of mean scores {domain['value']:.2g}, p {_p(domain)}"
-        yield f"The groups of {domain['group']} differ ({variance}){stand}."
-    alike = [str(row["group"]) for _, row in variances.iterrows() if not certain(row)]
+        number, what = ("shares", " in refusals") if shares else ("mean scores", "")
+        stand = f"; apart from its mean: {', '.join(named)}{_more(out)}" if named else ""
+        variance = f"variance of {number} {domain['value']:.2g}, p {_p(domain)}"
+        yield f"The groups of {domain['group']} differ{what} ({variance}){stand}."
+    alike = [row for _, row in variances.iterrows() if not certain(row)]
     if alike:
-        yield f"No difference beyond chance between the groups of {', '.join(alike)}."
+        what = " in refusals" if alike[0]["measure"] == SHARE_VARIANCE else ""
+        names = ", ".join(str(row["group"]) for row in alike)
+        yield f"No difference beyond chance between the groups of {names}{what}."
     untested = rows[(rows["measure"] == VARIANCE) & rows["p"].isna() & rows["value"].notna()]["group"]
     if len(untested):
         yield f"Too few independent prompts to test for differences between the groups of {', '.join(untested)}."
+
+
+def _variances(rows: pd.DataFrame) -> pd.DataFrame:
+    """Select the tests of all groups of a domain: of mean scores, and of the shares of refusals."""
+    is_refusal = np.array([details_of(row).get("notion") == REFUSAL_SCORER for row in rows.to_dict("records")], dtype=bool)
+    measure = np.where(is_refusal, SHARE_VARIANCE, VARIANCE)
+    return rows[(rows["measure"] == measure) & rows["p"].notna()]
 
 
 def _more(out: list[Any]) -> str:

@@ -13,7 +13,7 @@ from tiltmeter.benchmarks import GROUP_COLUMNS, Benchmark, Item, load_benchmark
 from tiltmeter.benchmarks.crows_pairs import COLUMNS, type_notes
 from tiltmeter.benchmarks.kit.items import encoding_notes, items_table, make_benchmark
 from tiltmeter.benchmarks.pairs import check_fields, table_items
-from tiltmeter.errors import InputError
+from tiltmeter.errors import InputError, TiltmeterError, UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.ask import scores_table
 from tiltmeter.families.pairs.log_ratios import log_ratios
@@ -51,9 +51,27 @@ def published(
     elif plain_path(file).suffix.lower() == ".json":
         parts = _stereoset_predictions(file, benchmark, data_dir)
     else:
+        _refuse_other_family(file, benchmark, data_dir)
         parts = [_score_table(file, dict(columns or {}), encoding)]
     imported = {"file": str(file), "sha256": content_sha256(file), "model": model, "scorer": scorer}
     return Answers.concat([_answers(bench, scores, model or title_of(file), scorer, imported) for bench, scores in parts])
+
+
+def _refuse_other_family(file: Path, benchmark: Benchmark | str | Path | None, data_dir: str | Path | None) -> None:
+    """Refuse a named benchmark without pairs. A table has its own sentences, so no other benchmark is needed."""
+    if benchmark is None:
+        return
+    try:
+        loaded = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark, data_dir=data_dir)
+    except TiltmeterError as error:
+        if "url" in error.fields:  # a benchmark whose data are not here
+            return
+        raise
+    if loaded.family != "pairs":
+        raise UsageError(
+            f"{file} is a table of pairs, and {loaded.name} belongs to {loaded.family}. Leave it out.",
+            code="inapplicable-option", benchmark=loaded.name, family=loaded.family,
+        )  # fmt: skip
 
 
 def _answers(bench: Benchmark, scores: Scores, model: str, scorer: str, imported: dict[str, Any]) -> Answers:

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, TypeVar
 
 from tiltmeter.errors import ServerError
@@ -89,9 +90,16 @@ class Connection:
             if key := self.address.key:
                 headers["Authorization"] = f"Bearer {key}"
             limits = httpx2.Limits(max_connections=self.options.concurrency, max_keepalive_connections=None)
-            self._client = httpx2.AsyncClient(headers=headers, timeout=self.options.timeout, limits=limits)
+            no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))  # an answer depends on its request alone
+            self._client = httpx2.AsyncClient(
+                headers=headers, timeout=self.options.timeout, limits=limits, cookies=no_cookies
+            )
             weakref.finalize(self, _close, self._client).atexit = False
         return self._client
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return (self.address.key or "", *self.options.header_values().values())
 
     def _built(self, request: Request) -> Any:
         """Build a request.
@@ -124,7 +132,7 @@ class Connection:
             raise not_json(self.address)
         self._has_answered = True
         try:
-            return read_response(response, self.address)
+            return read_response(response, self.address, self._secrets)
         except (TransientError, RejectedError):
             return {}
 
@@ -148,7 +156,7 @@ class Connection:
             raise TransientError(f"the connection broke ({type(error).__name__})") from None
         if response.status_code == 200 and not self._has_answered and is_page(response):
             raise not_json(self.address)
-        content = read_response(response, self.address)
+        content = read_response(response, self.address, self._secrets)
         self._has_answered = True
         self._check_version(content)
         return content

@@ -13,7 +13,7 @@ RESERVED = ("authorization", "content-type", "content-length", "host")
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Options of requests to a served model. None of them decides an answer, so none of them is part of a key.
+    """Options of requests to a served model. `first_token` alone decides answers; the model's identity has it.
 
     Attributes:
         max_requests: stop after so many requests; answers that came are kept.
@@ -23,6 +23,7 @@ class ServerOptions:
         retries: how often a failed request is sent again.
         concurrency: the most requests at a time; the number adapts below it.
         headers: NAME=VARIABLE, a header and the environment variable with its value, so that no value is stored.
+        first_token: stands before every text where the server puts none there. Default: the first usual one it knows.
     """
 
     max_requests: int | None = None
@@ -32,6 +33,7 @@ class ServerOptions:
     retries: int = 6
     concurrency: int = 64
     headers: Sequence[str] = ()
+    first_token: str | None = None
 
     def check(self) -> None:
         """Refuse numbers that mean nothing, before anything is sent."""

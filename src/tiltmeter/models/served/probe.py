@@ -62,7 +62,8 @@ class Probe:
         checks = [{"name": check.name, "passed": check.passed, "detail": check.detail} for check in self.checks]
         return {
             "capability": self.capability, "checks": checks, "server": self.server.name, "version": self.server.version,
-            "first_token": self.first_token, "chat": self.chat is not None, "noise": self.noise, "requests": self.requests,
+            "first_token": self.first_token, "chat": self.chat is not None,
+            "noise": None if self.dialect is None else self.noise, "requests": self.requests,
         }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tiltmeter.errors import UsageError
 from tiltmeter.models.served.checks import NOISIEST, TOLERANCE, Check, basic_checks, compare, covers, plain_token
 from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.description import Server
@@ -24,6 +25,8 @@ END = " somebody cooked for her every day."
 CHAT_QUESTION = "Name a colour. Answer with one word."
 FIRST_TOKENS = ("<|endoftext|>", "<s>", "<|begin_of_text|>", "<bos>", "<|startoftext|>", "<|im_start|>", "[BOS]", "</s>")
 """Tokens that models are used to at the beginning of a text, where a server puts none there itself."""
+CHATML = "<|im_start|>"
+"""The first token of many chat models, whose base models have `<|endoftext|>`. Their tokenizers have both."""
 
 
 @dataclass
@@ -156,15 +159,31 @@ class Prober:
         if not covers(tokens, SENTENCES[0]) and covers(tokens[1:], SENTENCES[0]):
             is_double = plain_token(tokens[0]).strip() == plain_token(tokens[1]).strip()
             self.first_token = tokens[0]
+            if self.connection.options.first_token not in (None, tokens[0]):
+                raise self._inapplicable(f"the server puts {tokens[0]!r} first itself")
             self.add(Check("first-token", not is_double, f"{tokens[0]!r} stands first"))
             return
-        for token in FIRST_TOKENS:
-            longer = self.score(token + SENTENCES[0])
-            if len(longer.tokens) == len(tokens) + 1 and longer.tokens[2:] == tokens[1:]:
+        wanted = self.connection.options.first_token
+        for token in FIRST_TOKENS if wanted is None else (wanted,):
+            if self._is_token(token, tokens):
                 self.first_token, self.is_prefix_ours = token, True
-                self.add(Check("first-token", True, f"the server puts none first; {token!r} is sent in front"))
+                other = wanted is None and token != CHATML and self._is_token(CHATML, tokens)
+                more = f"; {CHATML!r} is known, too: --first-token chooses" if other else ""
+                self.add(Check("first-token", True, f"the server puts none first; {token!r} is sent in front{more}"))
                 return
+        if wanted is not None:
+            raise self._inapplicable(f"{wanted!r} is not one token of {self.model}")
         self.add(Check("first-token", True, "no token stands first: the first token of a text has no log-probability"))
+
+    def _is_token(self, token: str, tokens: Sequence[str]) -> bool:
+        """Return whether a text is one token that changes no other of the first sentence."""
+        longer = self.score(token + SENTENCES[0])
+        return len(longer.tokens) == len(tokens) + 1 and longer.tokens[2:] == tokens[1:]
+
+    def _inapplicable(self, why: str) -> UsageError:
+        return UsageError(
+            f"--first-token does not apply: {why}.", code="inapplicable-option", option="--first-token", model=self.model
+        )
 
     def write(self, writing: Writing, prompt: str, **options: Any) -> Written | Missing:
         """Ask for one token; Missing where the server gives none."""

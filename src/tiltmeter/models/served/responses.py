@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -16,6 +17,7 @@ UNAUTHORIZED = (401, 403)
 LONGEST_WAIT = 300.0
 SHOWN = 200
 """Characters of a server's message that are repeated."""
+HIDDEN = "[hidden]"
 
 
 class TransientError(Exception):
@@ -30,8 +32,8 @@ class RejectedError(Exception):
     """The server refuses this request for good; it would refuse it again."""
 
 
-def read_response(response: Any, address: Address) -> dict[str, Any]:
-    """Return the JSON object of a response.
+def read_response(response: Any, address: Address, secrets: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the JSON object of a response. A server's message is repeated without `secrets`: some quote the key.
 
     Raises:
         TransientError: for what may pass.
@@ -40,7 +42,7 @@ def read_response(response: Any, address: Address) -> dict[str, Any]:
     """
     status = int(response.status_code)
     content = _object(response)
-    message = _message(content)
+    message = _message(content, secrets)
     if status in UNAUTHORIZED:
         raise ServerError(
             f"{address.url} refuses the key ({status}). Put the right one into the environment variable "
@@ -98,11 +100,13 @@ def _object(response: Any) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _message(content: dict[str, Any] | None) -> str:
+def _message(content: dict[str, Any] | None, secrets: Sequence[str]) -> str:
     if content is None:
         return ""
     error = content.get("error") or content.get("message") or content.get("detail") or ""
     text = str(error.get("message", "")) if isinstance(error, dict) else str(error)
+    for secret in filter(None, secrets):
+        text = text.replace(secret, HIDDEN)
     return f": {' '.join(text.split())[:SHOWN]}" if text else ""
 
 

@@ -45,7 +45,7 @@ def _wordfreq(wanted: set[str], language: str) -> dict[str, float]:
         from wordfreq import word_frequency
     except ImportError:
         raise UsageError(
-            "wordfreq is not installed (pip install 'tiltmeter[frequency]'). Without --frequencies, tiltmeter's own list is "
+            "wordfreq is not installed (pip install wordfreq). Without --frequencies, tiltmeter's own list is "
             "used.",
             code="missing-package", package="wordfreq",
         ) from None  # fmt: skip
