@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-slow servers fuzz browser lint words types references docs wheel release clean
+.PHONY: run test test-slow servers fuzz browser lint words types references samples pictures docs wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -53,6 +53,14 @@ types: $(VENV)/.installed-dev
 REFERENCES := api_reference command_page error_page faithful_page measures_page readme_table
 references: $(VENV)/.installed-dev
 	for name in $(REFERENCES); do $(BIN)/python scripts/$$name.py || exit 1; done
+
+# The sample report and audit of the documentation, by the embedded models (two minutes); `make docs` links them if they are there.
+samples: $(VENV)/.installed
+	$(BIN)/python scripts/sample_pages.py
+
+# Screenshots of the terminal and the report of the default run, as README and docs show them. Needs chromium.
+pictures: $(VENV)/.installed-dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/figures/screenshot.sh
 
 # The site, in site/: no fonts, scripts or pictures from elsewhere. A broken link fails it.
 docs: $(VENV)/.installed-docs references

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterator
 
 from generated_page import ROOT, write_or_check
@@ -35,7 +37,7 @@ def page() -> str:
         parts.append("\n".join([COLUMNS, *(measure_row(entry) for entry in entries if not entry.variant_of)]) + "\n")
         if variants := [entry for entry in entries if entry.variant_of]:
             parts.append("\n".join(variant_rows(variants)) + "\n")
-    parts.append("\n".join(scorer_rows()) + "\n")
+    parts += ["\n".join(rows) + "\n" for rows in (scorer_rows(), field_rows())]
     return "\n".join(parts)
 
 
@@ -62,6 +64,16 @@ def scorer_rows() -> Iterator[str]:
         assert isinstance(spec, Scorer)
         variant = f"`{entry.variant_of}`" if entry.variant_of else ""
         yield _row((f"`{entry.name}`", _about(entry), spec.view, variant, str(spec.version), spec.cites))
+
+
+def field_rows() -> Iterator[str]:
+    """Describe the fields of a declaration, from its docstring."""
+    yield "## Fields of a measure\n"
+    yield "`MEASURE` in a measure's file declares how its number is treated ([Add your own](extend.md#a-measure)).\n"
+    yield "| field | meaning |\n|---|---|"
+    attributes = (inspect.getdoc(Measure) or "").partition("Attributes:\n")[2].partition("\n\nRaises:")[0]
+    for name, meaning in re.findall(r"^    (\w+): ((?:.|\n {8})+)", attributes, re.M):
+        yield _row((f"`{name}`", " ".join(meaning.split())))
 
 
 def _about(entry: Entry) -> str:

@@ -320,7 +320,12 @@ def test_there_is_something_to_run_and_little_is_left_out() -> None:
     ours = [words for block in everything if block.language in RUN - {"python"} for words in commands(block)]
     assert sum(words[0] == "tiltmeter" for words in ours) > 50
     skipped = [block for block in everything if block.note.startswith("skip")]
-    services = ("skip, needs a server", "skip, starts a server", "skip, needs a Ray cluster")
+    services = (
+        "skip, needs a server",
+        "skip, starts a server",
+        "skip, needs a Ray cluster",
+        "skip, needs a program of others",
+    )
     assert sum(block.note not in services for block in skipped) <= 5
     for block in skipped:
         assert len(block.note.removeprefix("skip").strip(" ,")) > 10, f"{block}: why?"
@@ -362,12 +367,18 @@ def test_links_lead_somewhere() -> None:
     """To files that are there, and to headings that are there."""
     missing = []
     for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        for target in re.findall(r"\]\((?!https?:|samples/)([^)\s]+)\)", BLOCK.sub("", page.read_text(encoding="utf-8"))):
             file, _, anchor = target.partition("#")
             there = (page.parent / file) if file else page
             if not (there.exists() and (not anchor or anchor in anchors(there))):
                 missing.append(f"{page.name}: {target}")
     assert missing == []
+
+
+def test_every_sample_page_is_made_by_the_script() -> None:
+    linked = set(re.findall(r"\]\(samples/([^)]+)\)", (ROOT / "docs" / "samples.md").read_text(encoding="utf-8")))
+    script = (ROOT / "scripts" / "sample_pages.py").read_text(encoding="utf-8")
+    assert linked == set(re.findall(r'^    "([\w.]+)": \(', script, re.M))
 
 
 def anchors(page: Path) -> set[str]:
@@ -403,7 +414,7 @@ KINDS = {
     "Research": "Research report",
 }  # fmt: skip
 """Parts of the site, and the word that begins the first line of their pages."""
-LONG = {"associations", "choices", "choose", "extend", "gate", "studies"}
+LONG = {"choices", "choose", "gate"}
 """Guides that are longer than a guide should be. The list only gets shorter."""
 
 
@@ -446,9 +457,9 @@ def test_every_page_is_linked_from_the_first_one() -> None:
 
 
 def test_the_example_of_a_family_is_the_package_that_is_tested() -> None:
-    """docs/extend.md shows the files of tests/plugin to the letter, so that they cannot drift apart."""
+    """docs/own-family.md shows the files of tests/plugin to the letter, so that they cannot drift apart."""
     package, written, points = ROOT / "tests" / "plugin", dict[str, str](), dict[str, Any]()
-    for block in blocks(ROOT / "docs" / "extend.md"):
+    for block in blocks(ROOT / "docs" / "own-family.md"):
         if block.note.startswith(("file tiltmeter_lengths/", "more of tiltmeter_lengths/")):
             written[file_of(block)] = written.get(file_of(block), "") + lines_of(block)
         elif block.note == "entry points":

@@ -60,3 +60,14 @@ def test_batches_without_padding_hold_nearly_equal_numbers_of_tokens() -> None:
     sums = [int(part.sum()) for part in np.split(lengths, np.cumsum(sizes)[:-1])]
     assert sum(sizes) == 200 and max(sums) <= 100 + 40 and len(sizes) <= -(-int(lengths.sum()) // 60)
     assert budget.cuts(np.array([300]), attention=False) == [1]
+
+
+def test_batches_of_large_models_are_bounded_by_the_memory_of_activations() -> None:
+    class Large:
+        device, precision, attention_cells = "cuda", "bf16", 1
+        token_bytes = 2 * (4 * 4096 + 3 * 14336)  # Llama 3, 8 billion
+
+    most = TokenBudget(Large()).most  # type: ignore[arg-type]
+    assert 2**16 < most < 2**17 and most * Large.token_bytes <= 2**33
+    Large.token_bytes = 2 * (4 * 768 + 3 * 3072)  # BERT-base keeps its larger batches
+    assert TokenBudget(Large()).most == 2**18  # type: ignore[arg-type]

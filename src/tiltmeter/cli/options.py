@@ -60,10 +60,18 @@ class Precision(StrEnum):
     """Number format of a model's computations."""
 
     auto = "auto"
+    saved = "saved"
     fp32 = "fp32"
     tf32 = "tf32"
     bf16 = "bf16"
     fp16 = "fp16"
+
+
+class Quantize(StrEnum):
+    """Quantisation while a model is loaded."""
+
+    eight = "8bit"
+    four = "4bit"
 
 
 class Kind(StrEnum):

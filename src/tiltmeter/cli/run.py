@@ -25,6 +25,7 @@ from tiltmeter.cli.options import (
     Models,
     Output,
     Precision,
+    Quantize,
     Resamples,
     Seed,
     mapping,
@@ -48,7 +49,15 @@ COMMON: dict[str, tuple[Any, Any]] = {
     "confidence": (Confidence, 0.95),
     "clusters": (Clusters, True),
     "device": (Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")], "auto"),
-    "precision": (Annotated[Precision, typer.Option(help="auto is fp32 on a CPU.")], Precision.auto),
+    "precision": (
+        Annotated[Precision, typer.Option(help="auto is fp32 on a CPU, saved is the checkpoint's.")],
+        Precision.auto,
+    ),
+    "device_map": (
+        Annotated[str | None, typer.Option(help="Spread a model over devices: auto, balanced, sequential or a JSON file.")],
+        None,
+    ),
+    "quantize": (Annotated[Quantize | None, typer.Option(help="Quantise the weights while loading; another model.")], None),
     "batch_tokens": (Annotated[str, typer.Option(help="Tokens per batch, or auto.")], "auto"),
     "kind": (Annotated[Kind | None, typer.Option(help="Kind of model, instead of the one in its configuration.")], None),
     "data_dir": (DataDir, None),
@@ -93,7 +102,10 @@ PANEL = {
         ("Estimates", ("measure", "by", "seed", "resamples", "confidence", "clusters")),
         ("Your files", ("data_dir", "columns", "encoding")),
         ("Served models", SERVER),
-        ("Computing", ("device", "precision", "batch_tokens", "kind", "cache", "trust_remote_code")),
+        (
+            "Computing",
+            ("device", "device_map", "precision", "quantize", "batch_tokens", "kind", "cache", "trust_remote_code"),
+        ),
     )
     for name in names
 }
@@ -120,6 +132,7 @@ def run(
     """
     from tiltmeter import Options, Settings
     from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions
+    from tiltmeter.models.memory import memory_text
     from tiltmeter.models.served.options import ServerOptions
     from tiltmeter.runs.run import DEFAULT_MODELS, run_with
     from tiltmeter.storage.places import at_home
@@ -130,7 +143,7 @@ def run(
     common = {name: words.pop(name) for name in COMMON if name in words}
     by, whole = common.pop("by") or (), common.pop("whole")
     settings = Settings(*(common.pop(name) for name in ("resamples", "confidence", "seed", "clusters")))
-    kind, precision = common.pop("kind"), common.pop("precision")
+    kind, precision, quantize = (common.pop(name) for name in ("kind", "precision", "quantize"))
     server = {name: common.pop(name) for name in SERVER}
     options = Options(
         by=by or DEFAULT_BY,
@@ -138,6 +151,7 @@ def run(
         settings=settings,
         kind=kind.value if kind else None,
         precision=precision.value,
+        quantize=quantize.value if quantize else None,
         columns=mapping(common.pop("columns")),
         server=ServerOptions(headers=tuple(server.pop("header") or ()), **server),
         command=sys.argv,
@@ -145,6 +159,8 @@ def run(
     )
     chosen = {name: value for name, value in words.items() if value is not None}
     replaces = output is not None and (at_home(output) / MANIFEST).is_file()
+    for line in filter(None, (memory_text(str(name), options.loading) for name in model or ())):
+        note(line)
     with recording() as parts:
         parts.add("import", since_import())
         family_options_read = FamilyOptions.read(chosen)

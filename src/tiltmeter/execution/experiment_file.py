@@ -21,7 +21,10 @@ TOP = (
     "title", "output", "storage", "models", "benchmarks", "measures", "by", "run", "settings", "options", "dose", "debias",
     "ask",
 )  # fmt: skip
-RUN = ("limit", "kind", "device", "precision", "batch_tokens", "data_dir", "columns", "encoding", "trust_remote_code")
+RUN = (
+    "limit", "kind", "device", "device_map", "precision", "quantize", "batch_tokens", "data_dir", "columns", "encoding",
+    "trust_remote_code",
+)  # fmt: skip
 MODEL = ("name", "from", "kind")
 EMBEDDED = {file.stem: file for file in sorted((Path(__file__).parent / "data").glob("*.toml"))}
 """Experiments that come with the package, by name. They are read as if the file lay where the command is called."""

@@ -89,12 +89,13 @@ def make_question(model: ExperimentModel, family: str, data: str, options: Any, 
     later = find_family(family).POSTPROCESS_OPTIONS
     contents = {name: content_of(value) for name, value in vars(options).items()}
     return {
-        "model": describe_model(model) | {"kind": kind or "", "identity": _identity(model, kind, run.trust_remote_code)},
+        "model": describe_model(model) | {"kind": kind or "", "identity": _identity(model, kind, run)},
         "data": data,
         "family": family,
         "options": {name: value for name, value in contents.items() if name not in later},
         "versions": versions_of(family, getattr(options, "scorers", None)),
         "precision": run.precision,
+        **({"quantize": run.quantize} if run.quantize else {}),
         "trust_remote_code": run.trust_remote_code,
         "seed": run.settings.seed,
         POSTPROCESS: {name: value for name, value in contents.items() if name in later},
@@ -110,9 +111,9 @@ def describe_model(model: ExperimentModel) -> dict[str, Any]:
     return {"name": model.name, "kind": model.kind or "", "weights": weights, "variant": content_of(variant)}
 
 
-def _identity(model: ExperimentModel, kind: str | None, trusts_code: bool) -> str | None:
+def _identity(model: ExperimentModel, kind: str | None, run: Options) -> str | None:
     """Digest of all files that decide answers, tokenizer and wrapper included; of a variant, of what it is made of."""
-    loading = {"kind": kind, "trust_remote_code": trusts_code, "device": "cpu", "precision": "fp32"}  # decide nothing here
+    loading = run.loading | {"kind": kind, "device": "cpu", "precision": "fp32"}  # these two decide nothing here
     found = identify(model.source, loading)
     return found.model if found else None
 

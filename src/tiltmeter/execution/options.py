@@ -26,7 +26,8 @@ class Options:
     `by`: columns that estimates are grouped by. `limit`: only so many items of each benchmark. `groups`: only
     what is about these groups. `settings`: how to resample.
     `kind`: masked or causal, where a configuration does not say. `device` and `precision`: where and how models compute
-    (auto: a GPU if there is one, fp32 on a CPU). `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
+    (auto: a GPU if there is one, fp32 on a CPU). `device_map`: spread a model over devices. `quantize`: 8bit or 4bit while
+    loading. `batch_tokens`: tokens in a batch, or auto. `cache`: False, or a folder
     instead of the user's cache. `data_dir`: the folder with the datasets. `columns` and `encoding` are about files of the
     user's. `trust_remote_code`: run model code that is not part of transformers. `server`: how models behind a server are
     queried. `command` is recorded in the manifest, where a command line made the run. `overwrite`: replace a finished run of
@@ -40,6 +41,8 @@ class Options:
     kind: str | None = None
     device: str = "auto"
     precision: str = "auto"
+    device_map: str | None = None
+    quantize: str | None = None
     batch_tokens: int | str = "auto"
     cache: bool | str | Path = True
     data_dir: str | Path | None = None
@@ -54,7 +57,8 @@ class Options:
     def loading(self) -> dict[str, Any]:
         """Arguments to load a model."""
         names = ("kind", "precision", "device", "trust_remote_code", "server")
-        return {name: getattr(self, name) for name in names}
+        given = {name: value for name in ("device_map", "quantize") if (value := getattr(self, name)) is not None}
+        return {name: getattr(self, name) for name in names} | given
 
 
 @dataclass(frozen=True)

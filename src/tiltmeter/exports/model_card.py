@@ -9,6 +9,7 @@ from typing import Any
 from tiltmeter import __version__
 from tiltmeter.display import interval_text
 from tiltmeter.errors import RunError, UsageError
+from tiltmeter.exports.run_facts import model_facts
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
@@ -105,6 +106,7 @@ def _section(run: Run, rows: Any) -> str:
         "",
         f"Measured by tiltmeter {run.manifest.get('tiltmeter', __version__)}, with {100 * confidence:g} % intervals. A "
         "number near neutral does not show that a model is fair: it says that this benchmark detected no lean.",
+        *_loaded(run, str(rows["model"].iloc[0])),
         "",
         "| benchmark | measure | value | interval | neutral | n |",
         "|---|---|---|---|---|---|",
@@ -123,6 +125,19 @@ def _section(run: Run, rows: Any) -> str:
         ]
         lines.append(f"| {' | '.join(_cell(str(cell)) for cell in cells)} | {row['n']:,} |")
     return "\n".join([*lines, *_worst(run, str(rows["model"].iloc[0]))]) + "\n"
+
+
+def _loaded(run: Run, model: str) -> Iterator[str]:
+    """How the model was loaded: another precision or quantisation gives other numbers."""
+    facts = model_facts(run, model)
+    adapter = facts.get("adapter") or {}
+    said = {
+        "precision": facts.get("precision"),
+        "quantisation": facts.get("quantization"),
+        "adapter to": adapter.get("base") if isinstance(adapter, dict) else None,
+    }
+    if any(said.values()):
+        yield f"Loaded with {', '.join(f'{name} {_cell(str(value))}' for name, value in said.items() if value)}."
 
 
 def _worst(run: Run, model: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.choice_head import ChoiceHead, load_choice_head
 from tiltmeter.models.classifier import Classifier, head_kind, load_classifier
 from tiltmeter.models.encoder import Encoder
@@ -20,6 +20,8 @@ from tiltmeter.storage.places import at_home
 
 AnyModel = LanguageModel | Encoder | StaticVectors | Classifier | ChoiceHead | ServedModel
 ENCODER_OPTIONS = ("precision", "device", "trust_remote_code")
+LARGE_OPTIONS = ("device_map", "quantize")
+"""Options of language models only."""
 
 
 def usable(model: Any) -> AnyModel:
@@ -38,6 +40,8 @@ def usable(model: Any) -> AnyModel:
 def load_any(name: str | Path, **options: Any) -> AnyModel:
     """By what the name stands for; the options are those of `load_model`, and `server` for models behind a server."""
     server = options.pop("server", None)
+    if not _is_language_model(name, options):
+        _refuse_large(name, options)
     if is_served(name):
         return load_served(name, server)
     if is_static(name):
@@ -48,6 +52,21 @@ def load_any(name: str | Path, **options: Any) -> AnyModel:
         load = load_choice_head if head == CHOICE_HEAD else load_classifier
         return load(name, **{key: value for key, value in options.items() if key in ENCODER_OPTIONS})
     return load_model(name, **options)
+
+
+def _is_language_model(name: str | Path, options: dict[str, Any]) -> bool:
+    other = is_served(name) or is_static(name) or is_sentence_transformer(name)
+    return not other and (options.get("kind") is not None or not head_kind(name))
+
+
+def _refuse_large(name: str | Path, options: dict[str, Any]) -> None:
+    """Refuse options that would be ignored."""
+    for option in LARGE_OPTIONS:
+        if options.get(option):
+            raise UsageError(
+                f"--{option.replace('_', '-')} applies only to local language models, and {name} is none.",
+                code="inapplicable-option", option=option, model=str(name),
+            )  # fmt: skip
 
 
 def shown_name(name: str | Path) -> str:

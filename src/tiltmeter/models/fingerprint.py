@@ -69,7 +69,7 @@ class Fingerprint:
     @property
     def unknown_code(self) -> str | None:
         """Code or weights that take part in a forward pass and cannot be identified, or None."""
-        if any(parameter.is_meta for parameter in self.module.parameters()):
+        if any(parameter.is_meta for parameter in self.module.parameters()) and not hasattr(self.module, "hf_device_map"):
             return "some of its weights are not in memory"
         return next(iter(self._walk.unknown), None)
 
@@ -79,8 +79,7 @@ class Fingerprint:
 
         An edit through `.data` moves no tensor and counts no version, so the values are looked at.
         """
-        tensors = self.module.state_dict(keep_vars=True)
-        tensors = {name: one for name, one in tensors.items() if hasattr(one, "data_ptr") and not one.is_meta}
+        tensors = {n: one for n, one in self._comparable.items() if hasattr(one, "data_ptr") and not one.is_meta}
         if sum(one.numel() for one in tensors.values()) <= WHOLE:
             return checksum(tensors)
         return checksum(
@@ -90,8 +89,13 @@ class Fingerprint:
     @property
     def versions(self) -> tuple[tuple[int, int], ...]:
         """Address and version of each tensor: a cheap sign of a change, not a proof of none."""
-        tensors = self.module.state_dict(keep_vars=True).values()
+        tensors = self._comparable.values()
         return tuple((tensor.data_ptr(), _version(tensor)) for tensor in tensors if hasattr(tensor, "data_ptr"))
+
+    @property
+    def _comparable(self) -> dict[str, Any]:
+        """Weights that stay where they are. Quantised layers pack theirs anew, and no training changes them."""
+        return {} if getattr(self.module, "is_quantized", False) else self.module.state_dict(keep_vars=True)
 
     @cached_property
     def _walk(self) -> _Walk:
@@ -199,6 +203,8 @@ def _sums(tensor: torch.Tensor) -> torch.Tensor:
     """Two sums for every row of 32-bit numbers, each weighted by constants of its place in the row, modulo 2⁶⁴."""
     import torch
 
+    if hasattr(tensor, "to_local"):  # of a tensor that several processes hold, the part of this one
+        tensor = tensor.to_local()
     if tensor.is_meta or not tensor.numel():
         return torch.zeros(0, dtype=torch.int64)
     lanes = _lanes(tensor.detach())

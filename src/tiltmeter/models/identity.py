@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.models.adapters import CONFIG, Adapter, adapter_of
 from tiltmeter.models.fingerprint import unknown_hooks
 from tiltmeter.models.hashing import digest_file, digest_files, digest_json, is_digested, relevant
 from tiltmeter.models.kinds import kind_of_architectures
@@ -92,7 +93,7 @@ def identify(source: str | Path, loading: Mapping[str, Any], *, reading: bool = 
             return None
         device = expected_device(str(loading.get("device", "auto")))
         precision = resolve_precision(str(loading.get("precision", "auto")), device, found.saved_dtype)
-        return found.identity(kind, precision, device)
+        return found.identity(kind, precision, device, quantize=loading.get("quantize"))
     except (TiltmeterError, OSError, ValueError):  # loading says what is wrong
         return None
 
@@ -117,9 +118,14 @@ def find_source(source: str | Path, revision: str | None = None) -> Source | Non
     if is_sentence_transformer(path):
         inner, pooling = read_modules(path)
         return Source(inner, pooling=pooling or "unknown")
-    wrapper = wrapper_of(path)
-    folder, gguf = folder_of(str(wrapper.base) if wrapper else name, revision)
-    return Source(folder, gguf, wrapper)
+    return source_of(name, revision)
+
+
+def source_of(name: str, revision: str | None = None) -> Source:
+    """The files that a name stands for. A hub model is downloaded."""
+    wrapper, adapter = wrapper_of(EMBEDDED.get(name, at_home(name))), adapter_of(name)
+    base = str(wrapper.base) if wrapper else adapter.base if adapter else name
+    return Source(*folder_of(base, revision), wrapper, adapter=adapter)
 
 
 def identify_vectors(path: Path) -> ModelIdentity:
@@ -131,7 +137,7 @@ def identify_vectors(path: Path) -> ModelIdentity:
 
 @dataclass(frozen=True)
 class Source:
-    """The files that a model is loaded from: a folder, a .gguf file in it, or a wrapper around a folder.
+    """The files that a model is loaded from: a folder, a .gguf file in it, a wrapper around a folder, or an adapter to one.
 
     `pooling` is set for folders of sentence-transformers.
     """
@@ -140,16 +146,32 @@ class Source:
     gguf: str | None = None
     wrapper: Wrapper | None = None
     pooling: str = ""
+    adapter: Adapter | None = None
 
     @property
     def weights(self) -> list[Path]:
-        """The weight files. Refuses a folder without any."""
-        return [self.folder / self.gguf] if self.gguf else weights_in(self.folder)
+        """The weight files, those of an adapter last. Refuses a folder without any."""
+        own = [self.folder / self.gguf] if self.gguf else weights_in(self.folder)
+        return own + (self.adapter.files if self.adapter else [])
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """Where its tokenizer lies: beside an adapter that has one of its own, else beside the weights."""
+        own = self.adapter and tokenizer_files(self.adapter.folder)
+        return self.adapter.folder if self.adapter and own else self.folder
 
     @property
     def settings(self) -> dict[str, Any]:
         """config.json; empty for a .gguf file, which holds its own."""
         return {} if self.gguf else _read_settings(self.folder / "config.json")
+
+    @property
+    def quantization(self) -> Any:
+        """How stored weights are quantised; None for plain ones. A damaged config.json is reported when it is loaded."""
+        try:
+            return self.settings.get("quantization_config")
+        except (ModelError, OSError, ValueError):
+            return None
 
     @property
     def saved_dtype(self) -> str:
@@ -180,17 +202,23 @@ class Source:
         return digest_files(self.weights)
 
     def identity(
-        self, kind: str, precision: str, device: str, digests: Sequence[Future[bytes]] | None = None
+        self,
+        kind: str,
+        precision: str,
+        device: str,
+        digests: Sequence[Future[bytes]] | None = None,
+        quantize: str | None = None,
     ) -> ModelIdentity:
         """The identity of this source when it is loaded so. `digests`: those of `digest_weights`, where they were begun."""
-        tokenizer = {path.name: _content(path) for path in tokenizer_files(self.folder)}
+        tokenizer = {path.name: _content(path) for path in tokenizer_files(self.tokenizer_folder)}
+        quantized = {"quantize": quantize} if quantize else {}
         return ModelIdentity(
             weights=combine([digest.result() for digest in (digests or self.digest_weights())]),
             config=digest_json(self._all_settings()) if not self.gguf else "",
             tokenizer=digest_json(tokenizer) if tokenizer else "",
             precision=precision,
             kind=kind,
-            extra={"device": device.partition(":")[0], **self._extra()},
+            extra={"device": device.partition(":")[0], **quantized, **self._extra()},
         )
 
     def _all_settings(self) -> list[Any]:
@@ -198,7 +226,7 @@ class Source:
         return [relevant(self.settings), relevant(_read_settings(generation)) if generation.is_file() else {}]
 
     def _extra(self) -> dict[str, str]:
-        files = {"adapter": sorted(self.folder.glob("adapter_config.json"))}
+        files = {"adapter": sorted((self.adapter.folder if self.adapter else self.folder).glob(CONFIG))}
         files["code"] = sorted(self.folder.glob("*.py")) if self.settings.get("auto_map") else []
         files["wrapper"] = self.wrapper.files if self.wrapper else []
         found = {name: {path.name: digest_file(path).hex() for path in paths} for name, paths in files.items() if paths}

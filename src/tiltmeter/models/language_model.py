@@ -78,6 +78,7 @@ class LanguageModel(WeightedModel):
                 HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
             )
         self.gives_attention = not permuted
+        self._state = self._look() if loaded_as else None  # the first pass of quantised layers may arrange them anew
         if kind == "causal":
             reason = self._parts.unshared
             self.facts = {**facts, "shared_prefixes": reason is None, **({"not_shared_because": reason} if reason else {})}
@@ -94,6 +95,14 @@ class LanguageModel(WeightedModel):
         """Attention weights per pair of positions: layers × heads."""
         config = self._module.config
         return int(getattr(config, "num_hidden_layers", 1)) * int(getattr(config, "num_attention_heads", 1))
+
+    @cached_property
+    def token_bytes(self) -> int:
+        """Memory of one token's activations: four of a layer's width, and three of its feed-forward part."""
+        config = self._module.config.get_text_config()
+        width = int(getattr(config, "hidden_size", 0) or 0)
+        inner = int(getattr(config, "intermediate_size", 0) or getattr(config, "ffn_dim", 0) or 4 * width)
+        return self._parts.dtype.itemsize * (4 * width + 3 * inner)
 
     def read(self, batch: Batch) -> Answer:
         """One forward pass and everything that is read from it."""

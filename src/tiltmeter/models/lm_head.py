@@ -9,7 +9,7 @@ against the whole model when it is made; where it does not reproduce it, whole f
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models import packed_sequences
 from tiltmeter.models.forward_pass import evaluating
+from tiltmeter.models.placement import device_of, dtype_of
 from tiltmeter.models.prefix_trees import RowLength, reason_against, row_length, tree_options
 
 if TYPE_CHECKING:
     import torch
 
-# Logits computed at once: enough to keep a device busy, little enough to keep memory small (16 MiB, 2 GiB).
-CPU_LOGITS = 2**22
-GPU_LOGITS = 2**29
+CPU_LOGITS, GPU_LOGITS = 2**22, 2**27
+"""Logits computed at once: enough to keep a device busy, little enough to keep memory small (16 and 512 MiB as float32).
+With their log-probabilities and comparisons that is at most 1.4 GiB of a GPU."""
 SHORT = 64
 Sites = tuple[Any, Any]  # rows and columns, as tensors
 
@@ -37,7 +38,7 @@ class BodyAndHead:
     def __init__(self, module: Any, *, causal: bool) -> None:
         self.module = module
         self.options: dict[str, Any] = {"use_cache": False} if causal else {}
-        self.device: torch.device = next(module.parameters()).device
+        self.device: torch.device = device_of(module)
         self.stream = _side_stream(self.device)
         self._default_attention = getattr(module.config, "_attn_implementation", None)
         if "attention_mask" not in inspect.signature(module.forward).parameters:
@@ -65,7 +66,7 @@ class BodyAndHead:
     @property
     def dtype(self) -> torch.dtype:
         """Data type of its states."""
-        return self.module.dtype  # type: ignore[no-any-return]
+        return dtype_of(self.module)
 
     @property
     def joins(self) -> bool:
@@ -164,7 +165,7 @@ class BodyAndHead:
             options = {**self.options, **tree_options(self.send(ends), self.dtype)}
         with self._last_layer_at(sites, ids.size), short_attention(self.device, ids.shape[1]):
             hidden, received = self._states(self.send(ids), self.send(valid) if attention else None, options, attention)
-            return hidden[sites], None if received is None else received[sites]
+            return _at(hidden, sites), None if received is None else _at(received, sites)
 
     def _body_joined(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], valid: NDArray[np.bool_], sites: Sites
@@ -301,22 +302,16 @@ class BodyAndHead:
         if self.body_module is None or not _is_plain(last):
             return self.head(hidden)[:, tokens]
         weight, bias = last.weight[tokens], None if last.bias is None else last.bias[tokens]
-        last.forward = lambda states: torch.nn.functional.linear(states, weight, bias)
-        try:
+        with forwarding(last, lambda states: torch.nn.functional.linear(states, weight, bias)):
             return self.head(hidden)
-        finally:
-            del last.forward
 
     def _head_of(self, body: Any, hidden: torch.Tensor) -> torch.Tensor:
         import torch
         from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as Output
 
-        body.forward = lambda *_, **__: Output(last_hidden_state=hidden[None])
-        try:
+        with forwarding(body, lambda *_, **__: Output(last_hidden_state=hidden[None])):
             ids = torch.zeros((1, len(hidden)), dtype=torch.int64, device=hidden.device)
             return self.module(input_ids=ids, **self.options).logits[0].float()  # type: ignore[no-any-return]
-        finally:
-            del body.forward
 
     def chunks(self, n_sites: int) -> Iterator[tuple[int, int]]:
         """Ranges of sites whose logits are computed together."""
@@ -326,10 +321,30 @@ class BodyAndHead:
             yield first, min(first + size, n_sites)
 
 
+@contextmanager
+def forwarding(part: Any, forward: Callable[..., Any]) -> Iterator[None]:
+    """Replace what a part of a model computes. Libraries that place layers on devices have replaced it before."""
+    before = vars(part).get("forward")
+    part.forward = forward
+    try:
+        yield
+    finally:
+        if before is None:
+            del part.forward
+        else:
+            part.forward = before
+
+
+def _at(states: torch.Tensor, sites: Sites) -> torch.Tensor:
+    """States at the sites, on the device of the sites: the last layer may be on another one."""
+    rows, columns = sites
+    return states[rows.to(states.device), columns.to(states.device)].to(rows.device)
+
+
 def _is_plain(projection: Any) -> bool:
     import torch
 
-    return type(projection) is torch.nn.Linear
+    return type(projection) is torch.nn.Linear and not hasattr(projection, "_hf_hook")
 
 
 def _learning() -> bool:

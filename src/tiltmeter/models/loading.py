@@ -13,16 +13,18 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.consistency import check_dtypes, check_stored_dtypes, check_tokenizer, check_weights, count_embeddings
 from tiltmeter.models.forward_pass import evaluating, room_for
 from tiltmeter.models.hashing import check_card
-from tiltmeter.models.identity import ModelIdentity, Source
+from tiltmeter.models.identity import ModelIdentity, source_of
 from tiltmeter.models.kinds import KINDS, detect_kind, usable_length
 from tiltmeter.models.language_model import LanguageModel
+from tiltmeter.models.memory import check_memory, size_of
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.permutation import ABOUT, is_permuted
-from tiltmeter.models.places import EMBEDDED, display_name, folder_of, require_gguf, weights_in
+from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing
+from tiltmeter.models.places import EMBEDDED, display_name, require_gguf, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
+from tiltmeter.models.quantization import check_quantize, check_stored, describe, quantized_loading
 from tiltmeter.models.tokenization import Tokenization
-from tiltmeter.models.wrappers import wrapper_of
 from tiltmeter.storage.compression import is_there
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.timings import timed
@@ -70,16 +72,20 @@ def load_model(
     device: str = "auto",
     revision: str | None = None,
     trust_remote_code: bool = False,
+    device_map: str | None = None,
+    quantize: str | None = None,
 ) -> LanguageModel:
     """Load a masked or causal model. Missing weights are an error: an untrained head gives random scores.
 
     Args:
-        name_or_folder: An embedded name, a folder, a .gguf file or a hub id.
+        name_or_folder: An embedded name, a folder (of an adapter too), a .gguf file or a hub id.
         kind: masked or causal, where the configuration does not say.
-        precision: auto, fp32, tf32, bf16 or fp16; auto is fp32 on a CPU.
+        precision: auto, saved, fp32, tf32, bf16 or fp16.
         device: auto, cpu, cuda, cuda:1, mps and so on.
-        revision: Revision on the hub.
+        revision: A revision of a hub model.
         trust_remote_code: Run model code that is not part of transformers.
+        device_map: Spread the model over devices by accelerate: auto, balanced, sequential, or a JSON file.
+        quantize: 8bit or 4bit, by bitsandbytes while loading. A quantised model is another model.
 
     Returns:
         The model, in evaluation mode.
@@ -96,6 +102,8 @@ def load_model(
             device=device,
             revision=revision,
             trust_remote_code=trust_remote_code,
+            device_map=device_map,
+            quantize=quantize,
         )
         with timed("trial"):
             model = _ready(parts, name)
@@ -112,6 +120,8 @@ def load_parts(
     device: str = "auto",
     revision: str | None = None,
     trust_remote_code: bool = False,
+    device_map: str | None = None,
+    quantize: str | None = None,
 ) -> Parts:
     """Load a model and its tokenizer as they are, in training mode: not prepared for inference."""
     if kind not in (None, *KINDS):
@@ -120,40 +130,56 @@ def load_parts(
     if precision not in PRECISIONS:
         message = f"Precision is one of {', '.join(PRECISIONS)}, not '{precision}'."
         raise UsageError(message, code="unknown-name", option="precision", name=precision, names=list(PRECISIONS))
+    check_quantize(quantize)
+    check_device_map(device_map)
     name = str(name_or_folder)
-    wrapper = wrapper_of(name)
-    folder, gguf = folder_of(str(wrapper.base) if wrapper else name, revision)
+    source = source_of(name, revision)
+    folder, wrapper = source.folder, source.wrapper
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
-    if gguf:
+    if source.gguf:
         require_gguf(name)
-        options["gguf_file"] = gguf
-    source = Source(folder, gguf, wrapper)
+        options["gguf_file"] = source.gguf
     files, digests = source.weights, source.digest_weights()
     import_libraries()  # seconds, in which weights are hashed; a folder that is not there is told before
     check_card(folder, name, files, digests)
+    check_stored(name, source.quantization, quantize)
     config = load_config(name, folder, **options)
     kind = kind or detect_kind(config, name)
     _refuse_causal_permutation(name, config, kind)
     with timed("device"):
         place = _device(device)
     precision, dtype = _precision(precision, place, config)
+    about: dict[str, Any] = {**describe(source.quantization, quantize, source.gguf)}
+    if not device_map:
+        about |= check_memory(name, size_of(files), place, precision, quantize, source.quantization is not None)
+    how = placing(device_map, place, quantized=bool(quantize or source.quantization))
+    if quantize:
+        how["quantization_config"] = quantized_loading(quantize, dtype)
     with timed("weights"):
-        module, about = _load_weights(name, folder, kind, {**options, "config": config, "dtype": dtype}, files)
+        module, unused = _load_weights(name, folder, kind, {**options, **how, "config": config, "dtype": dtype}, files)
+        if source.adapter:
+            module = source.adapter.added_to(module, name)
     with timed("tokenizer"):
-        tokenizer = load_tokenizer(name, folder, **options)
+        tokenizer = load_tokenizer(name, source.tokenizer_folder, **options)
     if wrapper:
         module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
     with timed("hash"):
-        identity = source.identity(kind, precision, place, digests)
-    facts = about | {
-        "name": name,
-        "revision": folder.name if folder.parent.name == "snapshots" else revision,
-        "weights_sha256": identity.weights,
-        "precision": precision,
-        **({"wrapper": {"kind": wrapper.kind} | wrapper.settings} if wrapper else {}),
-    }
+        identity = source.identity(kind, precision, place, digests, quantize)
+    facts = (
+        unused
+        | about
+        | {
+            "name": name,
+            "revision": folder.name if folder.parent.name == "snapshots" else revision,
+            "weights_sha256": identity.weights,
+            "precision": precision,
+            **({"wrapper": {"kind": wrapper.kind} | wrapper.settings} if wrapper else {}),
+            **({"adapter": {"folder": str(source.adapter.folder), "base": source.adapter.base}} if source.adapter else {}),
+            **({"device_map": placed} if (placed := is_placed(module)) and device_map else {}),
+        }
+    )
     with timed("device"):
-        return Parts(module.to(place), tokenizer, kind, facts, folder, identity)
+        return Parts(module if how else module.to(place), tokenizer, kind, facts, folder, identity)
 
 
 def wrap_model(
@@ -192,13 +218,13 @@ def _ready(parts: Parts, name: str) -> LanguageModel:
     limit = usable_length(module, tokenizer)
     fit = check_tokenizer(name, module, tokenizer)
     check_dtypes(name, module)
-    dtype = str(next(module.parameters()).dtype).removeprefix("torch.")
+    dtype = str(dtype_of(module)).removeprefix("torch.")
     known = {
         "kind": kind,
         "architecture": type(module).__name__,
-        "parameters": sum(parameter.numel() for parameter in module.parameters()),
+        "parameters": _count(module),
         "dtype": dtype,
-        "device": str(next(module.parameters()).device),
+        "device": str(device_of(module)),
         "precision": {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}.get(dtype, dtype),
     }
     how = {"masking": ABOUT} if is_permuted(module.config) else {}
@@ -216,13 +242,12 @@ def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | N
     path = EMBEDDED.get(str(name), at_home(name))
     if not (is_there(path) or str(name).startswith((".", "/", "~")) or str(name).count("/") > 1):
         return None
-    wrapper = wrapper_of(path)
-    folder, gguf = folder_of(str(wrapper.base) if wrapper else str(name), None)
-    if gguf:
+    source = source_of(str(name))
+    if source.gguf:
         return "causal"
-    weights_in(folder)
+    weights_in(source.folder)
     import_libraries()
-    return detect_kind(load_config(str(name), folder, trust_remote_code=trust_remote_code), str(name))
+    return detect_kind(load_config(str(name), source.folder, trust_remote_code=trust_remote_code), str(name))
 
 
 def _load_weights(
@@ -253,13 +278,20 @@ def _check_direction(name: str, module: Any) -> None:
     """A causal model must not see what comes: BERT loaded as one reads each token off itself."""
     import torch
 
-    ids = torch.tensor([[5, 6, 7, 8], [5, 6, 7, 9]], device=next(module.parameters()).device)
+    ids = torch.tensor([[5, 6, 7, 8], [5, 6, 7, 9]], device=device_of(module))
     with torch.inference_mode(), evaluating(module):
         first, second = (module(input_ids=row[None] % module.config.vocab_size).logits[0, :3] for row in ids)
     moved = (first - second).abs().max() / first.std()  # not a number for broken weights: those are reported later
     if moved > (1e-3 if first.dtype == torch.float32 else 5e-2):
         message = f"{name} is not a causal language model: its prediction of a token depends on later tokens."
         raise ModelError(message, code="wrong-model-kind", model=name, kind="causal")
+
+
+def _count(module: Any) -> int:
+    """Number of parameters; two of them may be stored in one byte."""
+    if getattr(module, "is_quantized", False):
+        return int(module.num_parameters())
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def _device(wanted: str) -> str:

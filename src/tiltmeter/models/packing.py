@@ -18,10 +18,14 @@ MOST_BYTES = 2**30
 
 
 def pack_linears(module: Any) -> int:
-    """Pack every plain float32 linear layer on the CPU. Return their number; 0 where the CPU has no such layers."""
+    """Pack every plain float32 linear layer on the CPU. Return their number; 0 where the CPU has no such layers.
+
+    A layer whose forward pass another library has replaced (to quantise it, or to place it on a device) is not plain.
+    """
     import torch
 
-    layers = [layer for layer in module.modules() if type(layer) is torch.nn.Linear and layer.weight.dtype == torch.float32]
+    plain = [layer for layer in module.modules() if type(layer) is torch.nn.Linear and "forward" not in vars(layer)]
+    layers = [layer for layer in plain if layer.weight.dtype == torch.float32]
     size = sum(layer.weight.numel() * 4 for layer in layers)
     if not layers or size > MOST_BYTES or layers[0].weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return 0

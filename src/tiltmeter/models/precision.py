@@ -11,18 +11,18 @@ from pathlib import Path
 
 from tiltmeter.errors import UsageError
 
-PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
+PRECISIONS = ("auto", "saved", "fp32", "tf32", "bf16", "fp16")
 HALVES = {"bfloat16": "bf16", "float16": "fp16"}
 GPU_NODES = ("nvidia[0-9]*", "dxg", "kfd")
 GPU_LIBRARIES = ("*torch_cuda.*", "*torch_hip.*")
 
 
 def resolve_precision(wanted: str, device: str, saved_dtype: str) -> str:
-    """Return fp32, tf32, bf16 or fp16. `auto`: exact on a CPU; on a GPU, as the checkpoint was saved."""
+    """Return fp32, tf32, bf16 or fp16. `saved`: as the checkpoint was saved; `auto`: so on a GPU, exact on a CPU."""
     on_gpu = device.startswith("cuda")
-    if wanted == "auto":
+    if wanted in ("auto", "saved"):
         half = HALVES.get(saved_dtype.removeprefix("torch."))
-        return half if half and on_gpu else "fp32"
+        return half if half and (on_gpu or wanted == "saved") else "fp32"
     if wanted == "tf32" and not on_gpu:
         raise UsageError(
             "tf32 exists on CUDA GPUs only; use --precision fp32 here.",

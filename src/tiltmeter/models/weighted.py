@@ -15,6 +15,7 @@ from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.models.fingerprint import Fingerprint
 from tiltmeter.models.hashing import digest_json, relevant_in_memory
 from tiltmeter.models.identity import UNKNOWN_CODE, ModelIdentity
+from tiltmeter.models.placement import device_of
 from tiltmeter.models.tokenization import Tokenization
 
 
@@ -65,7 +66,7 @@ class WeightedModel:
     @property
     def device(self) -> str:
         """Device: cpu, cuda or mps."""
-        return str(next(self._module.parameters()).device.type)
+        return str(device_of(self._module).type)
 
     @property
     def identity(self) -> ModelIdentity:

@@ -16,6 +16,9 @@ MOST_TOKENS = {"cpu": CPU_TOKENS, "fp32": 2**17, "fast": 2**18}
 BATCH_COST = {"cpu": 128, "fp32": 3_000, "fast": 12_000}
 """The cost of starting one batch, in tokens that could have been computed meanwhile. Padding pays off up to this cost.
 A GPU computes several times as many tokens in the faster precisions, while Python starts batches no faster."""
+ACTIVATION_BYTES = 2**33
+"""The most memory of a batch's activations on a GPU, beside the weights. Models of a billion parameters and more reach it:
+they compute as fast in batches of some 4,000 tokens as in larger ones."""
 ATTENTION_CELLS = {"cpu": 2**25, "gpu": 2**30}
 """The most attention weights held at once: layers × heads × width² per sequence."""
 
@@ -30,8 +33,9 @@ class TokenBudget:
         self.joins = bool(getattr(model, "joins", False))
         self.attention_cells = ATTENTION_CELLS["gpu" if on_gpu else "cpu"] // model.attention_cells
         if batch_tokens == "auto":
-            self.tokens = GPU_TOKENS if on_gpu else CPU_TOKENS
-            self.most = MOST_TOKENS[speed]
+            each = int(getattr(model, "token_bytes", 0))
+            self.most = min(MOST_TOKENS[speed], ACTIVATION_BYTES // each if each and on_gpu else MOST_TOKENS[speed])
+            self.tokens = min(self.most, GPU_TOKENS if on_gpu else CPU_TOKENS)
         else:
             self.tokens = self.most = _positive(batch_tokens)
 

@@ -17,6 +17,8 @@ from tiltmeter.models import RowLength
 from tiltmeter.probes.views import Query
 
 Ints = NDArray[np.int64]
+QUERIES_IN_ROW = 3
+"""A row has room for so many of the longest query: shorter rows repeat more, longer ones attend to more in vain."""
 
 
 class Rows(NamedTuple):
@@ -48,7 +50,7 @@ def shared_rows(queries: Sequence[Query], length: RowLength | None) -> Rows:
     rows: list[_Row] = []
     row_of = np.empty(len(queries), dtype=np.int64)
     columns: list[tuple[int, ...]] = [()] * len(queries)
-    for part in _cut(queries, order, max(length.usual, longest)):
+    for part in _cut(queries, order, min(length.most, max(length.usual, QUERIES_IN_ROW * longest))):
         row = _Row()
         for number in part:
             path = row.add(queries[number].ids)

@@ -30,7 +30,7 @@ LONGEST = 255
 """Bytes of the name of a file or folder, on all common file systems."""
 IN_MEMORY = "models_in_memory"
 """Digests of models that were in memory, by name."""
-QUESTION = ("models", IN_MEMORY, "limit", "groups", "precision", "seed")
+QUESTION = ("models", IN_MEMORY, "limit", "groups", "precision", "quantize", "seed")
 """Parts of a manifest that decide the answers of a run, besides benchmarks and options. Estimates are never reused."""
 OWN = ("estimates.csv", "estimates.json", "report.html", "observations", "studies", "check.json")
 """Files that a run writes besides its tables, and those made from it later."""

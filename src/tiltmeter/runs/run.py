@@ -68,6 +68,8 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     kind: str | None = None,
     device: str = "auto",
     precision: str = "auto",
+    device_map: str | None = None,
+    quantize: str | None = None,
     batch_tokens: int | str = "auto",
     cache: bool | str | Path = True,
     data_dir: str | Path | None = None,
@@ -104,7 +106,9 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         clusters: Resample items of one cluster together.
         kind: masked or causal, where a model's configuration does not say.
         device: auto, cpu, cuda, cuda:1, mps, …
-        precision: auto, fp32, tf32, bf16 or fp16; auto is fp32 on a CPU.
+        precision: auto, saved, fp32, tf32, bf16 or fp16; auto is fp32 on a CPU, saved is the checkpoint's.
+        device_map: Spread a model over devices by accelerate: auto, balanced, sequential, or a JSON file.
+        quantize: 8bit or 4bit, by bitsandbytes while loading. A quantised model is another model.
         batch_tokens: Tokens in a batch, or auto.
         cache: False, or a folder instead of the user's cache.
         data_dir: The folder with the datasets.
@@ -133,6 +137,8 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         kind=kind,
         device=device,
         precision=precision,
+        device_map=device_map,
+        quantize=quantize,
         batch_tokens=batch_tokens,
         cache=cache,
         data_dir=data_dir,
@@ -335,6 +341,7 @@ def _manifest(
         "by": list(options.by),
         "device": options.device,
         "precision": options.precision,
+        **({"quantize": options.quantize} if options.quantize else {}),
         "batch_tokens": options.batch_tokens,
         **vars(options.settings),
         "options": {name: asdict(family_options[name]) for name in dict.fromkeys(benchmark.family for benchmark in loaded)},

@@ -16,6 +16,7 @@ from tiltmeter.families.choices.options import ChoicesOptions
 from tiltmeter.families.choices.outcomes import READS, provides
 from tiltmeter.families.choices.prompts import cache_key_extra
 from tiltmeter.families.choices.published import published
+from tiltmeter.families.choices.requests import likelihood_requests, text_requests
 from tiltmeter.families.kit.protocol import Family
 
 
@@ -27,7 +28,7 @@ class Choices(Family):
     EVIDENCE = "task"
     KEY = ("model", "benchmark", "scorer", "item")
     READS = READS
-    VERSION = 2
+    VERSION = 3
     NEEDS = frozenset({"answers"})
     SERVED = True
     Options = ChoicesOptions
@@ -44,6 +45,8 @@ class Choices(Family):
     cards = staticmethod(cards)
     provides = staticmethod(provides)
     published = staticmethod(published)
+    likelihood_requests = staticmethod(likelihood_requests)
+    text_requests = staticmethod(text_requests)
     train_head = staticmethod(train_head)
     cache_key_extra = staticmethod(cache_key_extra)
 

@@ -103,7 +103,7 @@ class _Asking:
         readings = self._read(protocol, items)
         by_item = {name: list(some) for name, some in groupby(readings, key=lambda reading: reading.item)}
         rows = [
-            self._row(protocol, item, **_decision(protocol, by_item[item.id], scored=item.extra["condition"] == DECISION))
+            self._row(protocol, item, **decide(protocol, by_item[item.id], scored=item.extra["condition"] == DECISION))
             for item in items
         ]
         return rows, [row for reading in readings for row in self._options(protocol, reading)]
@@ -201,7 +201,7 @@ def scorer_name(protocol: str, prompt: Prompt, options: ChoicesOptions = Choices
     return protocol + "".join(f"+{part}" for part, holds in parts.items() if holds) + ("" if plain else f"@{prompt.name}")
 
 
-def _decision(protocol: str, readings: Sequence[Reading], *, scored: bool = False) -> dict[str, Any]:
+def decide(protocol: str, readings: Sequence[Reading], *, scored: bool = False) -> dict[str, Any]:
     """Choose the answer with the highest mean log-probability over all orders; see whether each order agrees."""
     if bad := next((reading.reason for reading in readings if reading.reason), None):
         return {"chosen": None, "reason": bad, "n_orders": len(readings)}

@@ -51,7 +51,7 @@ class Reader:
         ]
         read = self._read(queries, advance)
         return [
-            _reading(item.id, order, None if row is None else sorted_by_answer(row, order))
+            make_reading(item.id, order, None if row is None else sorted_by_answer(row, order))
             for (item, order), row in zip(asked, read, strict=True)
         ]
 
@@ -100,7 +100,7 @@ class Reader:
                 continue
             sums = [float(np.sum(row)) for row, _ in rows if row is not None]
             lengths = tuple(len(query.columns) for _, query in rows if query is not None)
-            found.append(_reading(item.id, order, sums, lengths))
+            found.append(make_reading(item.id, order, sums, lengths))
         return found
 
     def _query(self, ids: tuple[int, ...], columns: tuple[int, ...], tokens: tuple[int, ...]) -> Query | None:
@@ -158,7 +158,10 @@ def sorted_by_answer(row: Sequence[float] | NDArray[np.float64], order: Sequence
     return [float(row[list(order).index(number)]) for number in range(len(order))]
 
 
-def _reading(item: str, order: tuple[int, ...], values: Sequence[float] | None, lengths: tuple[int, ...] = ()) -> Reading:
+def make_reading(
+    item: str, order: tuple[int, ...], values: Sequence[float] | None, lengths: tuple[int, ...] = ()
+) -> Reading:
+    """Make a reading of log-probabilities; one that is missing or not finite is a reason instead."""
     if values is None:
         return Reading(item, order, reason=TOO_LONG)
     if not np.isfinite(values).all():

@@ -13,6 +13,7 @@ FILTERED = "filtered by the server"
 THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 LETTER = re.compile(r"^\W*(?:(?:the )?(?:best |correct |right )?answer(?: is)?\W+)?\(?([A-F])(?:[).:,]|\s|$)", re.IGNORECASE)
+BARE_LETTER = re.compile(r"^\W*([A-F])\W*$", re.IGNORECASE)
 REFUSING = re.compile(
     r"^\W*(?:(?:I['’]m|I am) (?:sorry|unable|not able)|sorry|I (?:can['’]?t|cannot|won['’]t|will not) (?:help|assist|answer "
     r"(?:that|this)|provide|comply|respond)|as an? (?:AI|language model))",
@@ -49,6 +50,10 @@ def parse_reply(text: str, answers: Sequence[str], order: Sequence[int]) -> int 
 
     Thoughts between tags are cut first; a thought that never ends leaves no answer. "unknown" is never guessed.
 
+    A letter alone is an option, even if the text of an answer begins with that letter.
+
+    >>> parse_reply("B.", ["Bo", "Al", "Unknown"], (0, 1, 2))
+    1
     >>> parse_reply("<think>hm, A?</think> (B) The grandson", ["The grandfather", "The grandson", "Unknown"], (2, 1, 0))
     1
     >>> [parse_reply(text, ["Yes", "No"], (0, 1)) for text in ("<think>It could be", "I'm sorry, I can't help.")]
@@ -58,10 +63,11 @@ def parse_reply(text: str, answers: Sequence[str], order: Sequence[int]) -> int 
     if OPEN_THOUGHT.search(said):
         return TRUNCATED
     first = said.strip().split("\n", 1)[0]
+    bare = BARE_LETTER.match(first)
     found = parse_text(first, answers)
-    if isinstance(found, int) or found == EMPTY:
+    if not _is_letter(bare, answers) and (isinstance(found, int) or found == EMPTY):
         return found
-    if letter := LETTER.match(first):
+    if letter := bare or LETTER.match(first):
         place = LETTERS.index(letter[1].upper())
         return order[place] if place < len(order) else UNPARSED
     return REFUSED if REFUSING.match(first) else found
@@ -80,6 +86,11 @@ def parse_prediction(prediction: str, answers: Sequence[str]) -> int | str:
         place = LETTERS.index(bare.upper())
         return place if place < len(answers) else UNPARSED
     return parse_text(prediction, answers)
+
+
+def _is_letter(bare: re.Match[str] | None, answers: Sequence[str]) -> bool:
+    """Return True for a letter alone that is not itself the text of an answer."""
+    return bare is not None and bare[1].casefold() not in {_plain(answer) for answer in answers}
 
 
 def _plain(text: str) -> str:

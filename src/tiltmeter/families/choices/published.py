@@ -21,6 +21,7 @@ from tiltmeter.storage.tables import field_columns, read_table
 
 FIELDS = ("example_id", "category", "prediction")
 NOT_PREDICTED = "no prediction"
+MISSING: Mapping[str, Any] = {"chosen": None, "reason": NOT_PREDICTED}
 SHOWN = 3
 
 
@@ -54,15 +55,31 @@ def published(
                 f"{file} has no column '{names[field]}' ({field}). Columns: {known}. Map it with --columns.",
                 code="missing-column", column=names[field], file=file,
             )  # fmt: skip
-    said = _by_item(rows, names, bench, file)
-    shown_as = model or file.stem
-    table = [_row(item, said.get(item.id), shown_as, bench.name, scorer) for item in bench.asked_items]
+    predictions = _by_item(rows, names, bench, file)
+    replies = {item.id: _parsed(item, predictions[item.id]) for item in bench.asked_items if item.id in predictions}
+    imported = {"file": file.name, "sha256": content_sha256(file), "predictions": len(predictions)}
+    return answers_of_replies(bench, replies, model or file.stem, scorer, imported=imported)
+
+
+def answers_of_replies(
+    bench: ChoiceBenchmark, replies: Mapping[str, Mapping[str, Any]], model: str, scorer: str, **facts: Any
+) -> Answers:
+    """Make answers of replies that another program collected; a question without a reply is missing, with a reason.
+
+    Args:
+        bench: The benchmark that was answered.
+        replies: By item, the number of the answer (`chosen`) or the reason why there is none, and the `text`.
+        model: Name of the model.
+        scorer: Name of the protocol.
+        facts: Further facts for the manifest.
+    """
+    table = [_row(item, replies.get(item.id, MISSING), model, bench.name, scorer) for item in bench.asked_items]
     manifest = {
         "family": bench.family,
-        "model": {"shown_as": shown_as, "name": shown_as},
+        "model": {"shown_as": model, "name": model},
         "benchmark": benchmark_facts(bench),
         "protocols": [scorer],
-        "imported": {"file": file.name, "sha256": content_sha256(file), "predictions": len(said)},
+        **facts,
     }
     tables = {"choices": answer_frame(CHOICE_COLUMNS, table), "options": answer_frame(OPTION_COLUMNS, [])}
     return Answers(bench.family, tables, items_table(bench), (manifest,))
@@ -113,12 +130,16 @@ def _by_item(
     return predictions
 
 
-def _row(item: Item, prediction: str | None, model: str, benchmark: str, scorer: str) -> dict[str, Any]:
-    answer = NOT_PREDICTED if prediction is None else parse_prediction(prediction, answers_of(item))
+def _parsed(item: Item, prediction: str) -> dict[str, Any]:
+    answer = parse_prediction(prediction, answers_of(item))
     chosen, reason = (answer, None) if isinstance(answer, int) else (None, answer)
+    return {"chosen": chosen, "reason": reason, "text": prediction}
+
+
+def _row(item: Item, reply: Mapping[str, Any], model: str, benchmark: str, scorer: str) -> dict[str, Any]:
     return {
-        "model": model, "benchmark": benchmark, "scorer": scorer, "item": item.id, "prompt": None, "chosen": chosen,
-        "text": prediction, "reason": reason, "n_orders": 1, "changed": None, "score": None,
+        "model": model, "benchmark": benchmark, "scorer": scorer, "item": item.id, "prompt": None, "text": None,
+        "n_orders": 1, "changed": None, "score": None, **reply,
         **{name: item.extra.get(name) for name in FACTS},
         "bias_type": item.bias_type, "direction": item.direction, "target": item.target,
     }  # fmt: skip

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tiltmeter.families.kit.debiasing import DebiasingDetails
     from tiltmeter.families.kit.evidence import Evidence
+    from tiltmeter.families.kit.requests import LikelihoodRequests, TextRequests
 
 Advance = Callable[[float], None]
 Watch = Callable[[str, int], AbstractContextManager[Advance]]
@@ -173,6 +174,14 @@ class Family(ABC):
         """Reads answers from a file that others published, `published(path, …)`. Default: this family reads none."""
         return None
 
+    def likelihood_requests(self, benchmark: Any) -> LikelihoodRequests | None:
+        """Returns how other programs ask a benchmark by log-likelihoods of continuations. Default: they cannot."""
+        return None
+
+    def text_requests(self, benchmark: Any) -> TextRequests | None:
+        """Returns how other programs ask a benchmark by prompts and parse what is written. Default: they cannot."""
+        return None
+
     def train_head(self, *model_and_output: Any, **options: Any) -> tuple[Path, str] | None:
         """Trains a head that this family asks, for `tiltmeter train classifier NAME`. Default: this family has none.
 
@@ -292,13 +301,13 @@ def _problem(family: object) -> str:
     if family is None:
         return (
             "has no FAMILY: it was written for an earlier tiltmeter, where a family was a module with functions. It is now "
-            "an instance of a subclass of tiltmeter.families.Family (docs/extend.md has a whole example). "
+            "an instance of a subclass of tiltmeter.families.Family (docs/own-family.md has a whole example). "
             "Update or uninstall that package."
         )
     if not isinstance(family, Family):
-        return "has a FAMILY that is not an instance of tiltmeter.families.Family (docs/extend.md has a whole example)."
+        return "has a FAMILY that is not an instance of tiltmeter.families.Family (docs/own-family.md has a whole example)."
     lacking = [constant for constant in CONSTANTS if constant not in dir(family)]
-    return f"lacks {', '.join(lacking)} (docs/extend.md has a whole example)." if lacking else ""
+    return f"lacks {', '.join(lacking)} (docs/own-family.md has a whole example)." if lacking else ""
 
 
 def family_of(benchmark: Benchmark) -> Family:

@@ -20,6 +20,7 @@ from tiltmeter.families.pairs.notebook import brief, describe
 from tiltmeter.families.pairs.options import Options as PairsOptions
 from tiltmeter.families.pairs.paired import READS
 from tiltmeter.families.pairs.published import published
+from tiltmeter.families.pairs.requests import likelihood_requests
 from tiltmeter.families.pairs.sheets import sheets
 from tiltmeter.families.pairs.unit_values import unit_values
 
@@ -52,6 +53,7 @@ class Pairs(Family):
     cards = staticmethod(cards)
     provides = staticmethod(provides)
     published = staticmethod(published)
+    likelihood_requests = staticmethod(likelihood_requests)
     brief = staticmethod(brief)
     describe = staticmethod(describe)
     evidence = staticmethod(pair_evidence)

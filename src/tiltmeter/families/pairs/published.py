@@ -54,7 +54,9 @@ def published(
         _refuse_other_family(file, benchmark, data_dir)
         parts = [_score_table(file, dict(columns or {}), encoding)]
     imported = {"file": str(file), "sha256": content_sha256(file), "model": model, "scorer": scorer}
-    return Answers.concat([_answers(bench, scores, model or title_of(file), scorer, imported) for bench, scores in parts])
+    return Answers.concat(
+        [answers_of_scores(bench, scores, model or title_of(file), scorer, imported=imported) for bench, scores in parts]
+    )
 
 
 def _refuse_other_family(file: Path, benchmark: Benchmark | str | Path | None, data_dir: str | Path | None) -> None:
@@ -74,7 +76,16 @@ def _refuse_other_family(file: Path, benchmark: Benchmark | str | Path | None, d
         )  # fmt: skip
 
 
-def _answers(bench: Benchmark, scores: Scores, model: str, scorer: str, imported: dict[str, Any]) -> Answers:
+def answers_of_scores(bench: Benchmark, scores: Scores, model: str, scorer: str, **facts: Any) -> Answers:
+    """Make answers of scores that another program computed; a sentence without a score is missing, with a reason.
+
+    Args:
+        bench: The benchmark whose sentences were scored.
+        scores: A score by item and role.
+        model: Name of the model.
+        scorer: Name of the score.
+        facts: Further facts for the manifest.
+    """
     keys = [(item, role) for item in bench.asked_items for role in item.texts]
     columns: dict[str, Any] = {
         "item": [item.id for item, _ in keys],
@@ -85,7 +96,7 @@ def _answers(bench: Benchmark, scores: Scores, model: str, scorer: str, imported
         "reason": [None if (item.id, role) in scores else NOT_IMPORTED for item, role in keys],
     } | {column: [getattr(item, column) for item, _ in keys] for column in GROUP_COLUMNS}
     table = scores_table(columns, model, bench.name)
-    manifest = {"family": bench.family, "imported": imported, "benchmark": benchmark_facts(bench)}
+    manifest = {"family": bench.family, **facts, "benchmark": benchmark_facts(bench)}
     return Answers(bench.family, {"scores": table}, items_table(bench), (manifest,))
 
 

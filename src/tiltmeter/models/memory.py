@@ -1,0 +1,139 @@
+"""Memory that a model needs, against what is free: known from its files, before anything is loaded."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.models.precision import expected_device, resolve_precision
+
+BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
+QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5 + 4 / 64}
+"""Bytes per weight of a quantised layer; at 4 bit with a float32 scale for every 64 weights (NF4)."""
+NOT_QUANTIZED = ("embed", "wte", "wpe", "lm_head", "norm", "ln_")
+"""Parts of names of weights that bitsandbytes leaves as they are."""
+GB = 1e9
+LARGE = 10**9
+"""Parameters from which on a model is announced before it is loaded."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Parameters of a model: those of layers that quantisation changes, and the others. `stored`: bytes in files."""
+
+    layers: int
+    others: int
+    stored: int
+
+    @property
+    def parameters(self) -> int:
+        """All parameters."""
+        return self.layers + self.others
+
+    def needed(self, precision: str, quantize: str | None = None) -> int:
+        """Bytes of the weights when they are loaded so."""
+        each = QUANTIZED_BYTES[quantize] if quantize else BYTES[precision]
+        return round(self.layers * each + self.others * BYTES[precision])
+
+
+def size_of(files: Sequence[Path]) -> Size | None:
+    """Size of a model by the headers of its safetensors files; None for other files and damaged ones."""
+    if any(path.suffix != ".safetensors" for path in files):
+        return None
+    try:
+        shapes = list(_shapes(files))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):  # loading says what is wrong
+        return None
+    layers = others = 0
+    for name, shape in shapes:
+        if len(shape) > 1 and not any(part in name.lower() for part in NOT_QUANTIZED):
+            layers += math.prod(shape)
+        else:
+            others += math.prod(shape)
+    return Size(layers, others, sum(path.stat().st_size for path in files))
+
+
+def _shapes(files: Sequence[Path]) -> Iterator[tuple[str, list[int]]]:
+    for path in files:
+        with path.open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        yield from ((key, value["shape"]) for key, value in header.items() if key != "__metadata__")
+
+
+def free_memory(device: str) -> int | None:
+    """Bytes that are free on a device; None where that cannot be known."""
+    if device.startswith("cuda"):
+        import torch
+
+        return int(torch.cuda.mem_get_info(torch.device(device))[0])
+    if device != "cpu":
+        return None
+    try:
+        facts = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text("ascii").splitlines())
+        free = int(facts["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else None
+    return min(free, _cgroup_room() or free)
+
+
+def _cgroup_room() -> int | None:
+    """Memory left to a container."""
+    try:
+        most = int(Path("/sys/fs/cgroup/memory.max").read_text("ascii"))
+        return max(0, most - int(Path("/sys/fs/cgroup/memory.current").read_text("ascii")))
+    except (OSError, ValueError):
+        return None
+
+
+def check_memory(
+    name: str, size: Size | None, device: str, precision: str, quantize: str | None, quantized: bool
+) -> dict[str, float]:
+    """Refuse a model that does not fit, with what would; return the gigabytes of its weights for the manifest."""
+    if size is None:
+        return {}
+    needed = size.stored if quantized else size.needed(precision, quantize)
+    free = free_memory(device)
+    if free is not None and needed > free:
+        _refuse(name, size, needed, free, device, precision)
+    return {"weights_gb": round(needed / GB, 3)}
+
+
+def memory_text(name: str, loading: Mapping[str, Any]) -> str | None:
+    """Parameters and memory of a large local model in one line, before it is loaded; None for others."""
+    from tiltmeter.models.identity import find_source
+
+    try:
+        source = find_source(name, loading.get("revision"))
+        size = size_of(source.weights) if source else None
+    except (TiltmeterError, OSError, ValueError):  # loading says what is wrong
+        return None
+    if source is None or size is None or size.parameters < LARGE:
+        return None
+    device = expected_device(str(loading.get("device", "auto")))
+    precision = resolve_precision(str(loading.get("precision", "auto")), device, source.saved_dtype)
+    needed = size.stored if source.quantization else size.needed(precision, loading.get("quantize"))
+    free = free_memory(device)
+    room = "" if free is None else f"; {free / GB:.1f} GB are free on {device}"
+    return f"{name}: {size.parameters / 1e9:.1f} billion parameters, {needed / GB:.1f} GB of weights in {precision}{room}."
+
+
+def _refuse(name: str, size: Size, needed: int, free: int, device: str, precision: str) -> None:
+    ways = {"--precision bf16": size.needed("bf16")} if BYTES[precision] > 2 else {}
+    ways |= {f"--quantize {bits}": size.needed("bf16", bits) for bits in QUANTIZED_BYTES}
+    fitting = {way: size for way, size in ways.items() if size <= free}
+    advice = ", ".join(f"{way} ({size / GB:.1f} GB)" for way, size in fitting.items())
+    raise ModelError(
+        f"{name} has {size.parameters / 1e9:.1f} billion parameters and needs {needed / GB:.1f} GB in {precision}; "
+        f"{free / GB:.1f} GB are free on {device}. "
+        + (f"It fits with {advice}." if advice else "")
+        + (" " if advice else "")
+        + "--device-map auto spreads it over all devices.",
+        code="out-of-memory", model=name, parameters=size.parameters, needed_gb=round(needed / GB, 1),
+        free_gb=round(free / GB, 1), device=device, fits=list(fitting),
+    )  # fmt: skip

@@ -1,0 +1,82 @@
+"""Placement of a model's layers on devices, by accelerate; and the device that a placed model takes its input on."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+STRATEGIES = ("auto", "balanced", "balanced_low_0", "sequential")
+OFFLOADED = "tiltmeter-offloaded"
+
+
+def check_device_map(device_map: str | None) -> None:
+    """Raise an error for a map that is neither a strategy nor a readable JSON file, or without accelerate."""
+    if device_map is None:
+        return
+    if device_map not in STRATEGIES:
+        _read(device_map)
+    if find_spec("accelerate") is None:
+        raise UsageError(
+            "--device-map needs the package accelerate, which is not installed: pip install 'tiltmeter[large]'.",
+            code="missing-package", package="accelerate",
+        )  # fmt: skip
+
+
+def placing(device_map: str | None, device: str, *, quantized: bool) -> dict[str, Any]:
+    """Arguments of `from_pretrained` that load weights to their device at once; empty to load to memory and move then."""
+    if device_map is not None:
+        where = device_map if device_map in STRATEGIES else _read(device_map)
+        return {"device_map": where, "offload_folder": _offload_folder()} if _offloads(where) else {"device_map": where}
+    direct = quantized or device.startswith("cuda")
+    return {"device_map": {"": device}} if direct and find_spec("accelerate") is not None else {}
+
+
+def is_placed(module: Any) -> dict[str, str] | None:
+    """The map of a model that is spread over devices; None for one on a single device."""
+    where = getattr(module, "hf_device_map", None) or {}
+    return {name: str(device) for name, device in where.items()} if len(set(map(str, where.values()))) > 1 else None
+
+
+def device_of(module: Any) -> torch.device:
+    """The device that takes a model's input. Weights of offloaded layers are on none."""
+    import torch
+
+    devices = (parameter.device for parameter in module.parameters())
+    return next((device for device in devices if device.type != "meta"), torch.device("cpu"))
+
+
+def dtype_of(module: Any) -> torch.dtype:
+    """Data type of a model's states: that of its first weights that are real numbers."""
+    import torch
+
+    return next((one.dtype for one in module.parameters() if one.is_floating_point()), torch.float32)
+
+
+def _read(device_map: str) -> dict[str, Any]:
+    try:
+        where = json.loads(Path(device_map).read_text("utf-8"))
+    except (OSError, ValueError):
+        where = None
+    if not isinstance(where, dict) or not where or not all(isinstance(device, str | int) for device in where.values()):
+        raise UsageError(
+            f"--device-map is {', '.join(STRATEGIES)}, or a JSON file with a device for each layer, not '{device_map}'.",
+            code="unknown-name", option="device_map", name=device_map, names=list(STRATEGIES),
+        )  # fmt: skip
+    return where
+
+
+def _offloads(where: str | dict[str, Any]) -> bool:
+    return isinstance(where, str) or "disk" in where.values()
+
+
+def _offload_folder() -> str:
+    import tempfile
+
+    return str(Path(tempfile.gettempdir()) / OFFLOADED)
