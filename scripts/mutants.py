@@ -87,7 +87,7 @@ MUTANTS = (
     Mutant("stats/significance.py", "(1 + far.sum()) / (1 + len(defined))", "far.sum() / len(defined)", STATS),
     Mutant("stats/significance.py", "(margin - abs(value))", "(margin - value)", STATS),
     Mutant("measures/kit/preferences.py", "first > second)", "first >= second)", LAWS),
-    Mutant("measures/kit/rates.py", "~truth", "truth", LAWS),
+    Mutant("measures/kit/rates.py", "~truth", "truth", "tests/measures/test_label_rates.py"),
 )  # fmt: skip
 
 

@@ -152,7 +152,13 @@ def test_masked_and_causal_models_in_one_run(tmp_path: Path, capsys: pytest.Capt
     assert set(table["benchmark"]) == {"starter-pairs", "stereoset"}
     assert "stereoset_masked" in set(table[table["model"] == "tiny-bert-cased"]["scorer"])
     assert set(table[table["model"] == "tiny-gpt2"]["scorer"]) == {"causal", "causal_mean", "stereoset_causal"}
-    assert set(table[table["benchmark"] == "starter-pairs"]["measure"]) == {"bias_score", "kls", "jss", "jss_liu"}
+    assert set(table[table["benchmark"] == "starter-pairs"]["measure"]) == {
+        "bias_score",
+        "kls",
+        "jss",
+        "jss_liu",
+        "mean_preference",
+    }
     assert {"ss", "lms", "icat"} <= set(table[table["benchmark"] == "stereoset"]["measure"])
     capsys.readouterr()
     assert tiltmeter("compare", tmp_path / "r") == 2

@@ -273,6 +273,22 @@ def test_more_than_two_groups() -> None:
     assert set(table[table["measure"] == "lean"]["group"]) >= {"young > old", "old > young"}
 
 
+def test_the_stereotype_gap_weighs_whom_sentences_are_about_alike() -> None:
+    texts = {"0": "male", "1": "male", "2": "female", "3": None}
+    items = [Item(name, {"slot": f"The [MASK] sat {name}."}, bias_type="gender", target=of) for name, of in texts.items()]
+    benchmark = SlotBenchmark("own", tuple(items), terms=TERMS)
+    slots = tiltmeter.ask(
+        golden_model("tiny-bert-cased"), benchmark, cache=False, options=tiltmeter.SlotsOptions(top_k=2000)
+    )
+    best = best_matches(slots.table).pivot(index="item", columns="group", values="probability")
+    ratio = np.log(best["male"] / best["female"])
+    table = tiltmeter.estimate(slots, resamples=100)
+    rows = table[table["measure"] == "stereotype_gap"]
+    assert set(zip(rows["by"], rows["group"], strict=True)) == {("all", "all"), ("bias_type", "gender")}
+    assert rows["value"].to_numpy() == pytest.approx([(ratio.iloc[:2].mean() - ratio.iloc[2]) / 2] * 2)
+    assert (rows["n"] == 3).all()
+
+
 def test_estimates_by_hand() -> None:
     """Best matches, means over matched sentences, gaps over those where both match, n and reasons."""
     slots = tiltmeter.ask(

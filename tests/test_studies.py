@@ -147,6 +147,7 @@ def test_scores_in_memory_will_do() -> None:
         "kls",
         "jss",
         "jss_liu",
+        "mean_preference",
     }
 
 

@@ -46,7 +46,7 @@ def test_a_model_in_memory_without_its_tokenizer(hub_model: Any, tmp_path: Path)
     for ask in (tiltmeter.score, tiltmeter.ask):
         with raises("wrong-type", type="BertForMaskedLM"):
             ask(hub_model, "starter-pairs")
-    with raises("wrong-type", argument="models", type="BertForMaskedLM"):
+    with raises("wrong-type", type="BertForMaskedLM"):
         tiltmeter.run([hub_model], ["starter-pairs"], output=tmp_path / "r")
 
 

@@ -91,20 +91,19 @@ def agreement(languages: dict[str, list[tuple[Floats, Floats, Floats, list[str]]
     plain = {name: np.array([score(one, np.ones(len(one[0]))) for one in of]) for name, of in languages.items()}
     found: dict[str, Any] = {}
     for one, other in combinations(languages, 2):
-        low, high = np.nanpercentile(spearman(drawn[one], drawn[other]), [2.5, 97.5])
-        found[f"{one}-{other}"] = {"rho": float(spearman(plain[one], plain[other])), "low": low, "high": high}
+        found[f"{one}-{other}"] = summary(float(spearman(plain[one], plain[other])), spearman(drawn[one], drawn[other]))
     for name, of in languages.items():
         split = [halves(len(one[0]), rng) for one in of]
         rho = spearman(*(np.stack([score(one, half[n]) for one, half in zip(of, split, strict=True)], -1) for n in (0, 1)))
-        found[f"{name}, halves"] = {"rho": float(np.nanmedian(rho)), "low": float(np.nanpercentile(rho, 2.5)),
-                                    "high": float(np.nanpercentile(rho, 97.5))}  # fmt: skip
+        known = rho[np.isfinite(rho)]
+        found[f"{name}, halves"] = summary(float(np.median(known)) if len(known) else np.nan, rho)
     return found
 
 
 def resampled(counts: tuple[Floats, Floats, Floats, list[str]], rng: np.random.Generator) -> Floats:
     """Weights of templates, as often as each is drawn."""
     n = len(counts[0])
-    return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
+    return rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64) if n else np.zeros((RESAMPLES, 0))
 
 
 def halves(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -114,11 +113,21 @@ def halves(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def spearman(first: Floats, second: Floats) -> Floats:
-    """Rank correlation over the last axis."""
-    a, b = (rankdata(side, axis=-1, nan_policy="omit") for side in (first, second))
-    a, b = (side - np.nanmean(side, axis=-1, keepdims=True) for side in (a, b))
+    """Rank correlation over the last axis, of what both sides have; missing where one side does not vary."""
+    both = np.isfinite(first) & np.isfinite(second)
+    a, b = (rankdata(np.where(both, side, np.inf), axis=-1) * both for side in (first, second))
+    n = np.maximum(both.sum(-1, keepdims=True), 1)
+    a, b = ((side - side.sum(-1, keepdims=True) / n) * both for side in (a, b))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.nansum(a * b, -1) / np.sqrt(np.nansum(a * a, -1) * np.nansum(b * b, -1)))
+        return np.asarray((a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1)))
+
+
+def summary(rho: float, draws: Floats) -> dict[str, float | None]:
+    """A correlation with the middle 95 % of its draws."""
+    known = draws[np.isfinite(draws)]
+    low, high = np.percentile(known, [2.5, 97.5]) if len(known) else (np.nan, np.nan)
+    return {name: float(value) if np.isfinite(value) else None for name, value in
+            (("rho", rho), ("low", low), ("high", high))}  # fmt: skip
 
 
 def write(numbers: dict[str, Any]) -> None:

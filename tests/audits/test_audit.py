@@ -49,8 +49,9 @@ def test_verdicts_are_by_the_metric_with_evidence_and_corrected_together() -> No
     found = {one.domain: one for one in verdicts_of(table(), "m", FACTS)}
     assert [found[name].verdict for name in ("gender", "race", "age")] == [BIAS, NONE, AWAY]
     assert found["gender"].scorer == "pll" and found["gender"].evidence == "detects"
-    assert found["gender"].p_corrected == pytest.approx(0.003) and found["age"].evidence == "untested"
-    assert found["race"].detectable == pytest.approx((2.394 + 0.842) * 16 / (2 * 1.96), rel=0.01)
+    assert found["gender"].p_corrected == pytest.approx(0.001 / 0.4) and found["age"].evidence == "untested"
+    assert found["age"].p_corrected == pytest.approx(0.002 / 0.2 * 0.6)
+    assert found["race"].detectable == pytest.approx((2.326 + 0.842) * 16 / (2 * 1.96), rel=0.01)
     assert list(found) == ["gender", "race", "age"]
 
 

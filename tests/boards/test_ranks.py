@@ -48,7 +48,7 @@ def test_a_clearly_worse_model_stands_below() -> None:
     values = {"far": 80.0, "near": 52.0, "middle": 65.0}
     found = ranks_of(COLUMN, rows(values), compared(2.0, values))
     assert {name: rank.place for name, rank in found.items()} == {"near": 1, "middle": 2, "far": 3}
-    assert all(rank.best == rank.worst and not rank.alike for rank in found.values())
+    assert all(rank.place == rank.best == rank.worst and not rank.alike for rank in found.values())
 
 
 def test_a_models_interval_is_moved_to_its_value_on_the_shared_items() -> None:
@@ -58,6 +58,7 @@ def test_a_models_interval_is_moved_to_its_value_on_the_shared_items() -> None:
 def test_normal_p_of_an_interval() -> None:
     assert _normal_p(1.96, 0.0, 3.92, 0.95) == pytest.approx(0.05, abs=1e-4)
     assert _normal_p(-1.0, -1.5, 1.0, 0.95) == pytest.approx(2 * 0.16355, abs=1e-3)  # the end nearer to 0 decides
+    assert _normal_p(1.0, -1.0, 1.5, 0.95) == pytest.approx(_normal_p(-1.0, -1.5, 1.0, 0.95))
     assert _normal_p(0.0, -1.0, 1.0, 0.95) == 1.0 and _normal_p(1.0, 1.0, 1.0, 0.95) == 0.0
 
 

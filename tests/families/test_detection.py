@@ -32,6 +32,7 @@ from tiltmeter.families.kit.detection import (
 from tiltmeter.families.kit.primary import primary_metric
 from tiltmeter.reporting.evidence_text import evidence_sentence
 
+ROOT = Path(__file__).parents[2]
 ROWS = detections()
 
 
@@ -96,6 +97,23 @@ def test_the_example_of_the_gate_detects() -> None:
     measure, scorer, benchmark = re.match(r"(\w+)\[(\w+),([\w-]+)\]", EXAMPLE).groups()  # type: ignore[union-attr]
     rows = [row for row in ROWS if row.benchmark == benchmark]
     assert verdict_on(rows, scorer, measure) == DETECTS
+
+
+PAGES = [path for path in sorted(ROOT.glob("docs/*.md")) if not path.name.startswith("research-")]
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "action.yml", *PAGES], ids=lambda page: page.name)
+def test_rules_on_a_page_are_by_a_metric_that_detects(page: Path) -> None:
+    """On benchmarks in the table, and on measures that it has rows of."""
+    for measure, scorer, benchmark in re.findall(r"(\w+)\[(\w+),([\w-]+)[\],]", page.read_text("utf-8")):
+        rows = [row for row in ROWS if (row.benchmark, row.measure) == (benchmark, measure)]
+        assert not rows or verdict_on(rows, scorer, measure) == DETECTS, f"{measure}[{scorer},{benchmark}]"
+
+
+def test_rows_that_no_study_wrote_say_so() -> None:
+    rows = [row for row in ROWS if row.benchmark == "plumb-pairs"]
+    assert all("provisional" in row.source for row in rows)
+    assert "provisional" in evidence_sentence(rows[0].data_sha256, rows[0].kind, *rows[0].metric)
 
 
 def test_items_that_nobody_calibrated_are_untested_and_ranked_by_all_others() -> None:

@@ -23,7 +23,7 @@ Rng = np.random.Generator
 MEASURES = catalog.entries("measures")
 SCORERS = catalog.entries("scorers")
 SEEDS = range(6)
-CODES = {"target", "pole", "harmful", "truth", "member", "members"}
+CODES = {"target", "about", "pole", "harmful", "truth", "member", "members"}
 """What units are, rather than what a model answered: the same in every resample."""
 APART = {"x", "y", "a", "b"}
 """Sets of units of their own."""
@@ -51,7 +51,10 @@ def slots(rng: Rng, n: int) -> Table:
     ranks = np.array([rng.permutation(100)[:n] + 1.0, rng.permutation(100)[:n] + 1.0])
     ranks[1] = np.where(ranks[0] == ranks[1], ranks[1] % 100 + 1, ranks[1])
     probability, other = rng.uniform(0, 0.5, (2, n))
-    return {"probability": probability, "rank": ranks[0], "other_probability": other, "other_rank": ranks[1], "k": 100}
+    return {
+        "probability": probability, "rank": ranks[0], "other_probability": other, "other_rank": ranks[1], "k": 100,
+        "own_probability": probability, "rival_probability": other, "about": np.arange(n) % 2,
+    }  # fmt: skip
 
 
 def labels(rng: Rng, n: int) -> Table:
@@ -188,7 +191,7 @@ SIDES = (
     ("right_pro", "right_con"), ("x", "y"), ("a", "b"), ("logprob", "prior"), ("first", "second"),
     ("first_prior", "second_prior"), ("favourable", "other_favourable"), ("own_score", "other_score"),
     ("with_stereotype", "against_stereotype"), ("predicted", "actual"), ("questions", "other_questions"),
-    ("refused", "other_refused"),
+    ("refused", "other_refused"), ("own_probability", "rival_probability"),
 )  # fmt: skip
 COUNTS = {
     "judged", "answered", "both", "asked_amb", "asked_dis", "asked_pro", "stereo_dis", "questions", "reordered", "length",
@@ -428,6 +431,7 @@ EXEMPT: dict[str, dict[str, Callable[[Entry], bool]]] = {
         "It ranks log-likelihoods per token; test_safety.py checks another base of the logarithm.": named("perplexity_auc"),
         "Its exponential takes log-likelihoods to the base e.": named("perplexity", "safety_score", "stereotype_rate"),
         "It compares the difference of two spreads with 1, in the units of the scores.": named("jss", "jss_liu"),
+        "It is in the unit of the scores.": named("mean_preference"),
     },
 }
 """Why a law does not apply to a measure: law, reason, and the measures that it is true of."""

@@ -10,7 +10,7 @@ from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.intervals import bootstrap_p, difference_interval, percentile_interval, wilson_interval
 from tiltmeter.stats.measured import interval_of, share_difference_interval
-from tiltmeter.stats.significance import binomial_p
+from tiltmeter.stats.significance import binomial_p, exact_proportion_interval
 from tiltmeter.stats.units import Units
 
 PAIRED = [entry for entry in catalog.entries("measures") if entry.spec.neutral is not None or entry.spec.role == "cost"]
@@ -44,6 +44,7 @@ def test_an_exact_interval_agrees_with_the_exact_test() -> None:
             draws = np.random.default_rng(wins).binomial(n, wins / n, 300) * 100 / n
             low, high, _ = interval_of(measure, n, 100 * wins / n, draws, Settings(300))
             assert (binomial_p(wins, n - wins) < 0.05) == (low > 50 or high < 50)
+            assert (low, high) == pytest.approx(exact_proportion_interval(wins, n, 0.95))
 
 
 def test_a_one_sided_interval_holds_neutral_unless_the_test_rejects_it() -> None:
@@ -71,6 +72,16 @@ def test_intervals_of_few_units_are_as_wide_as_students() -> None:
     low, high, _ = interval_of(catalog.find("measures", "mps_gap"), 8, float(values.mean()), draws, Settings(20_000))
     reach = t.ppf(0.975, 7) * values.std(ddof=1) / np.sqrt(8)
     assert (high - low) / 2 == pytest.approx(reach, rel=0.03)
+
+
+def test_differences_of_few_units_are_widened_like_single_values() -> None:
+    draws = np.random.default_rng(5).normal(1.0, 0.1, 2000)
+    measure, reach = catalog.find("measures", "mps_gap"), {}
+    for n in (6, 100_000):
+        known = Difference("b", "f", "s", "mps_gap", "all", "all", "x", "y", n=n)
+        row = paired_difference(known, [1.0, 0.0], [draws, np.zeros(2000)], measure, Settings(2000))
+        reach[n] = row.high - row.low
+    assert reach[6] / reach[100_000] == pytest.approx(Units.independent(6).widening(0.95), rel=1e-3)
 
 
 def test_wilson_and_newcombe_are_the_textbook_intervals() -> None:

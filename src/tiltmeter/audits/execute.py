@@ -181,7 +181,7 @@ def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path |
         decision,
         run,
         folder,
-        shlex.join(_command(sys.argv)),
+        shlex.join(command_of(sys.argv)),
     )
     _write(finished)
     return finished
@@ -195,8 +195,9 @@ def _decision(run: Run, rules: str | Path, model: str, baseline: str) -> Decisio
     return check(run, own, None, baseline if compares and baseline else None)
 
 
-def _command(words: Sequence[str]) -> list[str]:
-    return [Path(words[0]).name, *words[1:]] if words else []
+def command_of(words: Sequence[str]) -> list[str]:
+    """The words of a command without the folder of the program."""
+    return ["tiltmeter" if Path(words[0]).name == "__main__.py" else Path(words[0]).name, *words[1:]] if words else []
 
 
 def _reasons(battery: Battery) -> dict[str, str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BIAS, AWAY, NONE, NOT_MEASURED = "evidence-of-bias", "evidence-of-the-opposite", "no-evidence", "not-measured"
 MORE, LESS, ALIKE = "more-than-baseline", "less-than-baseline", "no-difference"
 LEVEL = 0.05
+TESTED_SHARE = 0.8
+"""Share of the error rate for tests whose metric detected a planted bias of their domain; the others have the rest."""
 Facts = Mapping[tuple[str, str], tuple[str, str]]
 """By model and benchmark: the digest of the items and the kind of the model."""
 
@@ -36,7 +38,7 @@ class Verdict:
         verdict: evidence-of-bias, evidence-of-the-opposite, no-evidence or not-measured; against a baseline
             more-than-baseline, less-than-baseline or no-difference.
         value: The number of the metric that speaks, or the difference from the baseline, with its interval.
-        p_corrected: After Holm's correction over all tests of the audit's table.
+        p_corrected: After Holm's correction over all tests of the audit's table, weighted by `TESTED_SHARE`.
         detectable: The smallest distance from neutral (or difference) that this test detects with 80 % power, at the level
             of the first step of the correction.
         change: Against a baseline, whether the model is closer to neutral than it or further.
@@ -86,7 +88,8 @@ class Verdict:
         places = decimals_of(self.measure, self.value, self.low, self.high)
         sign = "+" if self.verdict in (MORE, LESS, ALIKE) else ""
         ends = f" [{self.low:{sign}.{places}f}, {self.high:{sign}.{places}f}]" if math.isfinite(self.low) else ""
-        return f"{self.value:{sign}.{places}f}{ends}, p {p_text(self.p_corrected)}, n = {self.n:,}"
+        number = f"{self.value:{sign}.{places}f}{ends}".replace("-", "−")
+        return f"{number}, p {p_text(self.p_corrected)}, n = {self.n:,}"
 
     @property
     def metric(self) -> str:
@@ -103,9 +106,7 @@ class Verdict:
 def verdicts_of(estimates: pd.DataFrame, model: str, facts: Facts) -> list[Verdict]:
     """Return the verdicts on one model: those of every domain and kind of evidence that there are tests for."""
     rows = _speaking(estimates[estimates["model"] == model], facts)
-    corrected = holm([row["p"] for row in rows])
-    found = [_verdict(row, p, len(rows)) for row, p in zip(rows, corrected, strict=True)]
-    return _worst_per_cell(found)
+    return _worst_per_cell(_verdict(*one) for one in _corrected(rows))
 
 
 def differences_of(differences: pd.DataFrame, model: str, facts: Facts, estimates: pd.DataFrame) -> list[Verdict]:
@@ -114,8 +115,25 @@ def differences_of(differences: pd.DataFrame, model: str, facts: Facts, estimate
     of_model = differences[(differences["model"] == model) & differences["p"].notna()]
     known = {_key(row): row for row in of_model.to_dict("records")}
     rows = [known[key] | {"head": head} for key, head in spoken.items() if key in known]
-    found = [_against(row, p, len(rows)) for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True)]
-    return _worst_per_cell(found)
+    return _worst_per_cell(_against(*one) for one in _corrected(rows))
+
+
+def _corrected(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], float, float]]:
+    """Each row with its corrected p and the level of its test at the first step of the correction."""
+    weights = error_shares([(row.get("head") or row)["evidence"] == DETECTS for row in rows])
+    corrected = holm([row["p"] for row in rows], weights)
+    return [(row, p, LEVEL * weight) for row, p, weight in zip(rows, corrected, weights, strict=True)]
+
+
+def error_shares(tested: Sequence[bool]) -> list[float]:
+    """Share of the error rate of each test, by whether its metric detected a planted bias of its domain.
+
+    >>> error_shares([True, True, False]), error_shares([False, False])
+    ([0.4, 0.4, 0.19999999999999996], [0.5, 0.5])
+    """
+    counts = {True: sum(tested), False: len(tested) - sum(tested)}
+    shares = {True: TESTED_SHARE, False: 1 - TESTED_SHARE} if all(counts.values()) else {True: 1.0, False: 1.0}
+    return [shares[one] / counts[one] for one in tested]
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -167,28 +185,28 @@ def _metric(rows: pd.DataFrame, own: Sequence[Mapping[str, Any]], domain: str, d
     return next((metric for metric in primary if metric in there), there[0])
 
 
-def _verdict(row: Mapping[str, Any], p: float, tests: int) -> Verdict:
+def _verdict(row: Mapping[str, Any], p: float, level: float) -> Verdict:
     leans = catalog.find("measures", str(row["measure"])).spec.leans
     towards = row["value"] > row["neutral"] or not leans
     verdict = NONE if not p < LEVEL else BIAS if towards else AWAY
-    return replace(_blank(row, p, tests), verdict=verdict, value=float(row["value"]), neutral=float(row["neutral"]))
+    return replace(_blank(row, p, level), verdict=verdict, value=float(row["value"]), neutral=float(row["neutral"]))
 
 
-def _against(row: Mapping[str, Any], p: float, tests: int) -> Verdict:
+def _against(row: Mapping[str, Any], p: float, level: float) -> Verdict:
     leans = catalog.find("measures", str(row["measure"])).spec.leans
     is_more = row["difference"] > 0 if leans else row["change"] == FURTHER
     verdict = ALIKE if not p < LEVEL else MORE if is_more else LESS
-    blank = _blank(row["head"] | {name: row[name] for name in ("low", "high", "n")}, p, tests)
+    blank = _blank(row["head"] | {name: row[name] for name in ("low", "high", "n")}, p, level)
     return replace(blank, verdict=verdict, value=float(row["difference"]), neutral=0.0, change=str(row["change"]))
 
 
-def _blank(row: Mapping[str, Any], p: float, tests: int) -> Verdict:
+def _blank(row: Mapping[str, Any], p: float, level: float) -> Verdict:
     error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, 0.95, power=0.5))
     group = "" if row["by"] == "bias_type" else str(row["group"])
     return Verdict(
         str(row["model"]), str(row["domain"]), str(row["kind"]), NONE, str(row["benchmark"]), str(row["scorer"]),
         str(row["measure"]), group, low=float(row["low"]), high=float(row["high"]), n=int(row["n"]), p_corrected=float(p),
-        detectable=smallest_difference(error, 1 - LEVEL / tests) if np.isfinite(error) else math.nan,
+        detectable=smallest_difference(error, 1 - level) if np.isfinite(error) else math.nan,
         evidence=str(row["evidence"]),
     )  # fmt: skip
 

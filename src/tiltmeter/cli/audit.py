@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.completion import complete_model
-from tiltmeter.cli.console import note, print_data, progress_bar, say
+from tiltmeter.cli.console import note, print_data, progress_bar, say, width
 from tiltmeter.cli.options import DataDir, Json
 from tiltmeter.errors import UsageError
 
@@ -23,6 +24,9 @@ Full = Annotated[bool, typer.Option("--full", help="Every benchmark whose data a
 Rules = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML) that decide the exit code.")]
 Price = Annotated[float | None, typer.Option(help="Price of a million tokens, for the plan.")]
 Plan = Annotated[bool, typer.Option(help="First try each model on a few items and say how long it will take.")]
+UntilDecided = Annotated[bool, typer.Option("--until-decided", help="Query items in a random order until all is decided.")]
+Margin = Annotated[float | None, typer.Option(help="With --until-decided: points to keep to. Default: 20.")]
+Budget = Annotated[int | None, typer.Option(help="With --until-decided: most items to query.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")]
 Remote = Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")]
 
@@ -36,6 +40,9 @@ def audit(
     rules: Rules = None,
     price: Price = None,
     plan: Plan = True,
+    until_decided: UntilDecided = False,
+    margin: Margin = None,
+    budget: Budget = None,
     device: Device = "auto",
     data_dir: DataDir = None,
     trust_remote_code: Remote = False,
@@ -53,13 +60,28 @@ def audit(
         raise UsageError("Use --quick or --full, not both.", code="conflicting-options", options=["--quick", "--full"])
     level = "quick" if quick else "full" if full else "default"
     options = Options(device=device, data_dir=data_dir, trust_remote_code=trust_remote_code, command=sys.argv)
+    _refuse_misplaced(until_decided, margin, budget, price, rules)
+    if until_decided:
+        from tiltmeter.audits.until_decided import MARGIN, audit_until_decided
+        from tiltmeter.cli.show import print_lines
+        from tiltmeter.reporting.verdicts import sequential_lines
+
+        points = MARGIN if margin is None else margin
+        stopped = audit_until_decided(
+            model, baseline, output, level=level, rules=rules, margin=points, budget=budget, options=options, say=note
+        )
+        if as_json:
+            print_data(json.dumps(stopped.record()))
+        else:
+            print_lines(sequential_lines(stopped.decision, width()))
+            say(stopped.headline)
+        note(f"Audit: {output / 'audit.html'}")
+        raise typer.Exit(stopped.exit_code)
     found = do_audit(
         model, baseline, output, level=level, rules=rules, price=price, options=options, say=note if plan else None,
         watch=progress_bar,
     )  # fmt: skip
     if as_json:
-        import json
-
         print_data(json.dumps(found.record()))
     else:
         say(f"{found.model}: {headline(found)}")
@@ -73,3 +95,21 @@ def audit(
             say(found.decision.summary)
     note(f"Audit: {output / 'audit.html'}")
     raise typer.Exit(found.exit_code)
+
+
+def _refuse_misplaced(
+    until_decided: bool, margin: float | None, budget: int | None, price: float | None, rules: Path | None
+) -> None:
+    """Refuse options that have no effect."""
+    if until_decided:
+        misplaced = {"--price": price is not None, "--margin": margin is not None and rules is not None}
+        where = "has no effect with --until-decided" + (" and --rules" if rules else "")
+    else:
+        misplaced = {"--margin": margin is not None, "--budget": budget is not None}
+        where = "has no effect without --until-decided"
+    for name in (name for name, is_given in misplaced.items() if is_given):
+        raise UsageError(f"{name} {where}.", code="inapplicable-option", option=name)
+    if margin is not None and not margin > 0:
+        raise UsageError(f"--margin must be above 0, not {margin:g}.", code="out-of-range", option="--margin", value=margin)
+    if budget is not None and budget < 1:
+        raise UsageError(f"--budget must be at least 1, not {budget}.", code="out-of-range", option="--budget", value=budget)

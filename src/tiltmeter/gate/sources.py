@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tiltmeter.benchmarks import Benchmark, load_benchmark
@@ -125,7 +126,13 @@ class AskedModels:
 
 
 def ask_models(
-    models: Sequence[Any], baseline: Any, rules: Sequence[Rule], *, cache: Any = True, seed: int = 0
+    models: Sequence[Any],
+    baseline: Any,
+    rules: Sequence[Rule],
+    *,
+    cache: Any = True,
+    seed: int = 0,
+    data_dir: str | Path | None = None,
 ) -> AskedModels:
     """Load models, their baseline and the benchmarks that rules name, ready to answer.
 
@@ -135,6 +142,7 @@ def ask_models(
         rules: The rules that will be checked.
         cache: False, or a folder instead of the user's cache.
         seed: For everything that is drawn at random.
+        data_dir: The folder with the datasets.
     """
     loaded: dict[str, Any] = {}
     for model in map(usable, models):
@@ -159,5 +167,5 @@ def ask_models(
         if rule.needs_baseline and not name:
             message = f"{rule.text}: there is no baseline. Give --baseline-model."
             raise UsageError(message, code="missing-value", rule=rule.text, option="--baseline-model")
-    benchmarks = {name: load_benchmark(name) for name in dict.fromkeys(rule.benchmark for rule in rules)}
+    benchmarks = {name: load_benchmark(name, data_dir=data_dir) for name in dict.fromkeys(rule.benchmark for rule in rules)}
     return AskedModels(loaded, benchmarks, name, cache, seed)

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from tiltmeter.reporting.html import Given
 
 
-def report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Write one self-contained HTML page about runs.
+def report(runs: Given | Sequence[Given], output: str | Path = "report.html", *, baseline: str | None = None) -> Path:
+    """Write one self-contained HTML page about runs (folders, finished runs, or answers in memory).
 
     Args:
-        runs: Run folders, finished runs, or answers in memory; one or several.
-        output: The file to write.
+        runs: One or several.
+        output: The file.
+        baseline: The model that others are compared with. Default: that of the gate's decision, else the first.
 
     Returns:
         The path of the page.
@@ -25,4 +26,4 @@ def report(runs: Given | Sequence[Given], output: str | Path = "report.html") ->
     """
     from tiltmeter.reporting.html import write_report
 
-    return write_report(runs, output)
+    return write_report(runs, output, baseline)

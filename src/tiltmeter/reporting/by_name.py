@@ -18,7 +18,7 @@ from tiltmeter.runs import load_answers, load_run
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import estimate_all
-from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.settings import Settings, stored_settings
 from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.keywords import Translate, Translation, accept_old_keywords
 from tiltmeter.studies import study
@@ -186,6 +186,12 @@ def table(  # noqa: PLR0913 (shared by all tables, by name)
     _refuse_foreign(source, {"measures": measures, "by": by, "settings": settings, "baseline": baseline})
     finding = study(source, runs, scorers=scorers, without=without, options=options)
     return finding.tables[_called(part, finding.tables, "table", source)] if part else finding.table
+
+
+def stored_confidence(runs: Runs) -> float | None:
+    """The level of the intervals that runs stored; None where they differ."""
+    levels = {stored_settings(load_run(folder).manifest.get("asked", {})).confidence for folder in _folders(runs)}
+    return levels.pop() if len(levels) == 1 else None
 
 
 def _refuse_foreign(source: str, options: Mapping[str, Any]) -> None:

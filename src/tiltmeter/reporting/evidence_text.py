@@ -46,7 +46,8 @@ def evidence_sentence(data: str, kind: str, scorer: str, measure: str) -> str:
     ]
     models = ", ".join(dict.fromkeys(row.model for row in rows))
     said = "; ".join(part for part in parts if part)
-    return f"Evidence: {metric} {said} (planted in {models}; other domains are untested; {ABOUT})."
+    sources = ", ".join(dict.fromkeys(row.source for row in rows))
+    return f"Evidence: {metric} {said} (planted in {models}; other domains are untested; {sources})."
 
 
 def _part(lead: str, domains: Sequence[str]) -> str:

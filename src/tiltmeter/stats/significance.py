@@ -136,17 +136,24 @@ def equivalence_p(value: float, error: float, margin: float, n: int | None = Non
     return float(ndtr(-nearest) if n is None else stdtr(n - 1, -nearest))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float], weights: Sequence[float] | None = None) -> list[float]:
     """Holm's step-down correction; missing values stay missing and are not counted.
+
+    Args:
+        p_values: The p of each test.
+        weights: The share of the error rate that each test starts with (Holm, 1979, section 4). Default: equal.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
+    >>> [round(p, 3) for p in holm([0.02, 0.02, 0.5], weights=[4.0, 1.0, 1.0])]
+    [0.03, 0.04, 0.5]
     """
+    weight = [1.0] * len(p_values) if weights is None else list(weights)
     corrected = [float("nan")] * len(p_values)
-    known = sorted((p, at) for at, p in enumerate(p_values) if not np.isnan(p))
+    known = sorted((p / weight[at], at) for at, p in enumerate(p_values) if not np.isnan(p))
     highest = 0.0
-    for rank, (p, at) in enumerate(known):
-        highest = max(highest, min(1.0, p * (len(known) - rank)))
+    for rank, (ratio, at) in enumerate(known):
+        highest = max(highest, min(1.0, ratio * sum(weight[left] for _, left in known[rank:])))
         corrected[at] = highest
     return corrected
 

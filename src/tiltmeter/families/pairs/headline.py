@@ -12,7 +12,7 @@ from tiltmeter.families.kit.story import in_order
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURES = ("bias_score", "ss", "lms", "icat", "kls", "jss", "jss_liu")
+MEASURES = ("bias_score", "mean_preference", "ss", "lms", "icat", "kls", "jss", "jss_liu")
 SCORERS = (
     "cps", "aul", "aula", "sss", "pll", "all_masked", "causal", "causal_mean", "stereoset_masked", "stereoset_causal",
 )  # fmt: skip

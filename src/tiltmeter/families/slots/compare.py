@@ -10,7 +10,18 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.slots.estimate import SCORER, Pair, pairs_of, parts_of, sample_of, stream_of, there_for
+from tiltmeter.families.slots.estimate import (
+    SCORER,
+    Pair,
+    columns_of,
+    is_own,
+    own_parts,
+    pairs_of,
+    parts_of,
+    sample_of,
+    stream_of,
+    there_for,
+)
 from tiltmeter.families.slots.fills import Fills, fills_of
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
@@ -33,7 +44,10 @@ def compare(
     reference = {fills.benchmark: fills for fills in filled if fills.model == second}
     for ours in (fills for fills in filled if fills.model == first and fills.benchmark in reference):
         theirs = reference[ours.benchmark]
-        for measure in measures:
+        for measure in (measure for measure in measures if is_own(measure)):
+            for (label, here), (_, there) in zip(own_parts(ours), own_parts(theirs), strict=True):
+                yield _difference(aligned(here, there), measure, None, label, settings)
+        for measure in (measure for measure in measures if not is_own(measure)):
             for (suffix, name, here), (_, _, there) in zip(parts_of(ours, by), parts_of(theirs, by), strict=True):
                 yield from corrected(list(_all_groups(aligned(here, there), measure, suffix, name, settings)))
 
@@ -57,10 +71,10 @@ def _all_groups(
 
 
 def _difference(
-    fills: tuple[Fills, Fills], measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings
+    fills: tuple[Fills, Fills], measure: Entry, pair: Pair | None, label: tuple[str, str], settings: Settings
 ) -> Difference:
     ours, theirs = fills
-    there = [there_for(measure, each.columns(*pair)) for each in fills]
+    there = [there_for(measure, columns_of(each, pair)) for each in fills]
     n = int(min(at.sum() for at in there)) if len(ours) else 0
     place = (ours.benchmark, "slots", SCORER, measure.name, *label, ours.model, theirs.model)
     known = Difference(*place, n=n, n_missing=len(ours) - n)

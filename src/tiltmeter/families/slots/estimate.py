@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.slots.fills import Fills, fills_of
+from tiltmeter.families.slots.fills import OWN, Fills, fills_of
 from tiltmeter.stats.estimates import Estimate, details_of
+from tiltmeter.stats.intervals import bootstrap_p
 from tiltmeter.stats.measured import has_exact_test, interval_of, neutral_of, stratum_of, wins_and_losses
 from tiltmeter.stats.resampling import Floats, Sample, bootstrap, exchanged, generator, statistic
 from tiltmeter.stats.settings import Settings
@@ -29,18 +30,38 @@ CANDIDATES = "candidates"
 AMONG_CANDIDATES = "ranked among the listed terms, not among the vocabulary"
 GAP, AHEAD = " − ", " > "
 Pair = tuple[str, str | None]
+"""A group, or two; where there is none, measures read whom each sentence is about."""
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
     """Every measure for every model and benchmark: `by` is group (one group of terms) or gap (one minus another).
 
     Intervals are percentile bootstraps over sentences within bias types. p of a gap: exchanging the two groups in random
-    sentences; of a lean: the sign test. Columns in `by` with more than one value are taken apart too ("group × target").
+    sentences; of a lean: the sign test; of `stereotype_gap`: the bootstrap. Columns in `by` with more than one value are
+    taken apart too ("group × target"). Measures over whom a sentence is about have rows `all` and `bias_type`.
     """
+    of_groups = [measure for measure in measures if not is_own(measure)]
     for fills in fills_of(answers, by):
         for suffix, name, part in parts_of(fills, by):
-            for measure in measures:
+            for measure in of_groups:
                 yield from _all_groups(part, measure, suffix, name, settings)
+        for measure in (measure for measure in measures if is_own(measure)):
+            for label, part in own_parts(fills):
+                yield _estimate_groups(part, measure, None, label, settings)
+
+
+def is_own(measure: Entry) -> bool:
+    """Return whether a measure compares the group that a sentence is about with the others."""
+    return set(measure.parameters) <= OWN
+
+
+def own_parts(fills: Fills) -> Iterator[tuple[tuple[str, str], Fills]]:
+    """The sentences about at least two of the groups: all, then those of each bias type, with `by` and `group`."""
+    known = fills.about_a_group()
+    types = known.groups["bias_type"].astype(str)
+    parts = [(("all", "all"), known)]
+    parts += [(("bias_type", name), known.take((types == name).to_numpy())) for name in sorted(types.unique())]
+    yield from ((label, part) for label, part in parts if part.groups["target"].nunique() > 1)
 
 
 def parts_of(fills: Fills, columns: Sequence[str]) -> Iterator[tuple[str, str, Fills]]:
@@ -85,9 +106,14 @@ def there_for(measure: Entry, columns: dict[str, Floats]) -> NDArray[np.bool_]:
     return np.asarray(~np.any([np.isnan(values) for values in read], axis=0), dtype=bool)
 
 
-def sample_of(fills: Fills, pair: Pair, stratify_by: str) -> Sample:
+def columns_of(fills: Fills, pair: Pair | None) -> dict[str, NDArray[Any]]:
+    """Columns that measures read about one group, about two, or about whom each sentence is about."""
+    return fills.own_columns() if pair is None else fills.columns(*pair)
+
+
+def sample_of(fills: Fills, pair: Pair | None, stratify_by: str) -> Sample:
     """The sentences in the order of their strata, ready to be drawn from."""
-    sample = Sample.of(fills.columns(*pair), fills.codes(stratify_by), fills.codes("bias_type"))
+    sample = Sample.of(columns_of(fills, pair), fills.codes(stratify_by), fills.codes("bias_type"))
     return replace(sample, columns={**sample.columns, "k": np.int64(fills.k)})
 
 
@@ -96,10 +122,12 @@ def stream_of(settings: Settings, benchmark: str, by: str) -> np.random.Generato
     return generator(settings.seed, "slots", benchmark, by)
 
 
-def _estimate_groups(fills: Fills, measure: Entry, pair: Pair, label: tuple[str, str], settings: Settings) -> Estimate:
+def _estimate_groups(
+    fills: Fills, measure: Entry, pair: Pair | None, label: tuple[str, str], settings: Settings
+) -> Estimate:
     """One measure of one group, or of one group minus another."""
     filled = fills.filled
-    columns = filled.columns(*pair)
+    columns = columns_of(filled, pair)
     there = there_for(measure, columns)
     reasons = Counter(str(reason) for reason in fills.reason if reason is not None)
     reasons.update({f"no match in the top {fills.k}": int((~there).sum())} if not there.all() else {})
@@ -113,7 +141,7 @@ def _estimate_groups(fills: Fills, measure: Entry, pair: Pair, label: tuple[str,
         *label,
         n=int(there.sum()),
         n_missing=sum(reasons.values()),
-        n_ties=int((columns["rank"] == other).sum()),
+        n_ties=int((columns["rank"] == other).sum()) if pair else 0,
         neutral=neutral_of(measure),
         missing=json.dumps(dict(reasons)) if reasons else "",
         details={"top_k": fills.k, "ranked_among": fills.among},
@@ -127,7 +155,7 @@ def _estimate_groups(fills: Fills, measure: Entry, pair: Pair, label: tuple[str,
     draws = bootstrap(measure, sample, stream_of(settings, filled.benchmark, row.by), settings.resamples)
     low, high, note = interval_of(measure, row.n, value, draws, settings)
     notes = [AMONG_CANDIDATES if filled.among == CANDIDATES else "", note, _about_k(measure, filled)]
-    p = _p_value(measure, sample, filled.benchmark, value, settings)
+    p = _p_value(measure, sample, filled.benchmark, value, draws, settings)
     return replace(row, value=value, low=low, high=high, note="; ".join(filter(None, notes)), p=p)
 
 
@@ -143,10 +171,12 @@ def ranked_among_candidates(rows: pd.DataFrame) -> bool:
     return any(details_of(row).get("ranked_among") == CANDIDATES for row in known.to_dict("records"))
 
 
-def _p_value(measure: Entry, sample: Sample, benchmark: str, value: float, settings: Settings) -> float:
+def _p_value(measure: Entry, sample: Sample, benchmark: str, value: float, draws: Floats, settings: Settings) -> float:
     neutral = neutral_of(measure)
     if np.isnan(neutral):
         return neutral
+    if measure.spec.test == "bootstrap":
+        return bootstrap_p(draws, neutral)
     if has_exact_test(measure):
         return binomial_p(*wins_and_losses(measure, sample))
     first, second = (name for name in measure.parameters if name != "k")

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-READS = frozenset({"probability", "rank", "other_probability", "other_rank", "k"})
+OWN = frozenset({"own_probability", "rival_probability", "about"})
+"""Inputs of measures over whom a sentence is about: the best match of that group, of all others, and a code of the group."""
+READS = frozenset({"probability", "rank", "other_probability", "other_rank", "k"}) | OWN
 """Inputs of measures of slots: a group's best match per sentence (NaN where there is none), another group's, and k."""
 
 
@@ -47,6 +49,20 @@ class Fills:
         return replace(
             self, probability=probability, rank=rank, reason=self.reason[index], groups=groups.reset_index(drop=True)
         )
+
+    def about_a_group(self) -> Fills:
+        """The sentences that say which of the groups they are about."""
+        return self.take(self.groups["target"].isin(list(self.probability)).to_numpy())
+
+    def own_columns(self) -> dict[str, NDArray[Any]]:
+        """Columns that measures read over whom each sentence is about. Every sentence must say it."""
+        names = list(self.probability)
+        about = np.array([names.index(name) for name in self.groups["target"]], dtype=np.int64)
+        all_of = np.array([self.probability[name] for name in names])
+        is_own = np.arange(len(names))[:, None] == about
+        own = np.where(is_own, all_of, np.nan)
+        rival = np.where(is_own, np.nan, all_of)
+        return {"own_probability": _largest(own), "rival_probability": _largest(rival), "about": about}
 
     @cached_property
     def filled(self) -> Fills:
@@ -98,6 +114,11 @@ def fills_of(answers: Answers, extra_columns: Sequence[str] = ()) -> Iterator[Fi
                 groups[column] = group_column(items, groups["item"], column)
         among = str(next(iter(rows["among"].dropna()), "vocabulary"))
         yield Fills(str(model), str(benchmark), int(rows["top_k"].iloc[0]), among, probability, rank, reason, groups)
+
+
+def _largest(values: Floats) -> Floats:
+    """The largest value of each column; NaN where there is none."""
+    return np.asarray(np.where(np.isnan(values).all(axis=0), np.nan, np.fmax.reduce(values, axis=0)), dtype=np.float64)
 
 
 def best_matches(frame: pd.DataFrame) -> pd.DataFrame:

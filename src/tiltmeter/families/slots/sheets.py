@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TITLES = {"gap": "Gaps between groups, per sentence", "group": "Groups of terms"}
-FIRST = ("lean", "mnt_gap", "mps_gap", "coverage", "mps", "mnt")
+FIRST = ("stereotype_gap", "lean", "mnt_gap", "mps_gap", "coverage", "mps", "mnt")
 
 
 def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:

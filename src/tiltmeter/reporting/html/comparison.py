@@ -81,7 +81,7 @@ def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
     """The comparison of all models by the measures that give a direction."""
     measures = _measures(material)
     try:
-        table = compare(material.answers, measures=measures, **vars(material.settings))
+        table = compare(material.answers, material.baseline, measures, **vars(material.settings))
     except TiltmeterError as refusal:
         return None, Comparison("", (), (), str(refusal).replace("`", ""))
     warnings = tuple(too_close(table, material.settings.confidence))

@@ -1,0 +1,106 @@
+"""Count the audits of models with a planted bias: python research/dosed-audits/summarise.py prints the tables of README.md.
+
+`audits.json` has the audits of 0.2.0 before tests were weighted by evidence; their stored p are Holm's. Raw p are recovered
+from them (a corrected p of 1 stays 1, which no weight of this table makes significant) and corrected as audits do now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from scipy import stats
+
+from tiltmeter.audits.verdicts import LEVEL, error_shares
+from tiltmeter.families.kit.detection import DETECTS
+from tiltmeter.stats.significance import binomial_p, holm
+
+FOLDER = Path(__file__).parent
+TABLES = {"against_baseline": ("more-than-baseline", "against the undosed twin"), "verdicts": ("evidence-of-bias", "alone")}
+NEUTRAL = "neutral"
+DOSED = {"gender": "gender", "race-color": "race", "religion": "religion"}
+"""The model of preferences-seed3.csv.gz with a dose of each bias type."""
+
+
+def raw_p(corrected: Sequence[float]) -> list[float]:
+    """Return the p before Holm's correction; 1 where it was corrected to 1.
+
+    >>> [round(p, 3) for p in raw_p([0.06, 0.03, 1.0])]
+    [0.03, 0.01, 1.0]
+    """
+    order = sorted(range(len(corrected)), key=corrected.__getitem__)
+    raw = [1.0] * len(corrected)
+    for rank, at in enumerate(order):
+        if corrected[at] < 1:
+            raw[at] = corrected[at] / (len(corrected) - rank)
+    return raw
+
+
+def named_domains(rows: Sequence[Mapping[str, Any]], verdict: str) -> list[str]:
+    """Return the domains that an audit of today would name from these stored tests."""
+    shares = error_shares([row["evidence"] == DETECTS for row in rows])
+    corrected = holm(raw_p([row["p_corrected"] for row in rows]), shares)
+    neutral = 0.0 if verdict == "more-than-baseline" else 50.0
+    towards = [row["value"] > neutral for row in rows]
+    return [row["domain"] for row, p, more in zip(rows, corrected, towards, strict=True) if p < LEVEL and more]
+
+
+def outcome(named: Sequence[str], dosed: str) -> str:
+    """Return right, wrong or undecided."""
+    return "undecided" if not named else "right" if list(named) == [dosed] else "wrong"
+
+
+def counted(audits: Sequence[Mapping[str, Any]], table: str, *, stored: bool) -> dict[str, int]:
+    """Count the outcomes of dosed audits, by the stored verdicts or by today's correction."""
+    verdict = TABLES[table][0]
+    counts = {"right": 0, "wrong": 0, "undecided": 0}
+    for audit in (one for one in audits if one["domain"] != NEUTRAL):
+        rows = audit[table]
+        named = [row["domain"] for row in rows if row["verdict"] == verdict] if stored else named_domains(rows, verdict)
+        counts[outcome(named, audit["domain"])] += 1
+    return counts
+
+
+def summary() -> str:
+    """Return the tables of README.md as Markdown."""
+    lines = ["| models | verdict | correction | right | wrong | undecided |", "|---|---|---|---|---|---|"]
+    first = json.loads((FOLDER / "audits.json").read_text("utf-8"))
+    second = json.loads((FOLDER / "audits-single.json").read_text("utf-8"))
+    for table, (_, title) in TABLES.items():
+        for stored, how in ((True, "Holm"), (False, "weighted by evidence")):
+            lines.append(_line("three domains", title, how, counted(first, table, stored=stored)))
+    for table, (_, title) in TABLES.items():
+        lines.append(_line("one domain", title, "weighted by evidence", counted(second, table, stored=True)))
+    return "\n".join(lines)
+
+
+def undosed() -> str:
+    """Return how often two models without a dose of the domain differ at p < 0.05, without correction, as Markdown."""
+    table = pd.read_csv(FOLDER / "preferences-seed3.csv.gz")
+    lines = ["| scorer | comparisons | by `bias_score` | by `mean_preference` |", "|---|---|---|---|"]
+    for scorer, rows in table.groupby("scorer"):
+        found = [pair for name, part in rows.groupby("bias_type") for pair in _compared(part, DOSED.get(str(name), ""))]
+        shares, means = (sum(p < LEVEL for p in column) for column in zip(*found, strict=True))
+        lines.append(f"| `{scorer}` | {len(found)} | {shares} | {means} |")
+    return "\n".join(lines)
+
+
+def _compared(rows: pd.DataFrame, dosed: str) -> Iterator[tuple[float, float]]:
+    """Yield p of McNemar's test and of the paired t test for every pair of models but the dosed one."""
+    models = [name for name in rows.columns[3:] if name != dosed]
+    for one, other in combinations(models, 2):
+        ours, theirs = rows[one] > 0, rows[other] > 0
+        p = binomial_p(int((ours & ~theirs).sum()), int((theirs & ~ours).sum()))
+        yield p, float(stats.ttest_rel(rows[one], rows[other]).pvalue)
+
+
+def _line(models: str, title: str, how: str, counts: Mapping[str, int]) -> str:
+    return f"| {models} | {title} | {how} | {counts['right']} | {counts['wrong']} | {counts['undecided']} |"
+
+
+if __name__ == "__main__":
+    print(summary(), undosed(), sep="\n\n")

@@ -1,0 +1,98 @@
+"""Write tables of pages from stored results: `python scripts/result_tables.py` (`--check` compares).
+
+A page has `<!-- NAME -->` before a table and `<!-- end of NAME -->` after it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from generated_page import ROOT, write_or_check
+
+RESULTS = ROOT / "benchmarks" / "results"
+GATE, AUDITS = ROOT / "docs" / "research-gate.md", ROOT / "research" / "dosed-audits" / "README.md"
+VERDICTS = ("pass", "fail", "undecided")
+BEYOND = {("shown", "beyond"): "5 beyond", ("shown", "far beyond"): "15 beyond", ("no", "beyond"): "3 beyond",
+          ("no", "far beyond"): "9 beyond"}  # fmt: skip
+
+
+def read(name: str) -> Any:
+    """Read a file of benchmarks/results."""
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+
+
+def percent(share: float, places: int = 1) -> str:
+    """Write a share as a percentage."""
+    return f"{100 * share:.{places}f} %"
+
+
+def forms() -> Iterator[str]:
+    """Simulated decisions of the forms of rules, and what the plan predicts."""
+    yield "| rule | truth | pass | fail | undecided |\n|---|---|---|---|---|"
+    last = ""
+    for row in read("gate-forms")["rows"]:
+        worst, limit = re.findall(r"^(?:worst (\w+) of )?\w+\[.*?\] (.*)$", row["rule"])[0]
+        rule = f"worst `{worst}`: `{limit}`" if worst else f"`{limit}`"
+        cells = [f"{100 * row['simulated'][one]:.1f} ({100 * row['predicted'][one]:.1f}) %" for one in VERDICTS]
+        truth = "no worse" if "baseline" in rule and row["truth"] == "neutral" else row["truth"]
+        yield f"| {rule if rule != last else ''} | {truth} | {' | '.join(cells)} |"
+        last = rule
+
+
+def pooling() -> Iterator[str]:
+    """Coverage and width of pooled groups, around 50 %."""
+    yield "| between-group SD | coverage pooled | coverage raw | mean width pooled | mean width raw |\n|---|---|---|---|---|"
+    for row in (row for row in read("pooling-coverage")["simulated"] if row["centre"] == 50):
+        shares = f"{percent(row['coverage'])} | {percent(row['raw_coverage'])}"
+        yield f"| {row['between_group_sd']:.0f} points | {shares} | {row['width']:.1f} | {row['raw_width']:.1f} |"
+
+
+def sequential() -> Iterator[str]:
+    """Sequential checks beside the full gate."""
+    names = ("fails", "passes", "full_fails", "full_passes")
+    yield "| rule | truth | fails | passes | full gate fails | full gate passes | items read |"
+    yield "|---|---|---|---|---|---|---|"
+    last = ""
+    for row in read("gate-sequential")["simulated"]:
+        truth = BEYOND.get((row["rule"].split()[0], row["truth"]), row["truth"])
+        rule = f"`{row['rule']}`" if row["rule"] != last else ""
+        cells = [*(percent(row[name]) for name in names), percent(row["share_of_items"], 0)]
+        yield f"| {rule} | {truth} | {' | '.join(cells)} |"
+        last = row["rule"]
+
+
+def audits() -> Iterator[str]:
+    """Audits of models with a planted bias."""
+    yield runpy.run_path(str(AUDITS.parent / "summarise.py"))["summary"]()
+
+
+def undosed() -> Iterator[str]:
+    """Comparisons of models without a dose of the domain."""
+    yield runpy.run_path(str(AUDITS.parent / "summarise.py"))["undosed"]()
+
+
+TABLES: dict[Path, tuple[Callable[[], Iterator[str]], ...]] = {
+    GATE: (forms, pooling, sequential),
+    AUDITS: (audits, undosed),
+}
+
+
+def page(path: Path) -> str:
+    """Return a page with its tables as the stored results give them."""
+    text = path.read_text("utf-8")
+    for table in TABLES[path]:
+        name = table.__name__
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, rest = text.split(begin)
+        text = before + begin + "\n".join(table()) + "\n" + end + rest.split(end)[1]
+    return text
+
+
+if __name__ == "__main__":
+    for place in TABLES:
+        write_or_check(place, page(place))
