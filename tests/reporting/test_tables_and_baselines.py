@@ -44,6 +44,28 @@ def test_scorers_as_columns(run: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "no.tex").exists()
 
 
+OWN = '''"""mean_gap: the mean gap. 0 is neutral."""
+
+import numpy as np
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(reads=("stereo", "anti"), cites="ours", neutral=0.0, unit="nats", role="bias", direction="two-sided")
+
+
+def mean_gap(stereo, anti):
+    """Return the mean gap."""
+    return np.mean(stereo - anti, axis=-1)
+'''
+
+
+def test_a_measure_of_a_file_is_named_as_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "mean_gap.py").write_text(OWN)
+    named = ["--measure", str(tmp_path / "mean_gap.py")]
+    words = ["-m", str(MODELS[0]), "-b", "starter-pairs", "-s", "aul", "--no-report", "-o", str(tmp_path / "run")]
+    assert command("run", *words, *named) == 0
+    assert command("table", "estimates", str(tmp_path / "run"), *named, "-o", str(tmp_path / "t.tex")) == 0
+
+
 def test_the_caption_names_the_confidence_and_names_are_not_repeated(run: Path, tmp_path: Path) -> None:
     assert command("table", "estimates", str(run), "-o", str(tmp_path / "long.tex")) == 0
     assert r"90 \%" in (tmp_path / "long.tex").read_text()

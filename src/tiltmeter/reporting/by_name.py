@@ -259,7 +259,8 @@ def stored_estimates(
 def _only(rows: pd.DataFrame, column: str, wanted: Sequence[str] | None) -> pd.DataFrame:
     if not wanted:
         return rows
-    kept = rows[rows[column].isin([name.replace("-", "_") for name in wanted])]
+    names = [catalog.name_of(f"{column}s", name) for name in wanted]  # those in files of the user's are loaded
+    kept = rows[rows[column].isin([name.replace("-", "_") for name in names])]
     if not len(kept):
         there = ", ".join(dict.fromkeys(rows[column]))
         message = f"These runs have no estimates with {column} {', '.join(wanted)}. There are: {there}."
