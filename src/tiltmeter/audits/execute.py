@@ -129,6 +129,9 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
         say: Called with each sentence of the plan before the first model runs.
         watch: Shows progress.
 
+    Returns:
+        The audit: a verdict per domain and kind of evidence, the decision by the rules, and the paths of its files.
+
     Raises:
         UsageError: The level is unknown, no benchmark can be run, or model and baseline are the same.
     """

@@ -11,12 +11,18 @@ if TYPE_CHECKING:
 
 
 def report(runs: Given | Sequence[Given], output: str | Path = "report.html", *, baseline: str | None = None) -> Path:
-    """Writes one self-contained HTML page about runs (folders, finished runs, or answers in memory); returns its path.
+    """Write one self-contained HTML page about runs (folders, finished runs, or answers in memory).
 
     Args:
         runs: One or several.
         output: The file.
         baseline: The model that others are compared with. Default: that of the gate's decision, else the first.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        RunError: A folder is not a finished run, or was changed.
     """
     from tiltmeter.reporting.html import write_report
 

@@ -122,6 +122,12 @@ def figure(  # noqa: PLR0913 (shared by all figures, by name)
         by: Group by this column; of estimates.
         settings: Compute the intervals again by these settings; of estimates.
         options: Options of a study by name.
+
+    Returns:
+        A matplotlib Figure.
+
+    Raises:
+        UsageError: There is no such figure, or the runs have nothing to draw in it.
     """
     source, part = parts_of("figure", name)
     figures.inches(width)
@@ -159,6 +165,12 @@ def table(  # noqa: PLR0913 (shared by all tables, by name)
         baseline: The model to compare with; of comparisons.
         settings: Compute the intervals by these settings; of estimates and comparisons.
         options: Options of a study by name.
+
+    Returns:
+        The table, as pandas has it.
+
+    Raises:
+        UsageError: There is no such table, or the runs have nothing for it.
     """
     source, part = parts_of("table", name)
     if source in own("table"):

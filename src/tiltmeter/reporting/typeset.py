@@ -64,6 +64,12 @@ def typeset(
         label: For references in LaTeX.
         columns: What the columns of estimates are: `measure`, or `scorer` for a wide table of each measure.
         confidence: The level of the intervals, for the caption.
+
+    Returns:
+        The text of the table.
+
+    Raises:
+        UsageError: The table is empty, or the form is unknown.
     """
     if columns not in (MEASURE, SCORER):
         message = f"Columns are {MEASURE} or {SCORER}, not '{columns}'."

@@ -123,13 +123,18 @@ def _tables(table: pd.DataFrame) -> Iterator[Differences]:
         yield Differences(str(benchmark), str(measure), rows_are, shown, axis(scale), _meaning(str(measure)), notes)
 
 
+MORE_STEREOTYPES = "Right of zero: the model leans more towards the stereotypes than the baseline."
+HIGHER = "Right of zero: a higher value than the baseline's."
+NO_DIRECTION = "This measure does not give the direction of a lean."
+
+
 def _meaning(measure: str) -> str:
     """Explain values right of zero. A measure whose neutral point is an end of its range gives no direction."""
     if leans(measure):
-        return "Right of zero: the model leans more towards the stereotypes than the baseline."
+        return MORE_STEREOTYPES
     if is_one_sided(measure) or not has_neutral(measure):
-        return "Right of zero: a higher value than the baseline's. This measure does not give the direction of a lean."
-    return "Right of zero: a higher value than the baseline's."
+        return f"{HIGHER} {NO_DIRECTION}"
+    return HIGHER
 
 
 def _row(row: Any, scale: Scale) -> Difference:

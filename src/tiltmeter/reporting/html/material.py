@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 Given = str | Path | Run | Answers
 
 
+OTHER_VERSIONS = "These runs come from different versions of tiltmeter ({listed}). Numbers may differ because of that."
+OTHER_DATA = (
+    "Different data are called {name} in these runs. They are shown under different names; compare their numbers with care."
+)
+NAMESAKES = "More than one run has a model called {name}; the name of the run follows in parentheses."
+
+
 @dataclass(frozen=True)
 class Source:
     """One run, and the names of its models and benchmarks on the page."""
@@ -225,13 +232,10 @@ def _notices(sources: Sequence[Source]) -> Iterator[str]:
     versions = {source.label: str(source.manifest["tiltmeter"]) for source in sources if "tiltmeter" in source.manifest}
     if len(set(versions.values())) > 1:
         listed = ", ".join(f"{label}: {version}" for label, version in versions.items())
-        yield f"These runs come from different versions of tiltmeter ({listed}). Numbers may differ because of that."
+        yield OTHER_VERSIONS.format(listed=listed)
     if len({tuple(vars(source.settings()).values()) for source in sources}) > 1:
         yield "These runs were resampled with different settings (seed, resamples or confidence); see the section Origin."
     for name in dict.fromkeys(name for source in sources for name, shown in source.benchmarks.items() if name != shown):
-        yield (
-            f"Different data are called {name} in these runs. They are shown under different names; compare their "
-            "numbers with care."
-        )
+        yield OTHER_DATA.format(name=name)
     for name in dict.fromkeys(name for source in sources for name, shown in source.models.items() if name != shown):
-        yield f"More than one run has a model called {name}; the name of the run follows in parentheses."
+        yield NAMESAKES.format(name=name)
