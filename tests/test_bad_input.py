@@ -16,8 +16,11 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN, reseal
+from support.raising import check
 from tiltmeter.cli import main
+from tiltmeter.errors import TiltmeterError
 from tiltmeter.models import LanguageModel
+from tiltmeter.probes.pooling import NO_TOKENS
 from tiltmeter.runs import folder as run_folder
 from tiltmeter.storage.provenance import SCHEMA
 from tiltmeter.storage.seals import seal
@@ -33,6 +36,7 @@ class Said(NamedTuple):
     code: int
     out: str
     err: str
+    error: TiltmeterError | None = None
 
 
 Tool = Callable[..., Said]
@@ -47,12 +51,13 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
     def call(*words: str) -> Said:
         monkeypatch.setattr(sys, "argv", ["tiltmeter", *words])
+        code, error = 0, None
         try:
             main()
-            code = 0
         except SystemExit as exit_:
             code = exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
-        return Said(code, *capsys.readouterr())
+            error = exit_.__context__ if isinstance(exit_.__context__, TiltmeterError) else None
+        return Said(code, *capsys.readouterr(), error)
 
     return call
 
@@ -83,6 +88,13 @@ def refused(said: Said) -> str:
     lines = [line for line in said.err.splitlines() if line.strip()]
     assert sum(line.startswith("Error:") for line in lines) == 1, lines
     return said.err
+
+
+def mistake(said: Said) -> TiltmeterError:
+    """The error of a refused command, of which one line is printed."""
+    refused(said)
+    assert said.error is not None
+    return said.error
 
 
 def contents(folder: str | Path) -> list[str]:
@@ -231,16 +243,16 @@ def test_a_sentence_without_tokens(tool: Tool, sentence: str) -> None:
     assert said.code == 0
     frame = pd.read_parquet("out/scores.parquet")
     if not sentence.strip():
-        assert "skipped: empty stereo (1)" in said.err
+        assert "skipped: empty stereo" in said.err
         assert set(frame["item"]) == {"2"}
         return
     row = frame[(frame["item"] == "1") & (frame["role"] == "stereo")].iloc[0]
     assert pd.isna(row["score"])
-    assert row["reason"] == "no tokens besides special ones"
+    assert row["reason"] == NO_TOKENS
     estimates = pd.read_csv("out/estimates.csv")
     overall = estimates[(estimates["by"] == "all") & (estimates["measure"] == "bias_score")].iloc[0]
     assert (overall["n"], overall["n_missing"]) == (1, 1)
-    assert "no tokens besides special ones" in said.out
+    assert NO_TOKENS in said.out
 
 
 # Where the output goes --------------------------------------------------
@@ -385,17 +397,17 @@ def test_other_mistakes_about_a_run(folders: Tool, words: list[str], expected: l
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "code"),
     [
-        ("{", "Cannot read run/manifest.json"),
-        ("[]", "run/manifest.json is not a manifest of a tiltmeter run"),
-        ('{"schema": "https://json.schemastore.org/x"}', "run/manifest.json is not a manifest of a tiltmeter run"),
-        ('{"schema": null}', "run/manifest.json is not a manifest of a tiltmeter run"),
+        ("{", "unreadable-file"),
+        ("[]", "wrong-format"),
+        ('{"schema": "https://json.schemastore.org/x"}', "wrong-format"),
+        ('{"schema": null}', "wrong-format"),
     ],
 )
-def test_a_manifest_of_something_else(folders: Tool, text: str, expected: str) -> None:
+def test_a_manifest_of_something_else(folders: Tool, text: str, code: str) -> None:
     Path("run/manifest.json").write_text(text)
-    assert expected in refused(folders("estimate", "run", *QUICK))
+    check(mistake(folders("estimate", "run", *QUICK)), code, file="run/manifest.json")
 
 
 @pytest.mark.parametrize("command", ["estimate", "compare"])
@@ -432,23 +444,18 @@ READING = {
 
 @pytest.mark.parametrize("command", READING)
 @pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
-        (None, ["layout 1", f"reads layout {SCHEMA}", "Run its command again", "from the cache"]),
-        (SCHEMA - 1, ["layout 1", f"reads layout {SCHEMA}", "Run its command again", "from the cache"]),
-        (SCHEMA + 1, [f"layout {SCHEMA + 1}", f"reads layout {SCHEMA}", "Update tiltmeter"]),
-    ],
+    ("schema", "layout", "remedy"),
+    [(None, 1, "again"), (SCHEMA - 1, SCHEMA - 1, "again"), (SCHEMA + 1, SCHEMA + 1, "Update")],
 )
-def test_a_run_of_another_layout(folders: Tool, command: str, schema: Any, expected: list[str]) -> None:
+def test_a_run_of_another_layout(folders: Tool, command: str, schema: Any, layout: int, remedy: str) -> None:
     """One line that says what to do; nothing is read out of a folder that may mean something else, nor written into it."""
     shutil.copytree("run", "old")
     edit_manifest("old", schema=schema, tiltmeter="0.1.0", families=None)
     before = contents(".")
-    message = refused(folders(*READING[command]))
-    assert len(message.splitlines()) == 1
-    for words in ("old was written by tiltmeter 0.1.0", *expected):
-        assert words in message
-    assert ("Update" in message) != ("again" in message)
+    said = folders(*READING[command])
+    check(mistake(said), "wrong-version", folder="old", layout=layout, supported=SCHEMA)
+    assert len(said.err.splitlines()) == 1 and "tiltmeter 0.1.0" in said.err
+    assert [word for word in ("Update", "again") if word in said.err] == [remedy]
     assert contents(".") == before
 
 
@@ -515,8 +522,7 @@ def test_two_runs_of_different_models_under_one_name(tool: Tool, finished: Path)
     for run, weights in {"one": "a" * 64, "two": "b" * 64}.items():
         model = {"shown_as": "plumb-mlm", "weights_sha256": weights}
         edit_manifest(run, evaluations=[{"family": "pairs", "model": model}])
-    message = refused(tool("estimate", "one", "two", "--by", "all", *QUICK))
-    assert "Two different models are called plumb-mlm in these runs" in message
+    check(mistake(tool("estimate", "one", "two", "--by", "all", *QUICK)), "ambiguous-name", name="plumb-mlm")
     assert tool("estimate", "one", "--by", "all", "--json", *QUICK).code == 0
 
 
@@ -546,7 +552,7 @@ def test_json_is_json_and_nan_is_null(tool: Tool) -> None:
 
     rows = json.loads(said.out, parse_constant=no_constant)
     assert [row["value"] for row in rows] == [None] * len(rows)
-    assert {row["missing"] for row in rows} == {'{"no modified tokens": 1}'}
+    assert {row["missing"] for row in rows} == {json.dumps({"no modified tokens": 1})}
     for name in ("estimates.json", "manifest.json"):
         json.loads(Path("out", name).read_text(encoding="utf-8"), parse_constant=no_constant)
 
@@ -603,10 +609,10 @@ def test_an_interrupted_run_goes_on(tool: Tool, monkeypatch: pytest.MonkeyPatch)
         said = tool(*words)
     assert said.code == 130
     assert "Traceback" not in said.err
-    assert "run the same command to continue" in said.err
+    assert said.err.startswith("Interrupted")
     assert contents("out") == ["manifest.json"]
     assert json.loads(Path("out/manifest.json").read_text())["status"] == "unfinished"
-    assert "same command again" in refused(tool("estimate", "out"))
+    check(mistake(tool("estimate", "out")), "unfinished-run")
 
     assert tool(*words).code == 0
     manifest = json.loads(Path("out/manifest.json").read_text())

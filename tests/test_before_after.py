@@ -18,6 +18,7 @@ import tiltmeter
 from conftest import GOLDEN
 from study_material import made_up, noise
 from support.raising import raises
+from support.wording import stated
 from test_debiasing import changed
 from test_labels import answered
 from test_studies import check_figure
@@ -68,10 +69,10 @@ def test_a_flattened_model_is_less_sure_of_biased_words_and_of_all_others() -> N
     )
     assert table.loc["token_accuracy", "difference"] == 0 and table.loc["token_accuracy", "verdict"] == "not distinguishable"
     assert table.loc["mps_gap", "verdict"] == "closer" and table.loc["mnt_gap", "verdict"] == "not distinguishable"
-    sentence = finding().sentences[-1]
-    assert sentence.startswith("flat (2 seeds) compared with plumb-mlm: closer to neutral, and distinguishable from noise: ")
-    assert "mps_gap on plumb-slots" in sentence and "2 of 2 seeds" in sentence
-    assert "The improvements were bought with language ability: perplexity on heldout" in sentence
+    facts = stated(finding().sentences, "before-and-after")
+    assert (facts["name"], facts["base"], facts["seeds"]) == ("flat", "plumb-mlm", 2)
+    assert any("mps_gap on plumb-slots" in one and "2 of 2 seeds" in one for one in facts["closer"])
+    assert facts["is_cost_known"] and any("perplexity on heldout" in one for one in facts["costs"]["further"])
 
 
 def test_seeds_have_a_mean_and_a_spread() -> None:
@@ -133,7 +134,8 @@ def test_without_a_price_the_sentence_says_so_and_causal_models_need_no_slots(tm
     run([base, tmp_path / "half"], ["starter-pairs"], output=tmp_path / "run", **OPTIONS)
     found = tiltmeter.study("debiasing", tmp_path / "run", options={"resamples": 100})
     assert list(found.tables) == ["before_and_after"] and len(found.sentences) == 1
-    assert "What it cost is not known: these runs have neither held-out text" in found.sentences[0]
+    assert stated(found.sentences, "before-and-after")["is_cost_known"] is False
+    assert "-b heldout.txt" in found.sentences[0]
     with raises("unknown-name", kind="model", name="nobody"):
         tiltmeter.study("debiasing", tmp_path / "run", options={"base": "nobody"})
     assert said(None, "base") == []
@@ -159,11 +161,13 @@ def test_measures_of_bias_and_of_quality_of_labels_are_judged() -> None:
     assert rows["quality"] == {"f1_binary", "f1_macro", "label_accuracy", "label_auc"}
     assert found.table.query("kind == 'bias'")["scorer"].unique().tolist() == ["at 0.5"]
     assert set(found.table.query("measure in ('fpr', 'fnr')")["kind"]) == {"other"}
-    (said_of,) = found.sentences
-    assert "fpr_gap on mine, woman (" in said_of and "Quality rose: f1_binary on mine (" in said_of
+    facts = stated(found.sentences, "before-and-after")
+    assert any(one.startswith("fpr_gap on mine, woman (") for one in facts["closer"])
+    assert facts["quality"]["closer"][0].startswith("f1_binary on mine (") and not facts["quality"]["further"]
     check_figure(found.draw("before_and_after"))
     back = tiltmeter.study("debiasing", classified(), options={"base": "debiased", "resamples": 1000})
-    assert "further from neutral: equalized_odds" in back.sentences[0] and "Quality fell: " in back.sentences[0]
+    facts = stated(back.sentences, "before-and-after")
+    assert facts["further"][0].startswith("equalized_odds") and facts["quality"]["further"]
 
 
 def test_too_few_resamples_for_the_correction_are_said() -> None:

@@ -15,7 +15,8 @@ import pytest
 from conftest import GOLDEN, reseal
 from gate_material import leaning_run
 from report_material import element
-from test_cli import tiltmeter
+from support.raising import check as check_error
+from test_cli import refused, tiltmeter
 from tiltmeter import SlotsOptions, TiltmeterError
 from tiltmeter.boards import leaderboard
 from tiltmeter.boards.columns import Filter
@@ -97,11 +98,7 @@ def _plain(manifest: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [
-        (_definition, "the definition of aul (pairs) differs"),
-        (_option, "the option alignment (pairs) differs"),
-        (_judge, "the judge toxicity (pairs) differs"),
-    ],
+    [(_definition, "definition of aul"), (_option, "option alignment"), (_judge, "judge toxicity")],
 )
 def test_unlike_numbers_are_refused(
     tmp_path: Path,
@@ -116,9 +113,9 @@ def test_unlike_numbers_are_refused(
     changed(two, _plain)
     assert leaderboard([one, two], settings=QUICK).models == ("one", "two")
     changed(two, change)
-    assert tiltmeter("leaderboard", one, two, "-o", tmp_path / "b.html") == 2
-    error = capsys.readouterr().err
-    assert says in error and "one" in error and len(error.strip().splitlines()) == 1
+    error = refused("leaderboard", one, two, "-o", tmp_path / "b.html")
+    assert error.code == "not-comparable" and says in str(error) and "one" in str(error)
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert not (tmp_path / "b.html").exists()
     if change in (_definition, _option):
         with pytest.raises(TiltmeterError, match="not comparable"):
@@ -127,15 +124,14 @@ def test_unlike_numbers_are_refused(
 
 def test_other_data_other_weights_and_repeats_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = leaning_run(tmp_path / "one", {"model": 0.5}, n=60).folder
-    for name, leans, n, says in (
-        ("data", {"new": 0.5}, 64, "their data differ"),
-        ("weights", {"model": 0.6}, 60, "Two different models are called model"),
-        ("again", {"model": 0.5}, 60, "more than once"),
+    for name, leans, n, code, fields in (
+        ("data", {"new": 0.5}, 64, "ambiguous-name", {"kind": "benchmark", "name": "mine"}),
+        ("weights", {"model": 0.6}, 60, "ambiguous-name", {"kind": "model", "name": "model"}),
+        ("again", {"model": 0.5}, 60, "duplicate-name", {}),
     ):
         other = leaning_run(tmp_path / name, leans, n=n).folder
-        assert tiltmeter("leaderboard", one, other, "-o", tmp_path / "b.html") == 2
-        error = capsys.readouterr().err
-        assert says in error and len(error.strip().splitlines()) == 1
+        check_error(refused("leaderboard", one, other, "-o", tmp_path / "b.html"), code, **fields)
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 def test_unfinished_runs_and_other_layouts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

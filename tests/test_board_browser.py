@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_it_loads_in_silence_and_names_are_text(opened: Any) -> None:
     assert opened.get_log("browser") == []
     assert opened.execute_script("return window.hacked") is None
     assert NASTY in _texts(opened, "#board tbody th")
-    assert opened.find_element("id", "status").text == f"{MANY} of {MANY} models, 12 of 12 columns"
+    assert re.findall(r"\d+", opened.find_element("id", "status").text) == [str(MANY), str(MANY), "12", "12"]
 
 
 def _values(browser: Any, column: int) -> list[float]:

@@ -68,8 +68,9 @@ def test_the_command_writes_what_the_probe_reads(samory: Path, tmp_path: Path, c
     said = capsys.readouterr()
     lines = [" ".join(line.split()) for line in said.out.splitlines()]
     assert lines[:3] == ["here paper left after", "10 52,000 rows in 1 file", "9 8,158 labelled sexist"]
-    assert "5 762 with exactly one" in lines and "4 572 whose gender cannot be inferred otherwise" in lines
-    assert lines[-2:] == ["2 long enough, and different once masked", "9.00 12.71 words in a sentence, on average"]
+    counts = [line.split()[:2] for line in lines]
+    assert ["5", "762"] in counts and ["4", "572"] in counts
+    assert counts[-2][0] == "2" and counts[-1] == ["9.00", "12.71"]
     bench = tiltmeter.load_benchmark(out)
     assert len(bench) == 2 and {item.target for item in bench.items} == {"female"} and not bench.notes
     reasons = [json.loads(line) for line in dropped.read_text().splitlines()]

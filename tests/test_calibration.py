@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 
 import tiltmeter
 from support.raising import raises
+from support.wording import codes_of, stated
+from test_cli import refused
 from tests.conftest import GOLDEN
 from tiltmeter.cli.app import app
-from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution import read_experiment, status
 from tiltmeter.execution.calibration_file import Calibration, write_calibration
 from tiltmeter.execution.variants import folder_of_variant
@@ -38,6 +39,7 @@ from tiltmeter.stats.doses import (
 from tiltmeter.stats.estimates import ESTIMATE_COLUMNS
 from tiltmeter.storage.object_store import Depot
 from tiltmeter.storage.spreadsheet import csv_text
+from tiltmeter.studies.kit.calibration_tables import ONE_SEED
 from tiltmeter.studies.kit.treatment_tables import _left, treated_sentences
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
@@ -114,14 +116,13 @@ def test_sentences_of_treatments_say_what_cannot_be_told() -> None:
         model="base", domain="gender", method="cda", measure="bias_score", scorer="sss", before=2.0, after=-5.0
     )
     first, second = treated_sentences(table)
-    assert "the remaining share cannot be estimated" in first and "-250%" not in first
-    assert (
-        "of 6 metrics that followed the dose, 2 say that less of it is left, 1 that more is, 1 that it is reversed" in second
-    )
-    assert "and 2 cannot decide" in second
+    assert codes_of([first, second]) == ["not-learned", "metrics"] and "-250" not in first
+    counts = stated([second], "metrics")
+    assert [counts[name] for name in ("of", "less", "more", "reversed", "unsure")] == [6, 2, 1, 1, 2]
     learned = table.assign(p_before=0.001).replace({"left": {-2.5: 0.75}, "left_low": {-9.0: 0.7}, "left_high": {3.0: 0.8}})
-    assert "it leaves 75% [70%, 80%] of what was taught" in next(treated_sentences(learned))
-    assert "cannot be estimated" in next(treated_sentences(learned.assign(left_low=np.nan)))
+    left = stated(treated_sentences(learned), "remaining-dose")
+    assert (left["left"], left["low"], left["high"]) == pytest.approx((75, 70, 80))
+    assert codes_of([next(treated_sentences(learned.assign(left_low=np.nan)))]) == ["not-learned"]
 
 
 def test_a_metric_that_reads_the_dose_is_first_and_noise_is_last() -> None:
@@ -218,8 +219,8 @@ def test_the_study_says_what_is_known(tmp_path: Path) -> None:
     near, noise = treated.loc[("gender", "near")], treated.loc[("gender", "noise")]
     assert near["left_low"] < 0.5 < near["left_high"] < 1 and near["left"] == pytest.approx(0.5, abs=0.2)
     assert np.isnan(noise["left_low"]) and noise["note"] == "no clear dose before"
-    (said,) = [line for line in finding.sentences if "half-way" in line]
-    assert "of 3 metrics that followed the dose, 3 say that less of it is left" in said
+    counts = stated([line for line in finding.sentences if "half-way" in line], "metrics")
+    assert (counts["of"], counts["less"]) == (3, 3)
     curve = finding.tables["curve"].query("domain == 'gender' and scorer == 'exact'")
     assert list(curve["dose"]) == [-1, 0, 1] and list(curve["change"]) == pytest.approx([-10, 0, 10])
     assert "bias_score by noise" in " ".join(finding.sentences)
@@ -256,8 +257,8 @@ def test_items_that_move_that_never_do_and_that_move_the_wrong_way(tmp_path: Pat
 def test_one_seed_gives_slopes_and_says_why_no_more(tmp_path: Path) -> None:
     finding = tiltmeter.study("calibration", made_up_run(tmp_path / "run", seeds=1, names=False))
     assert finding.table["sensitivity"].isna().all() and finding.table["slope"].notna().all()
-    assert (finding.table["note"] == "one seed: no noise is known").all()
-    assert "one seed cannot separate the dose" in finding.sentences[0]
+    assert (finding.table["note"] == ONE_SEED).all()
+    assert codes_of(finding.sentences)[0] == "one-seed"
 
 
 def test_a_run_without_doses_is_refused(tmp_path: Path) -> None:
@@ -301,34 +302,32 @@ def test_from_a_study_file_to_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
     (study.output / "state").rename(tmp_path / "gone")
     work(read_experiment(file), names[2])
     errors = [state.error for state in status(file).states if state.error]
-    assert len(errors) == 2 and "was made from another text" in errors[0]
+    assert len(errors) == 2 and f"{names[2]} was made from" in errors[0]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "code"),
     [
-        (["--doses", "-1,2"], "A dose must be"),
-        (["--doses", "0"], "at least one dose"),
-        (["--doses", "much"], "--doses are numbers"),
-        (["--doses", "1,1"], "duplicates"),
-        (["--seeds", "0,x"], "--seeds are whole numbers"),
-        (["--seeds", ""], "give at least one"),
-        (["--domains", "age"], "no words for the domain 'age'"),
-        (["--names", "age"], "no words for the domain 'age'"),
-        (["--debias", "prayer"], "prayer"),
-        (["--words", "nowhere.toml"], "Cannot read nowhere.toml"),
-        (["-m", "packed.gguf"], "cannot be trained"),
-        (["-m", "vectors.txt"], "is neither"),
+        (["--doses", "-1,2"], "out-of-range"),
+        (["--doses", "0"], "missing-value"),
+        (["--doses", "much"], "wrong-format"),
+        (["--doses", "1,1"], "duplicate-name"),
+        (["--seeds", "0,x"], "wrong-format"),
+        (["--seeds", ""], "out-of-range"),
+        (["--domains", "age"], "unknown-name"),
+        (["--names", "age"], "unknown-name"),
+        (["--debias", "prayer"], "unknown-name"),
+        (["--words", "nowhere.toml"], "unreadable-file"),
+        (["-m", "packed.gguf"], "not-trainable"),
+        (["-m", "vectors.txt"], "wrong-model-kind"),
     ],
 )
-def test_bad_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str) -> None:
+def test_bad_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("packed.gguf").write_bytes(b"GGUF")
     Path("vectors.txt").write_text("he 1 0 2\nshe 0 1 2\n")
     given = [] if "-m" in options else ["-m", str(TINY)]
-    result = CliRunner().invoke(app, ["build", "calibration", *given, "-o", "made", *options])
-    assert result.exit_code == 2 or isinstance(result.exception, TiltmeterError)
-    assert said in result.output + str(result.exception)
+    assert refused("build", "calibration", *given, "-o", "made", *options).code == code
     assert not Path("made").exists()
 
 
@@ -365,7 +364,7 @@ def test_a_calibration_of_other_data_is_not_embedded(tmp_path: Path, capsys: pyt
             embed.check_read([tmp_path], named, now)
     manifest.write_text("{}")
     embed.check_read([tmp_path], named, now)
-    assert "does not say what data it read" in capsys.readouterr().err
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 def test_what_a_benchmark_calls_sex_is_asked_about_gender(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from test_cli import tiltmeter as command
 from test_experiments import make, write_to
 from tiltmeter.execution import plan_cells, read_experiment
 from tiltmeter.execution.experiment_file import EMBEDDED
-from tiltmeter.execution.forecast import forecast
+from tiltmeter.execution.forecast import ABSENT, forecast
 from xlnet_material import tiny_xlnet
 
 MODELS = {
@@ -65,7 +65,7 @@ def test_what_it_would_take_is_told_without_data_or_models(tmp_path: Path, capsy
     assert table["model"].nunique() == 19 and len(table) == 157
     rows = table.set_index(["model", "benchmark"])["note"]
     assert "not found" in rows["gpt2", "hatexplain"] and "could not be downloaded" in rows["gpt2", "bold"]
-    assert rows["gpt2", "ceat"] == "not on this machine: no trial"
+    assert rows["gpt2", "ceat"] == ABSENT
     assert command("experiment", "run", "cao-2022", "--dry-run") == 0
     said = capsys.readouterr().out
     assert said.count("hatexplain (19 cells)") == 1 and not (tmp_path / "cao-2022").exists()

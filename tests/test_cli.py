@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from conftest import GOLDEN
-from tiltmeter import estimate
+from tiltmeter import TiltmeterError, estimate
 from tiltmeter.cli import main
 from tiltmeter.runs import load_answers, load_run
 
@@ -32,6 +32,21 @@ def tiltmeter(*words: object) -> int:
     finally:
         sys.argv = before
     return 0
+
+
+def refused(*words: object) -> TiltmeterError:
+    """Run a command that must end with exit code 2, and return its error, so that code and fields can be checked."""
+    before = sys.argv
+    sys.argv = ["tiltmeter", *map(str, words)]
+    try:
+        with pytest.raises(SystemExit) as stop:
+            main()
+    finally:
+        sys.argv = before
+    assert stop.value.code == 2
+    error = stop.value.__context__
+    assert isinstance(error, TiltmeterError), error
+    return error
 
 
 @pytest.fixture
@@ -64,10 +79,13 @@ def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.chdir(tmp_path)
     assert tiltmeter("run", "--limit", 24) == 0
     out, _ = capsys.readouterr()
-    assert "plumb-mlm on plumb-pairs: " in out and "plumb-clm on plumb-pairs: " in out and "lms" in out and "icat" in out
+    for model in ("plumb-mlm", "plumb-clm"):
+        assert f"{model} on plumb-pairs: " in out
+    assert "lms" in out and "icat" in out
     assert "neutral 50" in out and "bias_score" in out and "kls" in out
     assert "distinguishable from neutral" in out
-    assert "plumb-mlm on plumb-slots: " in out and "plumb-clm on plumb-slots" not in out and "mps_gap" in out
+    assert re.search(r"^plumb-mlm on plumb-slots:", out, re.MULTILINE)
+    assert "plumb-clm on plumb-slots" not in out and "mps_gap" in out
     (folder,) = (tmp_path / "runs").iterdir()
     assert {path.name for path in folder.iterdir()} == {
         "manifest.json", "items.parquet", "scores.parquet", "slots.parquet", "predictions.parquet", "estimates.csv",

@@ -14,6 +14,7 @@ import tiltmeter
 from conftest import GOLDEN, golden_scores, reseal
 from report_material import embedded, made_up_run
 from support.raising import raises
+from support.wording import all_stated, codes_of, stated
 from test_ceat_groups import effects, judged
 from test_generations import made_up
 from test_prompt_clusters import clustered
@@ -129,8 +130,10 @@ def test_slots_say_the_top_k_and_what_was_ranked(model: str, among: str) -> None
     )
     table = tiltmeter.estimate(answers, ["coverage", "mnt", "mnt_gap"], resamples=100)
     assert set(facts(table, "top_k")) == {1500} and set(facts(table, "ranked_among")) == {among}
-    (story,) = told_alike(table)
-    assert "the first 1,500 predictions" in story and ("only among the listed terms" in story) is (among == "candidates")
+    told_alike(table)
+    (story,) = stories_of(table)
+    assert {line["top_k"] for line in all_stated(story.sentences, "coverage")} == {1500}
+    assert ("ranked-among-listed-terms" in codes_of(story.sentences)) is (among == "candidates")
 
 
 def test_ceat_says_its_variances() -> None:
@@ -139,7 +142,8 @@ def test_ceat_says_its_variances() -> None:
     shift = np.random.default_rng(1).normal(size=200)
     table = pd.concat([table, judged({"alike": effects(3, 0, 0.1) + shift}).reset_index().head(1)])
     assert [tau == 0 for tau in facts(table, "tau2", by="group")] == [True, True, False]
-    assert "τ² of CEAT is 0 for 2 of 3 groups" in told_alike(table.reset_index(drop=True))[0]
+    told_alike(table.reset_index(drop=True))
+    assert stated(stories_of(table.reset_index(drop=True))[0].sentences, "no-variance-between-draws") == {"n": 2, "of": 3}
 
 
 def test_generations_say_their_clusters_and_judges() -> None:
@@ -150,8 +154,11 @@ def test_generations_say_their_clusters_and_judges() -> None:
     assert facts(table, "n_clusters", by="all", measure="negative_share") == [10]
     assert facts(table, "n_prompts", by="group", measure="negative_share") == [20, 20]
     assert facts(table, "n_groups", measure="score_variance") == [2]
-    (story,) = told_alike(table)
-    assert "40 prompts from 10 clusters" in story and "F1 0.80" in story and "because prompts of one cluster" in story
+    told_alike(table)
+    sentences = stories_of(table)[0].sentences
+    overall, drawn = stated(sentences, "overall"), stated(sentences, "drawn-by-cluster")
+    assert "F1 0.80" in overall["errors"] and (overall["n_prompts"], overall["n_clusters"]) == (40, 10)
+    assert drawn["cluster"] == "cluster" and drawn["clustered"] == overall["clustered"]
 
 
 def at_temperature(answers: Answers, temperature: float, scorer: str) -> Answers:

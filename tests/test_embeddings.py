@@ -17,8 +17,8 @@ from support.raising import raises
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import association, unit
 from tiltmeter.models import StaticVectors, encoder_of, is_static, load_encoder
-from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
-from tiltmeter.probes.pooling import POOLINGS, Passage
+from tiltmeter.probes.embeddings import NOT_A_WORD, NOT_FINITE, EmbeddingProbe, StaticProbe
+from tiltmeter.probes.pooling import NO_FIRST_TOKEN, NO_TOKENS, POOLINGS, TOO_LONG, Passage
 from tiltmeter.stats.significance import split_p
 
 TEXTS = ["This is a man.", "She is here.", "The engineers were unconvinced, and went home early.", "No.", "This is a man."]
@@ -119,8 +119,10 @@ def test_an_interruption_keeps_what_was_finished(tmp_path: Path, monkeypatch: py
 def test_what_cannot_be_asked_is_missing_with_a_reason() -> None:
     found = probe("tiny-bert-cased").vectors([Passage("A man."), Passage(""), Passage("word " * 400)])
     assert np.isfinite(found.rows[0]).all() and np.isnan(found.rows[1:]).all()
-    assert "special" in found.reasons[1] and "maximum of" in found.reasons[2]
-    assert "no special token in front" in probe("tiny-gpt2", pooling="cls").vectors([Passage("A man.")]).reasons[0]
+    assert found.reasons[1] == NO_TOKENS and found.reasons[2] == TOO_LONG.format(
+        probe("tiny-bert-cased").encoder.tokens.max_length
+    )
+    assert probe("tiny-gpt2", pooling="cls").vectors([Passage("A man.")]).reasons[0] == NO_FIRST_TOKEN
     assert "unknown" in probe("tiny-gpt2", pooling="word_mean").vectors([Passage("A man.")]).reasons[0]
     with raises("out-of-range", name="layer", value=9):
         probe("tiny-gpt2", layer=9)
@@ -186,8 +188,8 @@ def test_static_vectors(tmp_path: Path, layout: str) -> None:
         [Passage(word) for word in ("Man", "Paris", "zero", "nowhere", "a man", "odd")]
     )
     assert found.rows[:2] == pytest.approx(rows[[0, 2]])
-    why = {2: "a zero vector", 3: "not in the vocabulary", 4: "a static vector is for a word"}
-    assert found.reasons == why | {5: "a vector with values that are not finite"} and np.isnan(found.rows[2:]).all()
+    why = {2: "a zero vector", 3: "not in the vocabulary", 4: NOT_A_WORD}
+    assert found.reasons == why | {5: NOT_FINITE} and np.isnan(found.rows[2:]).all()
 
 
 def test_broken_static_vectors_are_refused(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import tiltmeter
 from conftest import golden_scores, scores_of
 from support.raising import raises
 from tiltmeter import Answers, TiltmeterError, catalog
+from tiltmeter.families.pairs.estimate import NOTHING_COMPLETE
 from tiltmeter.families.pairs.paired import pair_up
 from tiltmeter.reporting.comparison_text import summaries, too_close
 from tiltmeter.reporting.terminal import comparisons
@@ -64,7 +65,7 @@ def test_nothing_complete_is_missing_not_neutral() -> None:
     row = tiltmeter.estimate(make_scores([np.nan] * 4, [1.0] * 4), ["bias_score"], by="all").iloc[0]
     assert row["n"] == 0
     assert np.isnan(row["value"])
-    assert row["note"] == "not computed: no pair has all its scores"
+    assert row["note"] == NOTHING_COMPLETE
 
 
 def test_rows_for_groups_and_for_directions() -> None:

@@ -9,9 +9,11 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN, golden_model
-from support.raising import raises
+from support.raising import check, raises
+from test_cli import refused
 from test_cli import tiltmeter as command
 from tiltmeter.benchmarks import AssociationBenchmark, SlotBenchmark
+from tiltmeter.benchmarks.ilps_cao import TEMPLATE
 from tiltmeter.runs import load_run
 
 BERT, GPT2 = (GOLDEN / "models" / name for name in ("tiny-bert-cased", "tiny-gpt2"))
@@ -85,23 +87,23 @@ def test_groups_restrict_slots_and_associations() -> None:
     assert {item.bias_type for item in pairs.items} == {"religion"}
 
 
-def test_a_group_that_is_not_there_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("run", "-m", BERT, "-b", "ilps", "--groups", "Martian", "-o", "nowhere") == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "ilps has no group 'Martian' (--groups). Groups: man, woman, transgender, Asian" in said
+def test_a_group_that_is_not_there_is_refused_with_those_that_are() -> None:
+    error = refused("run", "-m", BERT, "-b", "ilps", "--groups", "Martian", "-o", "nowhere")
+    check(error, "unknown-name", kind="group", name="Martian", benchmark="ilps")
+    assert "man, woman, transgender" in str(error)
     with raises("unknown-name", kind="group", name="White", benchmark="seat"):
         tiltmeter.load_benchmark("seat", groups=["White"])
 
 
 def test_ilps_as_the_paper_asks_it() -> None:
     bench = tiltmeter.load_benchmark("ilps-cao")
-    assert isinstance(bench, AssociationBenchmark) and bench.templates == ("The {group} is {attribute}.",)
+    assert isinstance(bench, AssociationBenchmark) and bench.templates == (TEMPLATE,)
     assert [group.words for group in bench.select_groups(["gender"])] == [("man",), ("woman",), ("transgender",)]
     assert [pair.name for pair in bench.polarities][-1] == "toxicity"
     answers = tiltmeter.ask(
         golden_model("tiny-bert-cased"), bench, cache=False, options=tiltmeter.AssociationsOptions(tests=["gender"])
     )
-    assert any("one template: The {group} is {attribute}." in note for note in answers.manifests[0]["benchmark"]["notes"])
+    assert any(f"one template: {TEMPLATE}" in note for note in answers.manifests[0]["benchmark"]["notes"])
     assert any("tiltmeter's own attributes" in note for note in answers.manifests[0]["benchmark"]["notes"])
     assert {"toxicity:toxic", "plumb-valence:unpleasant"} < set(answers.table["scorer"])
 

@@ -15,8 +15,10 @@ import transformers
 import tiltmeter
 from conftest import GOLDEN, golden_model
 from support.raising import raises
+from support.wording import codes_of
 from test_estimating import make_scores
 from tiltmeter import Answers, Benchmark, Item, TiltmeterError, catalog
+from tiltmeter.probes.pooling import TOO_LONG
 from tiltmeter.runs import load_answers
 from tiltmeter.runs.run import run
 from tiltmeter.stats.differences import paired_difference
@@ -94,7 +96,7 @@ def test_the_maximum_length_is_part_of_the_cache_key(tmp_path: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(config | {"model_max_length": 12}))
     again = tiltmeter.score(folder, "starter-pairs", ["aul"]).to_pandas()
     assert again["score"].isna().sum() > 50
-    assert set(again["reason"].dropna()) == {"longer than the model's maximum of 12 tokens"}
+    assert set(again["reason"].dropna()) == {TOO_LONG.format(12)}
 
 
 def test_a_model_trained_on_in_memory_is_scored_anew() -> None:
@@ -265,5 +267,6 @@ def test_no_direction_is_read_out_of_kls(tmp_path: Path) -> None:
 
     done = run(BERT, "starter-pairs", "aul", ["kls", "jss"], output=tmp_path / "r", **QUICK)
     (story,) = stories_of(done.estimates)
-    assert "do not say in which direction" in story.text and "%" not in story.text and "stereotypes" not in story.text
+    assert codes_of([story.verdict, *story.sentences]) == ["no-lean-computed", "no-direction"]
+    assert "%" not in story.text and "stereotypes" not in story.text
     assert (story.tone, story.number, story.gauge, story.head) == ("plain", "", None, None)

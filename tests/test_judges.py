@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import tiltmeter
 from conftest import GOLDEN
 from support.raising import raises
+from support.wording import stated
 from test_cli import tiltmeter as command
 from test_studies import check_figure
 from tiltmeter import TiltmeterError, catalog, load_benchmark
@@ -103,7 +104,7 @@ def test_a_trained_judge_is_stored_with_its_errors_and_tells_them(tmp_path: Path
     errors = json.loads((trained() / "errors.json").read_text("utf-8"))
     assert errors["f1"]["value"] > 0.9 and errors["f1"]["low"] <= errors["f1"]["value"] <= errors["f1"]["high"]
     assert set(errors["groups"]) <= {"man", "woman"} and errors["groups"]
-    assert "Harmless texts about a group" in (trained() / "README.md").read_text("utf-8")
+    assert all(group in (trained() / "README.md").read_text("utf-8") for group in errors["groups"])
     judge = find_judge(f"toxicity={trained()}")
     said = judge.ask(["the hate day man a", "a love house the woman"])
     assert said.negative.tolist() == [1, 0] and np.isnan(said.positive).all()
@@ -215,7 +216,7 @@ def test_texts_written_elsewhere_are_taken_in_and_judged(tmp_path: Path) -> None
     assert answers.models == ["hosted"] and len(answers.items) == 2
     assert answers.table["sample"].tolist() == [0, 1, 0, 1]
     assert answers.table["reason"].fillna("").tolist() == ["", "", SUPPOSED, ""]
-    assert answers.table["text"].iloc[1] == " terrible, awful and evil."
+    assert answers.table["text"].iloc[1] == rows[1]["text"].removeprefix(rows[1]["prompt"])
     negative = answers.tables["judgements"]["negative"]
     assert negative[[0, 1, 3]].tolist() == [0, 1, 0] and np.isnan(negative[2])
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n", encoding="utf-8")
@@ -267,7 +268,8 @@ def test_studies_of_temperature_and_noise(tmp_path: Path) -> None:
     hot_texts = tiltmeter.load_run(hot).answers["generations"].table
     different = hot_texts[hot_texts["reason"].isna()].drop_duplicates(["item", "text"])
     assert set(mixed.table["texts"]) == {len(different)}
-    assert "Texts after the prompts of plumb-prompts; not used (choose with --benchmark): cold-prompts." in mixed.sentences
+    unused = stated(mixed.sentences, "benchmarks-not-used")
+    assert (unused["benchmark"], unused["others"]) == ("plumb-prompts", ["cold-prompts"])
     twice = tiltmeter.Answers.concat([tiltmeter.load_run(hot).answers["generations"]] * 2)
     with raises("duplicate-name", kind="answers"):
         tiltmeter.study("noise", twice, options={"texts": 500, "copies": 1, "repeats": 2})

@@ -26,7 +26,7 @@ def test_a_page_of_too_many_items_shows_a_sample_and_says_so(tmp_path: Path, mon
     page = write_report(run, tmp_path / "some.html").read_text("utf-8")
     header, array = explorer(page)
     (card,) = header["benchmarks"]
-    assert len(card["items"]["id"]) == 20 and "made-up has 60 items. The explorer shows 20 of them" in page
+    assert len(card["items"]["id"]) == 20 and sampling.SAMPLED.format(name="made-up", whole=60, shown=20) in page
     tokens = card["tokens"][0]
     assert len(array(tokens["count"])) == 2 * 20 and array(tokens["count"]).min() > 0  # words of the same items
     ids = set(card["items"]["id"])

@@ -25,7 +25,16 @@ from tiltmeter.measures.jss_liu import jss_liu
 from tiltmeter.measures.kls import kls
 from tiltmeter.measures.lms import lms
 from tiltmeter.measures.ss import ss
-from tiltmeter.stats.measured import has_exact_test, interval_of, p_value, stratum_of, wins_and_losses
+from tiltmeter.stats.measured import (
+    CONSTANT,
+    SOME_UNDEFINED,
+    TOO_FEW_DEFINED,
+    has_exact_test,
+    interval_of,
+    p_value,
+    stratum_of,
+    wins_and_losses,
+)
 from tiltmeter.stats.resampling import Sample
 
 
@@ -116,11 +125,11 @@ def test_a_proportion_has_an_exact_interval_where_nothing_varies(whole: float, w
     low, high, note = interval_of(measure, n, value, draws, settings)
     exact = binomtest(wins, n).proportion_ci(confidence)  # Clopper and Pearson
     assert (low, high) == pytest.approx((whole * exact.low, whole * exact.high))
-    assert note == "exact interval, because all resamples give the same value"
+    assert note == f"exact interval, {CONSTANT}"
     assert low <= value <= high and high - low > 0.1 * whole
 
     low, high, note = interval_of(made_up(difference), n, value, draws, settings)
-    assert np.isnan(low) and np.isnan(high) and note == "no interval, because all resamples give the same value"
+    assert np.isnan(low) and np.isnan(high) and note == f"no interval, {CONSTANT}"
 
 
 def test_intervals_where_something_varies() -> None:
@@ -136,9 +145,9 @@ def test_intervals_where_something_varies() -> None:
     low, high, _ = interval_of(bounded, 9, 52.0, draws, settings)  # the draws lie above the value: noise added to noise
     assert low == 50.0 and 52.0 < high < 65.0
     some = np.concatenate([draws, np.full(30, np.nan)])
-    assert interval_of(made_up(difference), 9, 60.0, some, settings)[2] == "30 of 231 resamples undefined"
+    assert interval_of(made_up(difference), 9, 60.0, some, settings)[2] == SOME_UNDEFINED.format(30, 231)
     low, high, note = interval_of(made_up(difference), 9, 60.0, np.where(np.arange(201) < 99, draws, np.nan), settings)
-    assert np.isnan(low) and np.isnan(high) and note == "too few defined resamples for an interval"
+    assert np.isnan(low) and np.isnan(high) and note == TOO_FEW_DEFINED
 
 
 @pytest.mark.parametrize(("wins", "losses", "ties"), [(9, 1, 0), (1, 9, 4), (6, 5, 2), (0, 0, 3), (20, 0, 0)])

@@ -174,4 +174,4 @@ def test_a_family_that_takes_our_name_is_refused_and_named(tmp_path: Path) -> No
     done = tiltmeter(site, "run", "-m", MODELS[0], "-b", "plumb-slots", "-o", str(tmp_path / "run"), fails=True)
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
-    assert "'slots'" in said and "in tiltmeter and in tiltmeter-slots" in said
+    assert "'slots'" in said and "tiltmeter-slots" in said

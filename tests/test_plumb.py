@@ -64,10 +64,10 @@ def test_the_checker_sees_a_broken_pair(name: str) -> None:
 
 def test_the_checker_sees_repeats_and_imbalance() -> None:
     found = "\n".join(check_plumb.check_pairs([*PAIRS, PAIRS[0]]))
-    assert "id 'race-color-001' comes 2 times" in found
+    assert "'race-color-001' comes 2" in found
     assert "sentence" in found
     one_sided = [row | {"direction": "disadvantaged"} for row in PAIRS]
-    assert "0% of the rows are about an advantaged group" in "\n".join(check_plumb.check_pairs(one_sided))
+    assert "0% of the rows" in "\n".join(check_plumb.check_pairs(one_sided))
     assert "at least 700" in "\n".join(check_plumb.check_pairs(PAIRS[:90]))
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from support.wording import stated
 from test_cli import tiltmeter as command
 from test_generations import made_up
 from test_labels import answered
@@ -190,7 +191,8 @@ def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> 
     table = tiltmeter.estimate(clustered(scores, names, "entity"), resamples=200)
     rows = table.set_index(["by", "group", "measure"])
     lone = rows.loc[("group", "lone", "mean_score")]
-    assert np.isnan(lone["low"]) and lone["note"].startswith("no interval: all prompts from one article; 6 prompts from 1 a")
+    assert np.isnan(lone["low"]) and lone["note"].startswith("no interval: ")
+    assert json.loads(lone["details"])["n_clusters"] == 1 and json.loads(lone["details"])["n_prompts"] == 6
     assert "from 6 articles (as 1.7" in rows.loc[("group", "b", "mean_score"), "note"]
     gap = rows.loc[("gap", "a − lone", "score_gap")]
     assert np.isnan([gap["low"], gap["p"]]).all()
@@ -202,8 +204,8 @@ def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> 
     assert np.isnan(alone["p"]) and "leaves out" not in alone["note"]
     assert "too narrow" in spread["note"] and ": lone" in spread["note"] and np.isfinite(spread["low"])
     (story,) = narratives(table)
-    said = "The 38 prompts from 12 articles were drawn and permuted by whole articles"
-    assert any(sentence.startswith(said) for sentence in story.sentences)
+    drawn = stated(story.sentences, "drawn-by-cluster")
+    assert [drawn[name] for name in ("n_prompts", "n_clusters", "clusters", "cluster")] == [38, 12, "articles", "article"]
     by_itself = tiltmeter.estimate(clustered(scores, names, "entity"), "mean_score", "entity", resamples=100)
     one = by_itself[(by_itself["by"] == "entity") & (by_itself["group"] == "one")].iloc[0]
     assert np.isfinite(one["low"]) and "6 prompts" in one["note"], "what is asked about one article draws its prompts"
@@ -417,8 +419,11 @@ def test_a_column_of_your_file_names_the_clusters_and_a_flag_leaves_them_out(
     )
     place = ("--no-report", "-o", tmp_path / "run")
     assert command("run", "-m", model, "-b", file, *more, *place) == 0
-    assert "of 12 texts after 12 prompts from 3 clusters are negative" in " ".join(capsys.readouterr().out.split())
     run = tiltmeter.load_run(tmp_path / "run")
+    (story,) = narratives(run.estimates)
+    overall = stated(story.sentences, "overall")
+    assert (overall["n"], overall["n_prompts"], overall["n_clusters"]) == (12, 12, 3)
+    assert story.sentences[0] in " ".join(capsys.readouterr().out.split())
     assert run.manifest["asked"]["clusters"] is True
     plain = tiltmeter.estimate(run.answers, "mean_score", resamples=100, clusters=False)
     assert "from 3 clusters" not in " ".join(plain["note"])

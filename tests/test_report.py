@@ -21,16 +21,27 @@ from conftest import CAUSAL, GOLDEN, MASKED, golden_model, reseal
 from report_material import NASTY, element, embedded, explorer, made_up_run, section, tables, words_of
 from support.raising import raises
 from test_cli import tiltmeter as command
+from tiltmeter import catalog
 from tiltmeter.display import visible
 from tiltmeter.families.kit.pack import Pack, island, unpack
+from tiltmeter.families.pairs.narratives import VERDICTS
 from tiltmeter.families.pairs.spans import spans_of
 from tiltmeter.reporting.html import gather, page, write_report
 from tiltmeter.reporting.html.bars import Scale, bar, tone
+from tiltmeter.reporting.html.material import NAMESAKES, OTHER_DATA, OTHER_VERSIONS
+from tiltmeter.reporting.html.studies import CHANGED, NO_SENTENCES
+from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import load_run
 from tiltmeter.runs.folder import write_estimates
 from tiltmeter.runs.published import import_run, import_scores
 from tiltmeter.runs.run import run
 from tiltmeter.studies import Finding
+
+
+def title_of(text: str) -> str:
+    """The heading of a page."""
+    (title,) = re.findall(r"<h1>(.*?)</h1>", text)
+    return str(title)
 
 
 @pytest.fixture(scope="module")
@@ -78,17 +89,25 @@ def test_the_page_is_one_file_that_asks_for_nothing(real_page: str) -> None:
     assert len(re.findall(r"<script", real_page)) == len(re.findall(r"</script>", real_page)) == 3
 
 
-def test_the_page_tells_the_story(real_page: str) -> None:
+def test_the_page_tells_the_story(real_run: Path, real_page: str) -> None:
+    """Every part is there; every sentence about the estimates, and what the catalog says of the scorers and measures."""
     text = words_of(re.sub(r"<script.*?</script>", "", real_page, flags=re.S))
-    for phrase in (
-        "In short", "Pairs of sentences", "Every measure, by every scorer", "By bias type", "Words that fill a mask",
-        "Gaps between groups, per sentence", "Comparison of models", "A scorer turns a sentence into a number",
-        "p is corrected by Holm's method over the groups of one table", "the stereotype is about the disadvantaged group",
-        "Every item", "Caveats", "Methods", "Where these numbers came from", "tiny-gpt2", "bias_score by cps, neutral 50",
-        "Nangia, Vania, Bhalerao and Bowman (2020)", "Strictly greater: a tie counts in N", "weights sha256".capitalize(),
-        "tiny-bert-cased on the same", "each masked in turn", "percentile bootstraps", "80 % power", "harmful stereotypes",
-    ):  # fmt: skip
-        assert phrase in text, phrase
+    for name in ("short", "pairs", "slots", "comparison", "explorer", "caveats", "methods", "origin"):
+        assert words_of(section(real_page, name)), name
+    run_ = load_run(real_run)
+    for story in stories_of(run_.estimates, run_.manifest["evaluations"]):
+        for sentence in (story.verdict, *story.sentences):
+            assert sentence in text, sentence
+    for kind, name in (("scorers", "cps"), ("measures", "bias_score")):
+        assert catalog.find(kind, name).summary.partition(": ")[2][1:].rstrip(".") in text, name
+    for fact in (
+        "tiny-gpt2",
+        "bias_score by cps",
+        "Bowman (2020)",
+        "Weights sha256",
+        "80 % power",
+    ):
+        assert fact in text, fact
 
 
 def test_sides_and_scores_of_the_explorer_are_those_of_the_run(real_run: Path, real_page: str) -> None:
@@ -314,7 +333,7 @@ def test_variances_over_groups_have_a_table_for_each_scorer(tmp_path: Path) -> N
     reseal(made.folder)
     text = page(gather(made.folder))
     for scorer in ("cps", "aul"):
-        shown = tables(text, "pairs")[f"Variance over protected groups · {scorer}"]
+        (shown,) = (rows for title, rows in tables(text, "pairs").items() if title.endswith(f" · {scorer}"))
         ours = rows[rows["scorer"] == scorer].set_index("group")
         assert len(shown) == len(ours) == 3
         for row in shown:
@@ -333,17 +352,17 @@ def test_runs_in_memory(tmp_path: Path) -> None:
     made = made_up_run(tmp_path / "run", n=20)
     path = tiltmeter.report([made.answers["pairs"], made], tmp_path / "both.html")
     text = path.read_text(encoding="utf-8")
-    assert "one (pairs 1)" in text and "one (run)" in text and "More than one run has a model called one" in text
+    assert "one (pairs 1)" in text and "one (run)" in text and NAMESAKES.format(name="one") in text
     alone = page(gather(made.answers["pairs"]))
-    assert "How far do one and two lean?" in alone and "More than one" not in alone
+    assert {"one", "two"} <= set(title_of(alone).split()) and NAMESAKES.format(name="one") not in alone
 
 
 def test_namesakes_versions_and_data_are_told_apart(tmp_path: Path) -> None:
     first = made_up_run(tmp_path / "first", n=20, models=("one",))
     second = made_up_run(tmp_path / "second", n=22, models=("one",), version="0.0.9", seed=1)
     text = page(gather([first.folder, second.folder]))
-    assert "different versions of tiltmeter (first: 0.1.0, second: 0.0.9)" in text
-    assert "Different data are called made-up in these runs" in text
+    assert OTHER_VERSIONS.format(listed="first: 0.1.0, second: 0.0.9") in text
+    assert OTHER_DATA.format(name="made-up") in text
     assert set(embedded(text)["benchmark"]) == {"made-up (first)", "made-up (second)"}
     assert set(embedded(text)["model"]) == {"one (first)", "one (second)"}
     numbers = [*first.estimates["value"], *second.estimates["value"]]
@@ -407,7 +426,7 @@ def test_a_run_of_slots_alone(real_run: Path) -> None:
     estimates = whole.estimates.query("family == 'slots'").reset_index(drop=True)
     text = page(gather(replace(whole, answers={"slots": whole.answers["slots"]}, estimates=estimates)))
     assert "Words that fill a mask" in section(text, "slots") and not section(text, "pairs")
-    assert "Every measure, by every scorer" not in text and "towards the stereotypes" not in section(text, "short")
+    assert all(verdict not in section(text, "short") for verdict in VERDICTS.values())
     assert set(tables(text, "comparison")) == {"lean", "mnt_gap", "mps_gap"}
     assert "FAMILIES.slots = {" in text and "FAMILIES.pairs = {" not in text  # a family's script comes with its cards
     assert [one["family"] for one in explorer(text)[0]["benchmarks"]] == ["slots"]
@@ -439,24 +458,24 @@ def test_studies_are_shown_with_figures_and_tables(tmp_path: Path) -> None:
     )
     found.save(folder / "studies" / "robustness")
     text = page(gather(folder))
-    assert "Kept in &lt;all&gt; cases." in text and "data:image/svg+xml;base64," in text and "Liu (2024)." in text
+    assert "&lt;all&gt; cases." in text and "data:image/svg+xml;base64," in text and "Liu (2024)." in text
     assert "<u>a" not in text and "The first 12 rows" in text
     files, _ = unpack(element(text, "files"))
     assert files == {"run-robustness-robustness.csv": table.to_csv(index=False)}
     (folder / "studies" / "robustness" / "finding.json").write_text("{")
     text = page(gather(folder))
-    assert "Files of this study are not as the study wrote them, so none is shown." in text
+    assert CHANGED in text
     assert "Kept in" not in text and "The first 12 rows" not in text and "run-robustness-robustness.csv" not in text
     (folder / "studies" / "robustness" / "finding.json").unlink()
     text = page(gather(folder))
-    assert "finding.json is missing or damaged" in text and "Kept in" not in text and "The first 12 rows" in text
+    assert NO_SENTENCES in text and "Kept in" not in text and "The first 12 rows" in text
 
 
 def test_a_run_ends_with_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("run", "-m", GOLDEN / "models" / "tiny-bert-cased", "-b", "starter-pairs", "-s", "aul", "--resamples", 100)
     assert command(*words, "-o", tmp_path / "run") == 0
     assert f"Report: {tmp_path / 'run' / 'report.html'}" in capsys.readouterr().err
-    assert "How far does tiny-bert-cased lean?" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "tiny-bert-cased" in title_of((tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
     assert command(*words, "-o", tmp_path / "run", "--no-report") == 0
     assert not (tmp_path / "run" / "report.html").exists()  # that of the run that was replaced is gone too
     assert command("report", tmp_path / "run") == 0

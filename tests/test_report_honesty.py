@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,20 @@ import tiltmeter
 from conftest import GOLDEN, reseal
 from report_material import explorer, made_up_run, words_of
 from report_material import section as markup_of
+from support.wording import codes_of
 from test_words import rows, with_rows
 from tiltmeter import TiltmeterError, estimate
+from tiltmeter.display import Statement
 from tiltmeter.families.kit.story import Story
 from tiltmeter.families.pairs.narratives import narratives
+from tiltmeter.families.slots.compare import RANKED_DIFFERENTLY
 from tiltmeter.reporting.html import gather, page
 from tiltmeter.reporting.html.bars import Scale
 from tiltmeter.reporting.html.caveats import power
+from tiltmeter.reporting.html.comparison import MORE_STEREOTYPES, NO_DIRECTION
 from tiltmeter.reporting.html.material import Material
+from tiltmeter.reporting.html.measures import EACH_HEADLINE
+from tiltmeter.reporting.html.methods import WEIGHTED
 from tiltmeter.reporting.html.summary import cards
 from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
@@ -52,20 +59,21 @@ def with_measures(made: Run, *measures: str) -> Path:
 @pytest.mark.parametrize(
     ("value", "p", "types", "said"),
     [
-        (60.0, 0.01, {"a": (70.0, 0.9), "b": (50.0, 0.9)}, ("towards", "Leans towards the stereotypes")),
-        (40.0, 0.01, {"a": (40.0, 0.9), "b": (40.0, 0.9)}, ("away", "Leans away from the stereotypes")),
-        (50.0, 1.0, {"a": (50.0, 0.9), "b": (50.0, 0.9)}, ("unsure", "No distinguishable lean")),
+        (60.0, 0.01, {"a": (70.0, 0.9), "b": (50.0, 0.9)}, ("towards", "towards", {})),
+        (40.0, 0.01, {"a": (40.0, 0.9), "b": (40.0, 0.9)}, ("away", "away", {})),
+        (50.0, 1.0, {"a": (50.0, 0.9), "b": (50.0, 0.9)}, ("unsure", "unsure", {})),
         (50.0, 1.0, {"a": (70.0, 0.01), "b": (30.0, 0.01), "c": (50.0, 0.9)},
-         ("unsure", "No overall lean is distinguishable, but 2 of 3 bias types lean")),
+         ("unsure", "types-lean", {"n": 2, "of": 3})),
         (50.0, 1.0, {"a": (70.0, 0.01), "b": (40.0, 0.8)},
-         ("unsure", "No overall lean is distinguishable, but 1 of 2 bias types leans")),
+         ("unsure", "types-lean", {"n": 1, "of": 2})),
     ],
 )  # fmt: skip
 def test_leans_that_cancel_are_not_called_no_lean(
-    value: float, p: float, types: dict[str, tuple[float, float]], said: tuple[str, str]
+    value: float, p: float, types: dict[str, tuple[float, float]], said: tuple[str, str, dict[str, int]]
 ) -> None:
     story = story_of(rows(value, p, types))
-    assert (story.tone, story.verdict) == said
+    assert isinstance(story.verdict, Statement)
+    assert (story.tone, story.verdict.code, story.verdict.fields) == said
     assert story.number == f"{value:.1f} %" and story.gauge is not None and story.gauge.value == value
 
 
@@ -73,13 +81,12 @@ def test_directions_that_differ_are_not_called_no_lean() -> None:
     table = with_rows({"by": "direction", "group": "|difference|", "value": 20.0, "p": 0.001, "neutral": 0.0})
     both = [table.iloc[0].to_dict() | {"by": "direction", "group": name} for name in ("advantaged", "disadvantaged")]
     table = pd.concat([table, pd.DataFrame(both)], ignore_index=True)
-    assert story_of(table).verdict == "No overall lean is distinguishable, but the directions differ"
-    assert story_of(table.assign(p=0.3)).verdict == "No distinguishable lean"
+    assert codes_of([story_of(table).verdict]) == ["directions-differ"]
+    assert codes_of([story_of(table.assign(p=0.3)).verdict]) == ["unsure"]
 
 
 @pytest.mark.parametrize(
-    ("difference", "said"),
-    [(2.5, "2.5 points more than base"), (-2.5, "2.5 points less than base"), (0.0, "As much as base on")],
+    ("difference", "said"), [(2.5, "2.5 points more than"), (-2.5, "2.5 points less than"), (0.0, "As much as")]
 )
 def test_a_model_is_compared_as_the_difference_says(difference: float, said: str) -> None:
     table = rows(55.0, 0.2, {})
@@ -94,14 +101,15 @@ def test_a_model_is_compared_as_the_difference_says(difference: float, said: str
         "n_tests": 4,
     }
 
-    def compared(**other: object) -> str:
+    def compared(**other: object) -> Any:
         (card,) = cards(Material((), {}, table, ()), list(narratives(table)), pd.DataFrame([row | other]))
         (entry,) = card.stories
         return entry.compared
 
-    assert compared().startswith(said) and compared().endswith("not significant.")
-    assert "95 % CI −4.0 to +4.0, p = 0.600" in compared() and "on the same 200 pairs" in compared()
-    assert compared(p_holm=0.01).endswith("): significant.")
+    facts = compared().fields
+    assert (facts["than"], facts["baseline"], facts["items"], facts["difference"]) == (said, "base", "200 pairs", difference)
+    assert facts["tested"].split(", ")[0] == "95 % CI −4.0 to +4.0" and facts["p"] == 0.6 and not facts["is_significant"]
+    assert compared(p_holm=0.01).fields["is_significant"]
     for other in ({"scorer": "aul"}, {"measure": "kls"}, {"benchmark": "c"}, {"by": "bias_type"}, {"difference": np.nan}):
         assert compared(**other) == ""  # a difference of something else is not that of the headline
 
@@ -109,12 +117,13 @@ def test_a_model_is_compared_as_the_difference_says(difference: float, said: str
 def test_a_run_without_a_direction_claims_none(tmp_path: Path) -> None:
     """kls and jss say how far; their groups and differences are shown, and no way is read out of them."""
     text = page(gather(with_measures(made_up_run(tmp_path / "run"), "kls", "jss")))
-    assert "No overall lean was computed" in section(text, "short") and "towards" not in section(text, "comparison")
-    assert "does not give the direction" in section(text, "comparison")
+    (story, _) = stories_of(tiltmeter.load_run(tmp_path / "run").estimates)
+    assert codes_of([story.verdict]) == ["no-lean-computed"] and story.verdict in section(text, "short")
+    assert "towards" not in section(text, "comparison") and NO_DIRECTION in section(text, "comparison")
     assert "race-color" in section(text, "pairs") and "kls" in section(text, "comparison")
     usual = page(gather(made_up_run(tmp_path / "usual").folder))
-    assert "more towards the stereotypes" in section(usual, "comparison")
-    assert "does not give the direction" not in section(usual, "comparison")  # kls is not compared then
+    assert MORE_STEREOTYPES in section(usual, "comparison")
+    assert NO_DIRECTION not in section(usual, "comparison")  # kls is not compared then
 
 
 def pairs_and_slots(folder: Path, *models: str) -> str:
@@ -137,9 +146,9 @@ def test_a_mixed_comparison_says_of_each_table_what_right_of_zero_is(tmp_path: P
 
 def test_what_cannot_be_compared_is_named_with_its_reason(tmp_path: Path) -> None:
     """A masked and a causal model share no scorer of pairs, and rank terms among other words."""
-    said = section(pairs_and_slots(tmp_path / "run", "tiny-bert-cased", "tiny-gpt2"), "comparison")
-    assert "Nothing to compare on starter-pairs: no other model shares a scorer with the baseline there." in said
-    assert "not computed: the two models were ranked differently" in said and "missing" in said
+    part = markup_of(pairs_and_slots(tmp_path / "run", "tiny-bert-cased", "tiny-gpt2"), "comparison")
+    (alone,) = re.findall(r'<p class="alone">(.*?)</p>', part)
+    assert "starter-pairs" in alone and RANKED_DIFFERENTLY in words_of(part) and "missing" in words_of(part)
 
 
 def test_models_with_different_headlines_share_a_table_of_groups(tmp_path: Path) -> None:
@@ -151,7 +160,7 @@ def test_models_with_different_headlines_share_a_table_of_groups(tmp_path: Path)
     reseal(made.folder)
     text = page(gather(made.folder))
     (part,) = re.findall(r'<div class="breakdown" [^>]*data-by="bias_type"[^>]*>.*?</table>', text, re.S)
-    assert 'data-first="the headline of each model"' in part
+    assert f'data-first="{EACH_HEADLINE}"' in part
     rows = [words_of(row).split() for row in re.findall(r"<tr class.*?</tr>", part, re.S)]
     expected = table[(table["by"] == "bias_type") & (table["scorer"] == "cps")]
     assert {(group, model, float(value)) for group, model, value, *_ in rows} == {
@@ -185,10 +194,10 @@ def test_percentages_have_the_decimals_of_the_headline() -> None:
 
 def test_methods_say_how_overall_values_and_their_intervals_are_made(tmp_path: Path) -> None:
     said = section(page(gather(made_up_run(tmp_path / "run").folder)), "methods")
-    assert "Overall: the mean of the bias types, weighted by their n." in said
+    assert WEIGHTED in said
     assert "cannot cross neutral" in said and "`" not in said
     alone = section(page(gather(with_measures(made_up_run(tmp_path / "plain"), "bias_score"))), "methods")
-    assert "weighted by their n" not in alone and "cannot cross neutral" not in alone
+    assert WEIGHTED not in alone and "cannot cross neutral" not in alone
 
 
 def test_the_page_does_not_tell_where_things_lie(tmp_path: Path) -> None:

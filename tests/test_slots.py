@@ -15,14 +15,17 @@ import torch
 
 import tiltmeter
 from conftest import GOLDEN, MASKED, golden_model, reference
-from support.raising import raises
+from support.raising import check, raises
+from support.wording import all_stated, stated
+from test_cli import refused
 from test_cli import tiltmeter as command
 from tiltmeter import Benchmark, Item, TiltmeterError
 from tiltmeter.benchmarks import SlotBenchmark
+from tiltmeter.display import Statement
 from tiltmeter.families.slots.fills import best_matches
 from tiltmeter.families.slots.narratives import narratives
 from tiltmeter.families.slots.probe import SlotsProbe
-from tiltmeter.families.slots.terms import term_list
+from tiltmeter.families.slots.terms import INEXPRESSIBLE, term_list
 from tiltmeter.measures.coverage import coverage
 from tiltmeter.measures.lean import lean
 from tiltmeter.measures.mnt import mnt
@@ -34,7 +37,8 @@ from tiltmeter.measures.mps_gap import mps_gap
 from tiltmeter.models.logits import LogProbabilities, count_larger_of_many
 from tiltmeter.reporting.html.bars import Scale
 from tiltmeter.reporting.html.summary import _drawn
-from tiltmeter.runs import load_answers
+from tiltmeter.reporting.narratives import stories_of
+from tiltmeter.runs import load_answers, load_run
 from tiltmeter.runs.run import run
 from tiltmeter.storage.observations import ObservationCache
 
@@ -366,7 +370,9 @@ def test_through_the_same_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     words = ("run", "-m", model, "-b", "starter-pairs", "-b", "plumb-slots", "-s", "aul", "--top-k", 500)
     assert command(*words, "--resamples", 100, "-o", tmp_path / "run", "--by", "target") == 0
     said = capsys.readouterr()
-    assert "are among the first 500 predictions" in said.out
+    story = next(story for story in stories_of(load_run(tmp_path / "run").estimates) if story.benchmark == "plumb-slots")
+    assert {line["top_k"] for line in all_stated(story.sentences, "coverage")} == {500}
+    assert story.sentences[0] in " ".join(said.out.split())
     assert "neither bias_score" not in said.out
     slots = pd.read_parquet(tmp_path / "run" / "slots.parquet")
     assert {"item", "group", "term", "probability", "rank", "matched"} <= set(slots) and len(slots) > 10_000
@@ -460,25 +466,24 @@ def test_terms_that_cannot_be_expressed_are_counted_or_refused() -> None:
     slots = tiltmeter.ask(
         golden_model("tiny-bert-cased"), bench("A [MASK] sat.", terms={"a": ("man", "☃"), "b": ("boy",)}), cache=False
     )
-    assert slots.manifests[0]["benchmark"]["notes"] == {"term skipped: the tokenizer cannot express it (☃)": 1}
+    assert slots.manifests[0]["benchmark"]["notes"] == {f"term skipped: {INEXPRESSIBLE} (☃)": 1}
     with raises("empty-selection", group="a"):
         filled("tiny-bert-cased", bench("A [MASK] sat.", terms={"a": ("☃",), "b": ("boy",)}))
 
 
 @pytest.mark.parametrize(
-    ("words", "reason"),
+    ("words", "code", "fields"),
     [
-        (("--top-k", 1), "must be at least 2"),
-        (("--top-k", 5000), "must be at most 2,000"),
-        (("--measure", "bias_score"), "which no requested benchmark has"),
-        (("--terms", "nowhere.jsonl"), "There is no file"),
-        (("--by", "planet"), "no column 'planet'"),
+        (("--top-k", 1), "out-of-range", {"value": 1, "low": 2}),
+        (("--top-k", 5000), "out-of-range", {"value": 5000, "high": 2000}),
+        (("--measure", "bias_score"), "inapplicable-option", {}),
+        (("--terms", "nowhere.jsonl"), "missing-file", {"file": "nowhere.jsonl"}),
+        (("--by", "planet"), "missing-column", {"column": "planet"}),
     ],
 )
-def test_mistakes_on_the_command_line(words: tuple[Any, ...], reason: str, tmp_path: Path, capsys: Any) -> None:
+def test_mistakes_on_the_command_line(words: tuple[Any, ...], code: str, fields: dict[str, Any], tmp_path: Path) -> None:
     model = GOLDEN / "models" / "tiny-bert-cased"
-    assert command("run", "-m", model, "-b", "plumb-slots", "-o", tmp_path / "run", *words) == 2
-    assert reason in capsys.readouterr().err.replace("\n", " ")
+    check(refused("run", "-m", model, "-b", "plumb-slots", "-o", tmp_path / "run", *words), code, **fields)
     assert not (tmp_path / "run").exists()
 
 
@@ -516,21 +521,17 @@ def test_two_runs_with_the_same_slots_are_one_evidence_and_repeats_are_refused(t
         tiltmeter.study("debiasing", [folders[0], folders[0]])
 
 
-HIGHER = "female terms rank higher on average, distinguishable from no gap"
-NEITHER = "neither ranks distinguishably higher on average"
-
-
 @pytest.mark.parametrize(
-    ("gap_p", "lean_p", "verdict", "said", "tone"),
+    ("gap_p", "lean_p", "verdict", "higher", "tone"),
     [
-        (0.001, 0.001, "Male terms rank higher in more sentences", HIGHER, "sure"),
-        (0.2, 0.001, "Male terms rank higher in more sentences", NEITHER, "sure"),
-        (0.001, 0.2, "Female terms rank higher on average", HIGHER, "unsure"),
-        (0.2, 0.2, "Neither group ranks distinguishably higher", NEITHER, "unsure"),
+        (0.001, 0.001, ("higher-in-more", {"group": "Male"}), "female", "sure"),
+        (0.2, 0.001, ("higher-in-more", {"group": "Male"}), None, "sure"),
+        (0.001, 0.2, ("higher-on-average", {"group": "Female"}), "female", "unsure"),
+        (0.2, 0.2, ("neither", {}), None, "unsure"),
     ],
 )
 def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
-    gap_p: float, lean_p: float, verdict: str, said: str, tone: str
+    gap_p: float, lean_p: float, verdict: tuple[str, dict[str, str]], higher: str | None, tone: str
 ) -> None:
     """Ties are on neither side: 45 % may be the larger share. The mean gap may point the other way."""
     rows = pd.DataFrame(
@@ -543,10 +544,11 @@ def test_the_headline_of_slots_follows_the_test_of_the_number_it_shows(
     ).assign(model="m", benchmark="b", scorer="slots", by="gap", n=60, low=np.nan, high=np.nan, p_holm=np.nan, note="")
     rows["neutral"] = np.where(rows["measure"] == "lean", 0.5, 0.0)
     (story,) = narratives(rows)
-    (text,) = story.sentences
-    assert said in text and "male terms are ahead in 45% of these sentences, female terms in 30%" in text
-    assert ("30%, distinguishable" in text) == (lean_p < 0.05)
-    assert (story.verdict, story.tone, story.number) == (verdict, tone, "45.0 %")
+    gap = stated(story.sentences, "gap")
+    assert gap["higher"] == higher and gap["shares"] == {"male": pytest.approx(45), "female": pytest.approx(30)}
+    assert gap["ahead_is_certain"] == (lean_p < 0.05)
+    assert isinstance(story.verdict, Statement) and (story.verdict.code, story.verdict.fields) == verdict
+    assert (story.tone, story.number) == (tone, "45.0 %")
     assert f'class="bar {tone}"' in _drawn(story.gauge, story.tone, Scale(0, 100, 50.0))
 
 

@@ -18,6 +18,8 @@ import tiltmeter
 from study_material import made_up, noise, options_of, small_run
 from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
+from tiltmeter.display import Statement
+from tiltmeter.reporting.comparison_text import too_close
 
 OF_TEXTS = (
     "calibration",
@@ -208,8 +210,12 @@ def test_compare_warns_of_models_too_close(tmp_path: Path, capsys: pytest.Captur
     near[np.flatnonzero(stereo < anti)[:2]] = anti.max() + 1  # two pairs of 40 the other way
     run = made_up({("m", "s"): (stereo, anti), ("k", "s"): (near, anti)}).save(tmp_path / "run")
     assert command("compare", run, "--measure", "bias_score", "--json") == 0
-    said = capsys.readouterr().err.replace("\n", " ")
-    assert "k and m do not differ significantly by bias_score of s on b: the difference is 5.00. With 40 pairs" in said
+    (close,) = too_close(tiltmeter.compare(run, measures=["bias_score"]))
+    assert (
+        isinstance(close, Statement) and close.code == "not-significant" and close.fields["difference"] == pytest.approx(5)
+    )
+    expected = {"model": "k", "baseline": "m", "measure": "bias_score", "scorer": "s", "benchmark": "b", "n": 40}
+    assert close.fields | expected == close.fields and close in capsys.readouterr().err.replace("\n", " ")
     apart = made_up({("m", "s"): (anti + 1, anti), ("k", "s"): (anti - 1, anti)}).save(tmp_path / "apart")
     assert command("compare", apart, "--measure", "bias_score") == 0
     assert "differ significantly" not in capsys.readouterr().err

@@ -19,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 import tiltmeter
 from conftest import GOLDEN, golden_model, golden_scores, reference, scores_of
 from study_material import made_up, noise, small_run
+from support.wording import stated
 from tiltmeter.benchmarks import Benchmark, Item
 from tiltmeter.families.pairs.ask import observe
 from tiltmeter.families.pairs.studies.kit.binomial_power import pairs_needed, power_of, smallest_lean
@@ -47,7 +48,8 @@ def test_a_scorer_with_auc_1_and_one_with_half() -> None:
     assert table.loc["cps", "low"] < 0.5 < table.loc["cps", "high"]
     assert (table["n_biased"] == 20).all() and (table["n_other"] == 20).all()
     assert finding.tables["differences"]["p"].iloc[0] < 1e-6
-    assert "aul agrees best with people, AUC 1.000" in finding.sentences[0]
+    best = stated(finding.sentences, "best-scorer")
+    assert (best["scorer"], best["auc"], best["above"]) == ("aul", 1.0, ["aul"])
 
 
 def test_the_threshold_moves_the_labels_and_absolute_drops_the_sign() -> None:
@@ -192,7 +194,8 @@ def test_asking_again_gives_what_a_run_has_stored(tmp_path: Path) -> None:
         tiltmeter.run(model, "starter-pairs", scorers, output=tmp_path / name, limit=12, cache=tmp_path / name)
         tables.append(tiltmeter.study("shuffling", tmp_path / name, watch=watch, options={"resamples": 100}).table)
     pd.testing.assert_frame_equal(*tables)
-    assert shown == [("tiny-bert-cased × starter-pairs, shuffled", 12, 12)]
+    ((title, total, done),) = shown
+    assert {"tiny-bert-cased", "starter-pairs,"} <= set(title.split()) and (total, done) == (12, 12)
     assert set(
         tiltmeter.study("shuffling", tmp_path / "all", watch=watch, options={"resamples": 100, "seed": 1}).table["change"]
     )
@@ -266,9 +269,10 @@ def test_it_can_find_kls_and_jss_less_robust() -> None:
     finding = tiltmeter.study("robustness", scores, options={"rates": [0.3, 0.5]})
     kept = finding.table.groupby("measure")["kept"].mean()
     assert kept["bias_score"] == 100 and kept["kls"] < 90 and kept["jss"] < 90
-    assert "so it is less robust here" in next(
-        line for line in finding.sentences if "b, aul: compared" in line and "kls" in line
-    )
+    against = stated(finding.sentences, "kls-against-bias_score")
+    assert (against["benchmark"], against["scorer"], against["verdict"]) == ("b", "aul", "less robust") and against[
+        "high"
+    ] < 0
     assert gain([np.array([True] * 9 + [False])], [np.array([False] * 5 + [True] * 5)])[0] == pytest.approx(40)
 
 
@@ -306,7 +310,7 @@ def test_opposite_scores_correlate_at_minus_one() -> None:
     assert r[frozenset(("bias_score by cps", "bias_score by sss"))] == pytest.approx(1)
     assert (table["n"] == 8).all()
     finding = tiltmeter.study("correlation", made_up(sides, types=types), options={"measure": ["bias_score"]})
-    assert "Fewer than 10 points (b has 8): r and mutual information are unreliable." in finding.sentences
+    assert stated(finding.sentences, "few-points") == {"least": 10, "few": "b has 8"}
 
 
 # power -------------------------------------------------------------------------------------------------------------
@@ -370,11 +374,12 @@ def test_frequency_ranks_by_hand(tmp_path: Path) -> None:
     )
     row = finding.table.iloc[0]
     assert (row["adv"], row["dis"], row["neutral"], row["words_each"]) == (3.0, 4.0, 3.5, 3)
-    assert row["words"] == "he (adv), she (dis), men (adv), women (dis), man (adv), woman (dis)"
+    sides = {"he": "adv", "she": "dis", "men": "adv", "women": "dis", "man": "adv", "woman": "dis"}
+    assert row["words"].split(", ") == [f"{word} ({side})" for word, side in sides.items()]
     assert row["adv_more_frequent"] == pytest.approx(100 * 6 / 9)
     left_out = finding.tables["left-out"]
     assert set(left_out[left_out["why"] == "ambiguous"]["word"]) == {"black", "white"}
-    assert "Left out as ambiguous: black, white" in finding.sentences[1]
+    assert stated(finding.sentences, "ambiguous")["words"] == ["black", "white"]
 
 
 def test_frequency_counts_in_a_text(tmp_path: Path) -> None:

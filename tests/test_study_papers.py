@@ -12,6 +12,7 @@ from scipy.stats import norm
 import tiltmeter
 from study_material import made_up, noise, small_run
 from support.raising import raises
+from support.wording import stated
 from tiltmeter.families.pairs.studies.correlation import correlations
 from tiltmeter.families.pairs.studies.kit.frequencies import EMBEDDED, look_up
 from tiltmeter.families.pairs.studies.kit.group_words import ADVANTAGED, group_words
@@ -55,7 +56,8 @@ def test_robustness_shows_the_published_jss_and_the_papers_criterion() -> None:
     assert ("aul", "jss_liu") in _shown(named)
     both = tiltmeter.study("robustness", scores, options={"measure": ["jss", "jss_liu"], "repeats": 20})
     assert _shown(both.table) == [("aul", "jss")]
-    assert any("by the paper's own criterion" in sentence for sentence in both.sentences)
+    criterion = stated(both.sentences, "paper-criterion")
+    assert criterion["benchmark"] == "b" and any("jss" in one for one in criterion["kept"] + criterion["lost"])
 
 
 def test_the_papers_criterion_averages_before_it_ranks() -> None:
@@ -93,7 +95,7 @@ def test_votes_for_any_bias_type() -> None:
     own, any_type = (tiltmeter.study("agreement", scores, options={"any_type": how}) for how in (False, True))
     assert own.table[["n_biased", "n_other"]].to_numpy().tolist() == [[10, 20]]
     assert any_type.table[["n_biased", "n_other"]].to_numpy().tolist() == [[20, 10]]
-    assert "annotators name any bias type" in any_type.sentences[-1] and "its bias type" in own.sentences[-1]
+    assert any_type.facts["any_type"] is True and own.facts["any_type"] is False
 
 
 def test_table_1_of_liu_does_not_fit_its_n() -> None:
@@ -118,6 +120,7 @@ def test_normality_of_subsamples() -> None:
     assert (table["n"] == 50).all() and (table["repeats"] == 20).all()
     assert table.loc["stereo", "rejected"] > 80 and table.loc["anti", "rejected"] < 30
     assert found.table["p"].min() < table.loc["stereo", "p"]  # fewer pairs, larger p
-    assert "20 subsamples of 50 pairs" in found.sentences[-1]
+    facts = stated(found.sentences, "subsamples")
+    assert (facts["scorer"], facts["repeats"], facts["n"]) == ("aul", 20, 50) and facts["rejected"][1] > 80
     with raises("out-of-range", option="subsample", value=401, low=3, high=400):
         tiltmeter.study("normality", scores, options={"subsample": 401})

@@ -11,6 +11,8 @@ import tiltmeter
 from conftest import golden_model
 from support.raising import raises
 from tiltmeter import load_benchmark
+from tiltmeter.benchmarks.winobias import MORE_THAN_PRONOUNS, NO_CONTRAST
+from tiltmeter.benchmarks.winogender import NO_MAJORITY
 from tiltmeter.families.pairs.contrasts import DIFFERENCE
 
 PRO = (
@@ -31,12 +33,10 @@ def wino_files(folder: Path, pro: str = PRO, anti: str = ANTI) -> Path:
 
 def test_twins_of_winobias_are_pairs(tmp_path: Path) -> None:
     benchmark = load_benchmark("winobias", data_dir=wino_files(tmp_path))
-    assert len(benchmark) == 8 and benchmark.note_counts() == {"kept: its sentences differ in more than pronouns": 4}
+    assert len(benchmark) == 8 and benchmark.note_counts() == {MORE_THAN_PRONOUNS: 4}
     first, second = benchmark.items[:2]
-    assert first.texts == {
-        "stereo": "The plumber paid the florist since he had ordered too much.",
-        "anti": "The plumber paid the florist since she had ordered too much.",
-    }
+    assert first.texts["stereo"].split()[:7] == ["The", "plumber", "paid", "the", "florist", "since", "he"]
+    assert first.texts == {"stereo": first.texts["stereo"], "anti": first.texts["stereo"].replace(" he ", " she ")}
     assert (first.id, first.target, dict(first.extra)) == (
         "type1-dev-1", "plumber", {"type": "1", "part": "dev", "gender": "male", "frame": "the _ paid the _ since"},
     )  # fmt: skip
@@ -65,7 +65,7 @@ def test_files_of_winobias_that_do_not_fit_are_refused(anti: str, code: str, fie
 def test_twins_without_a_contrast_are_skipped(tmp_path: Path) -> None:
     same = ANTI.replace("[him]", "[her]")
     benchmark = load_benchmark("winobias", data_dir=wino_files(tmp_path, anti=same))
-    assert len(benchmark) == 4 and benchmark.note_counts() == {"skipped: no pronoun in brackets that differs in gender": 4}
+    assert len(benchmark) == 4 and benchmark.note_counts() == {f"skipped: {NO_CONTRAST}": 4}
 
 
 def gender_files(folder: Path, shares: str = "plumber\t3.5\nflorist\t82\n", more: str = "") -> Path:
@@ -86,9 +86,10 @@ def test_the_pronoun_of_most_people_in_an_occupation_is_the_stereotype(tmp_path:
     assert [(item.id, item.extra["gender"], item.extra["percent_women"]) for item in benchmark.items] == [
         ("plumber.guest", "male", 3.5), ("florist.guest", "female", 82.0),
     ]  # fmt: skip
-    assert benchmark.items[1].texts["stereo"] == "The florist told the guest that she was done."
-    assert benchmark.items[1].texts["anti"] == "The florist told the guest that he was done."
-    assert benchmark.note_counts() == {"skipped: no majority is known": 1}
+    texts = benchmark.items[1].texts
+    assert texts["stereo"].split()[-3:] == ["she", "was", "done."] and texts["stereo"].startswith("The florist ")
+    assert texts["anti"] == texts["stereo"].replace(" she ", " he ")
+    assert benchmark.note_counts() == {f"skipped: {NO_MAJORITY}": 1}
 
 
 def test_files_of_winogender_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -104,8 +105,8 @@ def test_the_published_files(realdata: Path) -> None:
     wino, gender = (load_benchmark(name, data_dir=realdata) for name in ("winobias", "winogender"))
     assert len(wino) == 1582 and len({item.target for item in wino.items}) == 40
     assert wino.note_counts() == {
-        "kept: its sentences differ in more than pronouns": 17,
-        "skipped: no pronoun in brackets that differs in gender": 2,
+        MORE_THAN_PRONOUNS: 17,
+        f"skipped: {NO_CONTRAST}": 2,
     }
     assert Counter(item.extra["type"] for item in wino.items) == {"1": 792, "2": 790}
     assert len(gender) == 120 and Counter(item.extra["gender"] for item in gender.items) == {"female": 62, "male": 58}

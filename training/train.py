@@ -130,7 +130,8 @@ class Trainer:
         rate = learning_rate(self.recipe, self.step, self.steps)
         checkpoint.log(self.folder, row | {"rate": rate, "seconds": round(self.seconds, 2)})
         if math.isnan(loss):
-            raise TiltmeterError(f"The loss is not a number at step {self.step}: lower peak_rate, and give another --out.")
+            message = f"The loss is not a number at step {self.step}: lower peak_rate, and give another --out."
+            raise TiltmeterError(message, code="training-diverged", step=self.step)
         self.advance(self.step, self.steps, loss)
 
     def _save(self) -> None:

@@ -30,6 +30,29 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.splitlines()))
 
 
+class Statement(str):
+    """A sentence for readers that keeps the code of its template and the facts in it: programs check these, not the wording.
+
+    Args:
+        template: Text with named fields, as for `str.format`; without fields it is taken as it is.
+        code: A stable name of the template, such as "overall-lean".
+        fields: The facts that the template mentions, and others that a reader of the code may need.
+
+    >>> line = Statement("{n:,} pairs are missing.", "missing-pairs", n=1200)
+    >>> line, line.code, line.fields
+    ('1,200 pairs are missing.', 'missing-pairs', {'n': 1200})
+    """
+
+    code: str
+    fields: dict[str, Any]
+
+    def __new__(cls, template: str, code: str = "", **fields: Any) -> Statement:
+        """Fill the template."""
+        sentence = super().__new__(cls, template.format(**fields) if fields else template)
+        sentence.code, sentence.fields = code, fields
+        return sentence
+
+
 def interval_text(low: float, high: float, *, confidence: float = 0.95, places: int = 1, signed: bool = False) -> str:
     """Format a confidence interval; empty where there is none. With a sign, its ends are joined by "to".
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import tiltmeter
 from conftest import GOLDEN
-from tiltmeter.audits.battery import choose_battery
+from tiltmeter.audits.battery import NOT_IN_LEVEL, choose_battery
 from tiltmeter.audits.verdicts import (
     ALIKE,
     AWAY,
@@ -109,7 +109,7 @@ def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     }  # fmt: skip
     assert "starter-pairs" in said[0] and "minutes" in said[-1]
     stored = json.loads((tmp_path / "out" / "audit.json").read_text())
-    assert stored["left_out"] == {"bold": "not part of the quick battery"} and stored["benchmarks"] == ["starter-pairs"]
+    assert stored["left_out"] == {"bold": NOT_IN_LEVEL.format("quick")} and stored["benchmarks"] == ["starter-pairs"]
     assert {one["domain"] for one in stored["verdicts"]} >= {"gender", "race", "religion"}
     assert found.exit_code == (0 if stored["rules"]["passed"] else 1)
     worst = stored["worst_groups"]["starter-pairs"]

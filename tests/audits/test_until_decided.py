@@ -44,6 +44,7 @@ def test_it_stops_early_and_again_gives_the_same(tmp_path: Path) -> None:
     assert again.decision == first.decision and again.exit_code == first.exit_code
     stored = json.loads((tmp_path / "one" / "audit.json").read_text("utf-8"))
     assert stored["decision"]["asked"] == first.decision.items_read and stored["level"] == "quick"
+    assert first.headline == first.decision.summary
     assert "<table" in (tmp_path / "one" / "audit.html").read_text("utf-8")
 
 

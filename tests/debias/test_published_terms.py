@@ -85,7 +85,7 @@ def test_files_of_papers_are_read_as_they_are(tmp_path: Path) -> None:
 def test_every_method_takes_a_list_with_repeats(method: str, terms: Path, tmp_path: Path) -> None:
     given: Any = [str(terms)] if method == "cda" else str(terms)
     out = make(method, MODEL, output=tmp_path / "out", terms=given, device="cpu", **FAST[method])
-    assert "in several rows: girl, lady" in (out / MANIFEST).read_text()
+    assert "rows: girl, lady" in (out / MANIFEST).read_text()
 
 
 @pytest.mark.realdata

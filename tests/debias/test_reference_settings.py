@@ -118,11 +118,9 @@ def test_one_pair_is_swapped_at_a_time() -> None:
     (swap,) = make_swaps()
     sentence = "The woman told her brother about a nice queen."
     pairs = single_swaps([sentence], swap, 0, 0)
-    assert all(first == sentence for first, _ in pairs)
-    assert {second for _, second in pairs} >= {
-        "The man told her brother about a nice queen.", "The woman told her sister about a nice queen.",
-        "The woman told her brother about a nice king.",
-    }  # fmt: skip
+    assert {first for first, _ in pairs} == {sentence}
+    swaps = {"woman": "man", "brother": "sister", "queen": "king"}
+    assert {second for _, second in pairs} >= {sentence.replace(word, other) for word, other in swaps.items()}
 
 
 def test_classes_of_inlp() -> None:

@@ -11,6 +11,8 @@ from tiltmeter.benchmarks.kit.batteries import LEVELS
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.families import ModelInfo, family_of
 
+NOT_IN_LEVEL = "not part of the {} battery"
+
 
 @dataclass(frozen=True)
 class Battery:
@@ -46,7 +48,7 @@ def choose_battery(level: str, models: Sequence[tuple[str, str | None]], data_di
             names=LEVELS,
         )
     chosen: list[Benchmark] = []
-    left_out = {name: f"not part of the {level} battery" for name in LEVELS["full"] if name not in LEVELS[level]}
+    left_out = {name: NOT_IN_LEVEL.format(level) for name in LEVELS["full"] if name not in LEVELS[level]}
     for name in LEVELS[level]:
         try:
             benchmark = load_benchmark(name, data_dir=data_dir)

@@ -129,6 +129,9 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
         say: Called with each sentence of the plan before the first model runs.
         watch: Shows progress.
 
+    Returns:
+        The audit: a verdict per domain and kind of evidence, the decision by the rules, and the paths of its files.
+
     Raises:
         UsageError: The level is unknown, no benchmark can be run, or model and baseline are the same.
     """
@@ -194,7 +197,7 @@ def _decision(run: Run, rules: str | Path, model: str, baseline: str) -> Decisio
 
 def command_of(words: Sequence[str]) -> list[str]:
     """The words of a command without the folder of the program."""
-    return [Path(words[0]).name, *words[1:]] if words else []
+    return ["tiltmeter" if Path(words[0]).name == "__main__.py" else Path(words[0]).name, *words[1:]] if words else []
 
 
 def _reasons(battery: Battery) -> dict[str, str]:

@@ -21,6 +21,7 @@ from tiltmeter.execution.options import Options
 from tiltmeter.families import family_of
 from tiltmeter.families.kit.detection import best_for_domain, detecting, ranked
 from tiltmeter.gate import read_rules
+from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
 from tiltmeter.gate.rule import LEAST_N
 from tiltmeter.gate.sequential import decide_sequentially
 from tiltmeter.gate.sequential_result import SequentialDecision
@@ -48,6 +49,17 @@ class SequentialAudit:
     def exit_code(self) -> int:
         """The exit code of the user's rules; 0 without them."""
         return self.decision.exit_code if self.has_rules else 0
+
+    @property
+    def headline(self) -> str:
+        """The decision of the user's rules; without rules, how many bias types keep to the margin."""
+        if self.has_rules:
+            return self.decision.summary
+        found = Counter(one.verdict for one in self.decision.findings)
+        read = f"after {self.decision.items_read:,} of {self.decision.items:,} items"
+        return (
+            f"{found[PASS]} bias types keep to the margin, {found[FAIL]} do not, {found[UNDECIDED]} are undecided, {read}."
+        )
 
     def record(self) -> dict[str, Any]:
         """The audit as plain data: audit.json."""

@@ -85,6 +85,18 @@ def load_benchmark(  # noqa: PLR0913 (what benchmarks take, by name)
         template: gest: the sentence around each stereotype.
         arguments: Arguments of a benchmark of another package.
         offered: Further arguments, used by the benchmarks that take them.
+
+    Returns:
+        The benchmark, with its items, notes about skipped rows, and a citation.
+
+    Raises:
+        UsageError: The name is unknown, or an argument does not apply to the benchmark.
+        InputError: The file is missing, empty, or of the wrong format.
+
+    Example:
+        >>> benchmark = load_benchmark("plumb-pairs", limit=3)
+        >>> benchmark.family, len(benchmark), sorted(benchmark.items[0].texts)
+        ('pairs', 3, ['anti', 'stereo', 'unrelated'])
     """
     name = catalog.name_of("benchmarks", str(name_or_path))
     passed: dict[str, Any] = {"path": path, "terms": terms, "words": words, "stand_ins": stand_ins, "train_on": train_on}

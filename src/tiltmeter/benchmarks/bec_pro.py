@@ -13,6 +13,7 @@ from tiltmeter.errors import InputError, UsageError
 from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.tables import Row, read_table, require_columns, text_cell
 
+MENDED = "mended: a mask inside the profession"
 CITATION = (
     "Bartl, Nissim and Gatt (2020), Unmasking contextual stereotypes: measuring and mitigating BERT's gender bias, GeBNLP. "
     "Licence: CC BY 4.0."
@@ -81,6 +82,6 @@ def _sentences(rows: Sequence[Row], file: Path, notes: list[Note]) -> Iterator[M
             message = f"{file}, row {number}: the person must come before the profession, which must be masked in Sent_AM."
             raise InputError(message, code="wrong-format", row=number)
         if given != text_cell(row, "Sent_TM"):
-            notes.append(Note(str(number), "mended: a mask inside the profession"))
+            notes.append(Note(str(number), MENDED))
         attribute = text_cell(row, ENGLISH) if ENGLISH in row else text_cell(row, "Profession")
         yield MaskedSentence(person, gender, attribute.strip(), SETS.get(of_set, of_set), given, prior)

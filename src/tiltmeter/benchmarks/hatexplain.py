@@ -50,8 +50,10 @@ def hatexplain(
     evaluate: str = "test",
     train_on: str | None = None,
 ) -> Benchmark:
-    """A folder with the official dataset.json and post_id_divisions.json, or with text_label_train.json (text and label),
-    val_full.jsonl and test_full.jsonl (in the official layout). Hate speech and offensive posts count as toxic.
+    """Load HateXplain. Hate speech and offensive posts count as toxic.
+
+    The folder has the official dataset.json and post_id_divisions.json, or text_label_train.json (text and label),
+    val_full.jsonl and test_full.jsonl (in the official layout).
     """
     require_choice("--group-rule", group_rule, RULES)
     check_evaluated(evaluate)

@@ -11,6 +11,7 @@ from tiltmeter.storage.compression import content_sha256
 from tiltmeter.storage.lines import read_lines
 
 TEXT = "text"
+REPEATED = "the same line as an earlier one"
 CITATION = "Your own text."
 
 
@@ -28,6 +29,6 @@ def heldout(path: str | Path | None = None, *, name: str = "heldout", **facts: A
     for number, line in enumerate(read_lines(Path(path)), 1):
         repeated = line in seen
         seen.add(line)
-        rows.append((str(number), "the same line as an earlier one" if repeated else Item(str(number), {TEXT: line})))
+        rows.append((str(number), REPEATED if repeated else Item(str(number), {TEXT: line})))
     facts = {"source": str(path), "sha256": content_sha256(Path(path)), "citation": CITATION} | facts
     return make_benchmark(name, rows, family="heldout", **facts)

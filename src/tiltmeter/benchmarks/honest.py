@@ -27,6 +27,7 @@ FILES = {
 }
 COLUMNS = ("template_masked", "identity", "category", "type")
 MASK = "[M]"
+MASK_INSIDE = "the masked word does not end the sentence"
 
 
 def honest(
@@ -64,7 +65,7 @@ def _prompts(rows: Sequence[Row], language: str) -> Iterator[tuple[str, Item | s
     for number, row in enumerate(rows, 1):
         before, mask, after = text_cell(row, "template_masked").partition(MASK)
         if not mask or after.strip(" .。"):
-            yield str(number), "the masked word does not end the sentence"
+            yield str(number), MASK_INSIDE
             continue
         extra = {"person": cell(row, "identity"), "type": cell(row, "type"), "language": language}
         yield str(number), prompt_item(str(number), before, "gender", cell(row, "category").replace("_", " "), **extra)

@@ -15,7 +15,7 @@ TEMPLATE = "The {group} is {attribute}."
 
 
 def ilps_cao(*, data_dir: str | Path | None = None) -> AssociationBenchmark:
-    """ "The [group] is [MASK]." for man, woman and transgender, four races and ten religions.
+    """Load the template "The [group] is [MASK]." for man, woman and transgender, four races and ten religions.
 
     Attributes: the published pleasant and unpleasant words if they are in the data folder, else ours; and the toxic and
     anti-toxic words of the paper's Appendix D. `ilps` has four templates and words of ours.

@@ -41,8 +41,10 @@ def labels(
     data_dir: str | Path | None = None,
     name: str = "labels",
 ) -> Benchmark:
-    """Rows with `text` and `label`; `groups` (several: a list, or separated by semicolons), `split` (train, validation,
-    test) and `cluster` (texts that are no independent evidence, such as those of one template) are optional.
+    """Rows with `text` and `label`.
+
+    `groups` (several: a list, or separated by semicolons), `split` (train, validation, test) and `cluster` (texts that
+    are no independent evidence, such as those of one template) are optional.
 
     Without a split all rows are judged and none is learned from.
     """

@@ -24,9 +24,11 @@ def prompts(
     name: str = "prompts",
     **facts: Any,
 ) -> Benchmark:
-    """Prompts from a table. `group` says whom a prompt is about, `domain` which groups are compared, `set` which prompts
-    differ in the group alone, `cluster` which are no independent evidence, such as those of one article or author;
-    `columns` maps these names to the file's.
+    """Prompts from a table.
+
+    `group` says whom a prompt is about, `domain` which groups are compared, `set` which prompts differ in the group
+    alone, `cluster` which are no independent evidence, such as those of one article or author; `columns` maps these
+    names to the file's.
     """
     file = require_path("prompts", path, "-b path/to/prompts.csv")
     mapping = field_columns(columns, FIELDS, "prompts")

@@ -29,6 +29,7 @@ GROUP_OF_TARGET = {
 """Two targets that Cao et al. (2022, Table 4) list by another name; four that are misspelt in the data."""
 STAND_INS = {"japanese": "Asian", "britain": "White"}
 """Targets that Cao et al. (2022, footnote 9) use for groups that StereoSet lacks, where groups have to be the same."""
+TWICE = "two sentences have the label of '{}'"
 ROLE_OF_LABEL = {"stereotype": "stereo", "anti-stereotype": "anti", "unrelated": "unrelated"}
 
 
@@ -109,7 +110,7 @@ def _item(row: Mapping[str, Any], identity: str, part: str, where: str, others: 
     labelled = [(ROLE_OF_LABEL.get(cell(sentence, "gold_label", where)), sentence) for sentence in sentences]
     twice = [role for role, n in Counter(role for role, _ in labelled if role).items() if n > 1]
     if twice:
-        return f"two sentences have the label of '{twice[0]}'"
+        return TWICE.format(twice[0])
     by_role = dict(labelled)
     texts = {role: text_cell(by_role[role], "sentence", where) for role in by_role if role}
     if not {"stereo", "anti"} <= set(texts) or not all(map(str.strip, texts.values())):

@@ -41,6 +41,8 @@ FILES = {
 }
 """The type and the part of each two files, and the sha256 of the one that fits the stereotype and of the other one."""
 SIDES = ("pro", "anti")
+NO_CONTRAST = "no pronoun in brackets that differs in gender"
+MORE_THAN_PRONOUNS = "kept: its sentences differ in more than pronouns"
 GENDERS = {
     "male": frozenset(("he", "him", "his", "himself")),
     "female": frozenset(("she", "her", "hers", "herself")),
@@ -101,10 +103,10 @@ def _rows(kind: str, part: str, paths: list[Path], notes: list[Note]) -> Iterato
         texts = {role: MARKED.sub(r"\1", text) for role, text in (("stereo", pro[1]), ("anti", anti[1]))}
         gender, other = _gender(pro[1]), _gender(anti[1])
         if gender is None or other is None or gender == other:
-            yield name, "no pronoun in brackets that differs in gender"
+            yield name, NO_CONTRAST
             continue
         if _without_pronouns(texts["stereo"]) != _without_pronouns(texts["anti"]):
-            notes.append(Note(name, "kept: its sentences differ in more than pronouns"))
+            notes.append(Note(name, MORE_THAN_PRONOUNS))
         yield (
             name,
             Item(
@@ -136,7 +138,8 @@ def _gender(sentence: str) -> str | None:
 
 
 def _occupation(sentence: str) -> str | None:
-    """
+    """Return the occupation in brackets, without its article.
+
     >>> _occupation("A lawyer met [the  Baker] and thanked [him].")
     'baker'
     """

@@ -30,12 +30,15 @@ SHARES = Source(
     "3f7f37c16381a70571356982ea7fe613ac700ad04a6d3b19b9f2be18248df567",
 )
 ABOUT_OCCUPATION = "0"
+NO_MAJORITY = "no majority is known"
 """The answer of a schema whose pronoun means the occupation and not the other person."""
 
 
 def winogender(*, data_dir: str | Path | None = None) -> Benchmark:
-    """The sentences whose pronoun means the occupation, as pairs: is the pronoun of the gender that most people in the
-    occupation have (in the United States) likelier? No coreference is resolved.
+    """The sentences whose pronoun means the occupation, as pairs.
+
+    Is the pronoun of the gender that most people in the occupation have (in the United States) likelier? No coreference
+    is resolved.
 
     The direction is disadvantaged where most are women, and the target is the occupation; the share of women is stored with
     each item. Sentences about the other person, and those with "they", are not used.
@@ -79,7 +82,7 @@ def _rows(rows: Sequence[Row], path: Path, women: Mapping[str, float]) -> Iterat
     for (occupation, person), sentences in schemas.items():
         name, share = f"{occupation}.{person}", women.get(occupation)
         if share is None or share == 50 or not {"male", "female"} <= set(sentences):
-            yield name, "no majority is known" if share is None or share == 50 else "a sentence is missing"
+            yield name, NO_MAJORITY if share is None or share == 50 else "a sentence is missing"
             continue
         most, others = ("female", "male") if share > 50 else ("male", "female")
         yield (

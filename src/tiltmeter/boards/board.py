@@ -53,9 +53,19 @@ class Board:
 def leaderboard(
     runs: Sequence[str | Path | Run], only: Filter | None = None, by: Sequence[str] = (), settings: Settings | None = None
 ) -> Board:
-    """A board of stored runs. Numbers are estimated anew from what models answered, all in the same way.
+    """Rank the models of stored runs. Numbers are estimated again from the stored answers, all in the same way.
 
-    `only` filters; without measures, a board has the first one of each benchmark. `by` are columns of items to group by.
+    Args:
+        runs: Runs or run folders.
+        only: Filters of models, benchmarks, scorers and measures. Without measures, a board has the first of each benchmark.
+        by: Columns of items to group by.
+        settings: Resampling. Default: that of `estimate`.
+
+    Returns:
+        The board: a row per model, a column per benchmark, scorer and measure.
+
+    Raises:
+        RunError: Runs are not comparable, or a model occurs more than once.
     """
     import pandas as pd
 

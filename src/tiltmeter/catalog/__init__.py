@@ -1,5 +1,7 @@
-"""Finding what exists: families, scorers, measures, benchmarks, studies, judges and methods of debiasing are files in
-folders, or entry points of others.
+"""Finding what exists.
+
+Families, scorers, measures, benchmarks, studies, judges and methods of debiasing are files in folders, or entry points
+of others.
 
 A name is a file name is a function name (a family is a folder, and a module). On the command line hyphens stand for
 underscores. A folder's `kit/` holds what its files share, and a leading underscore means private: neither is listed.

@@ -74,7 +74,7 @@ def audit(
             print_data(json.dumps(stopped.record()))
         else:
             print_lines(sequential_lines(stopped.decision, width()))
-            say(stopped.decision.summary)
+            say(stopped.headline)
         note(f"Audit: {output / 'audit.html'}")
         raise typer.Exit(stopped.exit_code)
     found = do_audit(

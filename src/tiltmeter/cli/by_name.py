@@ -21,6 +21,7 @@ TableFile = Annotated[Path | None, typer.Option("-o", "--output", help="File to 
 Width = Annotated[str, typer.Option(help="one or two (columns of a page), or inches, such as 3.03.")]
 Form = Annotated[str | None, typer.Option("--format", help="latex or markdown. Default: by the file, else markdown.")]
 Caption = Annotated[str, typer.Option(help="What the table shows.")]
+Columns = Annotated[str | None, typer.Option(help="measure, or scorer: a wide table of each measure. Default: measure.")]
 Digits = Annotated[int | None, typer.Option(min=0, max=10, help="Decimals.")]
 Measures = Annotated[
     list[str] | None, typer.Option("--measure", help="Measure; repeatable. Default: all, or the headline's.")
@@ -75,9 +76,11 @@ def _command(act: Callable[..., None], kind: str, name: str, source: str) -> Any
         common = {"output": (TableFile, None), "form": (Form, None), "caption": (Caption, ""), "digits": (Digits, None)}
     shared = [parameter("runs", RunFolder), *(parameter(key, *how) for key, how in common.items())]
     shared.append(parameter("scorers", Scorers, None))
-    from tiltmeter.reporting.by_name import COMPARISON, own
+    from tiltmeter.reporting.by_name import COMPARISON, ESTIMATES, own
 
     ours = own(kind)
+    if kind == "table" and source == ESTIMATES:
+        shared.append(parameter("columns", Columns, None))
     if source not in ours:
         entry = catalog.find("studies", source)
         command.__doc__ = f"{entry.summary}\n\n{entry.citation}"
@@ -116,18 +119,20 @@ def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any)
 def _print(
     name: str, runs: list[Path], output: Path | None, form: str | None, caption: str, digits: int | None, **options: Any
 ) -> None:
-    from tiltmeter.reporting.by_name import described, form_of, table, write
+    from tiltmeter.reporting.by_name import described, form_of, stored_confidence, table, write
     from tiltmeter.reporting.terminal import as_grids
     from tiltmeter.reporting.typeset import typeset
 
     for_people = output is None and form is None and results().is_terminal
-    form = form_of(output, form)
+    form, columns = form_of(output, form), options.pop("columns", None) or "measure"
     found = table(name, runs, **_set_options(options, "table", name))
     if for_people:
         print_grids(as_grids(found, name))
         note("In a pipe, or with --format, this is Markdown or LaTeX.")
         return
-    text = typeset(found, form, caption or described(name), digits, label=name)
+    level = options.get("confidence") or stored_confidence(runs)
+    words = caption or described(name)
+    text = typeset(found, form, words, digits, label=name, columns=columns, confidence=level)
     if output is None:
         results().print(text, markup=False, soft_wrap=True, end="")
     else:

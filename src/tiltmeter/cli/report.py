@@ -15,18 +15,19 @@ from tiltmeter.errors import RunError, TiltmeterError
 
 NAME = "report.html"
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File. Default: RUN/report.html; of several, here.")]
+Baseline = Annotated[str | None, typer.Option(help="Model to compare with. Default: that of the gate, else the first.")]
 One = Annotated[
     Path,
     typer.Argument(help="Run folder, the last part of its name, or last.", callback=run_folder, autocompletion=complete_run),
 ]
 
 
-def report(runs: RunFolder, output: Output = None) -> None:
+def report(runs: RunFolder, output: Output = None, baseline: Baseline = None) -> None:
     """Write one HTML page about runs: the story, figures, every item.
 
     It needs no model and no network.
     """
-    write(runs, output or (runs[0] / NAME if len(runs) == 1 else Path(NAME)))
+    write(runs, output or (runs[0] / NAME if len(runs) == 1 else Path(NAME)), baseline)
 
 
 def open_(run: One = Path("last")) -> None:
@@ -56,11 +57,11 @@ def _is_as_written(run: Path, page: Path) -> bool:
         return True
 
 
-def write(runs: Any, path: Path) -> None:
+def write(runs: Any, path: Path, baseline: str | None = None) -> None:
     """Writes the page and says where it is."""
     from tiltmeter.reporting.html import write_report
     from tiltmeter.storage.progress import showing
 
     with showing(progress_bar):
-        written = write_report(runs, path)
+        written = write_report(runs, path, baseline)
     note(f"Report: {written} ({written.stat().st_size / 1e6:.1f} MB)")

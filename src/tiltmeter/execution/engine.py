@@ -20,8 +20,10 @@ Look = Callable[[Iterable[PlannedCell]], None]
 
 @dataclass(frozen=True)
 class Engine:
-    """`workers`: how many at a time (None: as many as there is room for). `threads`: of each. `retries`: how often what died
-    is begun again. `address` and `gpus` (of each worker, e.g. 0.5) are for a Ray cluster.
+    """`workers`: how many at a time (None: as many as there is room for).
+
+    `threads`: of each. `retries`: how often what died is begun again. `address` and `gpus` (of each worker, e.g. 0.5)
+    are for a Ray cluster.
     """
 
     name: str = "local"

@@ -32,6 +32,7 @@ FEW, MORE = 8, 32
 """Items of each benchmark in the first and in the second trial of a model."""
 LONG = 3.0
 """Seconds from which on a trial is the only one."""
+ABSENT = "not on this machine: no trial"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _trial(experiment: Experiment, model: ExperimentModel, cells: list[PlannedCe
     try:
         folder, _ = folder_of(model.source, None) if _is_here(model.source) else (None, None)
         if folder is None:
-            return {cell.name: {"note": "not on this machine: no trial"} for cell in cells}
+            return {cell.name: {"note": ABSENT} for cell in cells}
         size = sum(path.stat().st_size for path in weight_files(folder)) / 2**30
         loaded = load_any(model.source, **experiment.run_options(model.kind).loading)
     except TiltmeterError as error:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tiltmeter.display import Statement
 from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.exports.bundle import COPIED, INDEX, LAYOUT, MODE, SUMS, WHEN, sums_of
 from tiltmeter.gate.forms import STORED
@@ -120,23 +121,23 @@ def _unrelated(files: dict[str, bytes], about: dict[str, Any]) -> Iterator[str]:
     """Parts that are whole and do not belong together."""
     manifest = _json(files[MANIFEST])
     if not is_sealed(manifest):
-        yield f"{MANIFEST} was changed after the run wrote it"
+        yield Statement("{file} was changed after the run wrote it", "manifest-changed", file=MANIFEST)
     elif manifest["seal"] != about.get("run_seal"):
         yield f"{MANIFEST} is of another run than the bundle"
     for name in COPIED:
         if _table(manifest, "files").get(name) != hashlib.sha256(files[name]).hexdigest():
-            yield f"{name} is not what the run wrote"
+            yield Statement("{file} is not what the run wrote", "not-of-run", file=name)
     if STORED in files:
         decision = _json(files[STORED])
         if decision.get("seal") != run_digest(manifest):
             yield f"{STORED} is about another run"
         if {**_table(manifest, "files"), **_table(manifest, ADDED)}.get(STORED) != hashlib.sha256(files[STORED]).hexdigest():
-            yield f"{STORED} is not what was sealed with the run"
+            yield Statement("{file} is not what was sealed with the run", "not-sealed", file=STORED)
         rules = decision.get("rules")
         verdicts = {str(one.get("verdict")) for one in rules if isinstance(one, dict)} if isinstance(rules, list) else set()
         stops = "fail" in verdicts or ("undecided" in verdicts and decision.get("undecided") == "fail")
         if decision.get("exit_code") != int(stops):
-            yield f"the verdicts in {STORED} do not give its exit code"
+            yield Statement("the verdicts in {file} do not give its exit code", "wrong-exit-code", file=STORED)
 
 
 def _table(manifest: dict[str, Any], name: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""Families: the kinds of questions that are put to a model. One folder each, with one common interface,
-`Family` in `kit/protocol.py`.
+"""Families: the kinds of questions that are put to a model.
+
+One folder each, with one common interface, `Family` in `kit/protocol.py`.
 
 Everything that differs between families is in the family's own folder; everything else is one loop that is the same for
 all families. Other packages add theirs through the entry point `tiltmeter.families`.

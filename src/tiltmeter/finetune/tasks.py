@@ -1,5 +1,6 @@
-"""Training tasks: a task has rows, and gives the loss of some of them. Masked, causal and labelled text are three; a
-method of debiasing writes its own.
+"""Training tasks: a task has rows, and gives the loss of some of them.
+
+Masked, causal and labelled text are three; a method of debiasing writes its own.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ class Task(ABC):
         return CPU_TOKENS if device == "cpu" else GPU_TOKENS // 4
 
     def draw(self, rows: Ints, random: np.random.Generator) -> Drawn:
-        """Draw the random part of a step, such as masks: arrays whose first axis is that of the rows. Drawn once for a whole
-        step, so that it does not depend on how the step is cut.
+        """Draw the random part of a step, such as masks: arrays whose first axis is that of the rows.
+
+        Drawn once for a whole step, so that it does not depend on how the step is cut.
         """
         return {}
 

@@ -38,10 +38,21 @@ def check(
     baseline: OneRun | None = None,
     baseline_model: str | None = None,
 ) -> Decision:
-    """Holds the numbers of a run against rules. Needs no model.
+    """Check a run against rules. Needs no model.
 
-    `rules` are texts, or what `read_rules` read from a file. Rules that compare need a baseline: another run (with
-    `baseline_model`, if it has several models), or a model of the same run.
+    Args:
+        run: A run or its folder.
+        rules: Texts of rules, or the result of `read_rules`.
+        baseline: The run to compare with, for rules that compare.
+        baseline_model: The model of `baseline`, or of `run` itself, if there are several.
+
+    Returns:
+        The decision: a verdict for every rule and model, and an exit code.
+
+    Raises:
+        InputError: A rule cannot be read, makes no sense, or names something that the run does not have.
+        UsageError: A rule needs a baseline and there is none, or the other way round.
+        RunError: The runs are not comparable, or a number has no interval.
     """
     book = rules if isinstance(rules, RuleBook) else read_rules([rules] if isinstance(rules, str) else rules)
     for rule in book.rules:

@@ -185,7 +185,8 @@ def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
     of_measure = here[here["measure"] == rule.measure]
     _refuse_none(of_measure, rule, f"{rule.measure} cannot be computed from {rule.benchmark} for {model}")
     asked = of_measure[of_measure["scorer"] == rule.scorer]
-    _refuse_none(asked, rule, f"{rule.benchmark} has no {rule.measure} by {rule.scorer}", "Scorers", of_measure["scorer"])
+    lacks = f"{model} has no {rule.measure} by {rule.scorer} on {rule.benchmark}"
+    _refuse_none(asked, rule, lacks, "Scorers", of_measure["scorer"])
     grouped = asked[asked["by"] == rule.by]
     places = asked["by"] + "=" + asked["group"]
     lacking = "an overall value" if rule.by == "all" else f"the column '{rule.by}'"

@@ -54,7 +54,27 @@ def read_rules(
     min_n: int | None = None,
     max_missing: float | None = None,
 ) -> RuleBook:
-    """Rules from texts and from a file. What is given here goes before what the file says, and a rule before both."""
+    """Read rules from texts and from a file. Arguments override the file, and a rule overrides both.
+
+    Args:
+        texts: Rules as text.
+        file: A TOML file of rules.
+        undecided: Verdict on undecided rules: pass or fail.
+        confidence: Level of the intervals.
+        min_n: The smallest number of items, or of clusters, that a verdict needs.
+        max_missing: The largest share of missing items that a verdict allows.
+
+    Returns:
+        The rules and their settings, for `check`.
+
+    Raises:
+        InputError: The file or a rule cannot be read, or there is no rule.
+
+    Example:
+        >>> rules = read_rules(["bias_score[pll,plumb-pairs] within 45..55"])
+        >>> rules.rules[0].measure, rules.rules[0].low, rules.rules[0].high
+        ('bias_score', 45.0, 55.0)
+    """
     stated = _table(Path(file)) if file is not None else {}
     level = _number(stated, "confidence", CONFIDENCE, str(file)) if confidence is None else confidence
     least = _count(stated, "min_n", LEAST_N, str(file)) if min_n is None else min_n

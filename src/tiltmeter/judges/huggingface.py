@@ -1,5 +1,6 @@
-"""huggingface: any sequence classifier, from a folder or the hub. Its labels are read by name; where those say nothing, you
-say what they mean.
+"""huggingface: any sequence classifier, from a folder or the hub.
+
+Its labels are read by name; where those say nothing, you say what they mean.
 """
 
 from __future__ import annotations

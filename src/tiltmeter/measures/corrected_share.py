@@ -18,8 +18,10 @@ MEASURE = Measure(
 def corrected_share(
     negatives: NDArray[np.float64], judged: NDArray[np.float64], hits: NDArray[np.float64], alarms: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(share − alarms) / (hits − alarms), between 0 and 1. `hits`: the judge's share of negative texts found; `alarms`: of
-    others called negative. A judge whose hits are not above its alarms says nothing.
+    """(share − alarms) / (hits − alarms), between 0 and 1.
+
+    `hits`: the judge's share of negative texts found; `alarms`: of others called negative. A judge whose hits are not
+    above its alarms says nothing.
 
     >>> round(float(corrected_share(np.array([3.0]), np.array([10.0]), np.array(0.9), np.array(0.1))), 6)
     0.25

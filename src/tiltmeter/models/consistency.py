@@ -15,6 +15,7 @@ BUFFERS = re.compile(
     r"(?:^|[._])(?:position_ids|inv_freq|masked_bias|causal_mask|attn\.bias|attention\.bias|num_batches_tracked)$"
 )
 """Buffers that older versions of transformers stored beside the weights and compute today."""
+TOKENIZER_FIT = "{:,} tokens for {:,} embeddings"
 FEW_SPARE_ROWS, SPARE_SHARE = 128, 0.05
 """Embeddings without a token that are padding: some checkpoints round their number up for the hardware."""
 
@@ -141,4 +142,4 @@ def check_tokenizer(name: str, module: Any, tokenizer: Any) -> dict[str, str]:
             tokens=len(ids),
             embeddings=rows,
         )
-    return {} if len(ids) == rows else {"tokenizer_fit": f"{len(ids):,} tokens for {rows:,} embeddings"}
+    return {} if len(ids) == rows else {"tokenizer_fit": TOKENIZER_FIT.format(len(ids), rows)}

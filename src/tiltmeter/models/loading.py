@@ -34,8 +34,9 @@ R = TypeVar("R")
 
 
 def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
-    """Importing transformers makes very many objects that stay: looking for garbage among them, again and again, is a
-    fifth of the time. Afterwards it is done once.
+    """Importing transformers makes very many objects that stay.
+
+    Looking for garbage among them, again and again, is a fifth of the time. Afterwards it is done once.
     """
 
     @wraps(load)
@@ -74,19 +75,23 @@ def load_model(
     device_map: str | None = None,
     quantize: str | None = None,
 ) -> LanguageModel:
-    """A masked or causal model from an embedded name, a folder (of an adapter too), a .gguf file or a hub id.
-
-    Missing or newly initialised weights are an error: a head that was never trained has no opinion to measure.
+    """Load a masked or causal model. Missing weights are an error: an untrained head gives random scores.
 
     Args:
-        name_or_folder: The model.
+        name_or_folder: An embedded name, a folder (of an adapter too), a .gguf file or a hub id.
         kind: masked or causal, where the configuration does not say.
         precision: auto, saved, fp32, tf32, bf16 or fp16.
-        device: auto, cpu, cuda, cuda:1, ….
+        device: auto, cpu, cuda, cuda:1, mps and so on.
         revision: A revision of a hub model.
         trust_remote_code: Run model code that is not part of transformers.
         device_map: Spread the model over devices by accelerate: auto, balanced, sequential, or a JSON file.
         quantize: 8bit or 4bit, by bitsandbytes while loading. A quantised model is another model.
+
+    Returns:
+        The model, in evaluation mode.
+
+    Raises:
+        ModelError: The model cannot be found, downloaded or loaded, lacks weights, or needs code that is not trusted.
     """
     name = display_name(str(name_or_folder))
     with room_for(name):
@@ -180,10 +185,23 @@ def load_parts(
 def wrap_model(
     module: Any, tokenizer: Any, *, name: str, kind: str | None = None, facts: dict[str, Any] | None = None
 ) -> LanguageModel:
-    """A model that is already in memory (one you just debiased, say), ready to be scored.
+    """Wrap a model that is already in memory, such as one that you have just debiased.
 
     Inference is in evaluation mode; afterwards the module is in its former mode, so training can continue. Its weights
     stay as they are: half precision on a CPU gives a `PrecisionWarning`.
+
+    Args:
+        module: A masked or causal model of transformers.
+        tokenizer: Its tokenizer.
+        name: The name in tables and reports.
+        kind: masked or causal, where the class does not say.
+        facts: Further facts for the manifest.
+
+    Returns:
+        The model, ready for `score` and `ask`.
+
+    Raises:
+        ModelError: The module is of an unsupported kind, or the tokenizer belongs to another model.
     """
     kind = kind or detect_kind(module.config, name)
     model = _ready(Parts(module, tokenizer, kind, facts or {}, Path()), name)

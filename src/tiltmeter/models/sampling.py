@@ -31,8 +31,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sampling:
-    """`new_tokens`: at most so many, or for a masked model exactly. `sentence`: stop where the sentence ends. `rounds`: how
-    often a masked model visits every new position.
+    """`new_tokens`: at most so many, or for a masked model exactly.
+
+    `sentence`: stop where the sentence ends. `rounds`: how often a masked model visits every new position.
     """
 
     temperature: float = 1.0

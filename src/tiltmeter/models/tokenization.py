@@ -12,8 +12,11 @@ from tiltmeter.models.hashing import hash_tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A text as token ids. `content` are the positions that stand for text, the others are special tokens that the
-    tokenizer added; `offsets` say which characters a token covers."""
+    """A text as token ids.
+
+    `content` are the positions that stand for text, the others are special tokens that the tokenizer added; `offsets`
+    say which characters a token covers.
+    """
 
     ids: tuple[int, ...]
     content: tuple[int, ...]

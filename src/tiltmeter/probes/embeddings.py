@@ -14,12 +14,14 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models import Encoded, Encoder, PoolBatch, StaticVectors
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import Span, batched
-from tiltmeter.probes.pooling import Passage, find_pooling, positions_of
+from tiltmeter.probes.pooling import TOO_LONG, Passage, find_pooling, positions_of
 from tiltmeter.probes.work import Advance
 from tiltmeter.storage.provenance import identity
 from tiltmeter.storage.rows import RowCache, Rows, key_of
 
 SAVE_EVERY = 1024
+NOT_A_WORD = "a static vector is for a word"
+NOT_FINITE = "a vector with values that are not finite"
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class EmbeddingProbe:
     def _positions(self, passage: Passage, encoded: Encoded) -> tuple[int, ...] | str:
         most = self.encoder.tokens.max_length
         if most and len(encoded.ids) > most:
-            return f"longer than the model's maximum of {most} tokens"
+            return TOO_LONG.format(most)
         return positions_of(self.pooling, encoded, passage.span)
 
     def _forward(self, ready: Sequence[Asked], advance: Advance) -> dict[int, Rows]:
@@ -162,7 +164,7 @@ class StaticProbe:
         reasons: dict[int, str] = {}
         for at, passage in enumerate(passages):
             if passage.text not in vectors:
-                reasons[at] = "a static vector is for a word" if " " in passage.text else "not in the vocabulary"
+                reasons[at] = NOT_A_WORD if " " in passage.text else "not in the vocabulary"
             else:
                 rows[at] = vectors[passage.text]
         if advance:
@@ -175,10 +177,7 @@ def no_direction(rows: Rows, skipped: Collection[int]) -> dict[int, str]:
     zero = ~np.any(rows, axis=1)
     odd = zero | ~np.isfinite(rows).all(axis=1)
     rows[odd] = np.nan
-    reasons = {
-        at: "a zero vector" if zero[at] else "a vector with values that are not finite"
-        for at in np.flatnonzero(odd).tolist()
-    }
+    reasons = {at: "a zero vector" if zero[at] else NOT_FINITE for at in np.flatnonzero(odd).tolist()}
     return {at: why for at, why in reasons.items() if at not in skipped}
 
 

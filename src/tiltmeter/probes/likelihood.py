@@ -20,6 +20,7 @@ from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.observations import Collected, Replies, finished_table, part_table, unasked_table
 from tiltmeter.probes.passes import Span, batched
 from tiltmeter.probes.plan import Plan, make_plan
+from tiltmeter.probes.pooling import NO_TOKENS, TOO_LONG
 from tiltmeter.probes.readability import Readable
 from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import Query, Unasked, View, find_view
@@ -176,8 +177,8 @@ class LikelihoodProbe:
         """Reason why a sentence cannot be scored; None if it can."""
         most = self.model.tokens.max_length
         if n_content == 0:
-            return "no tokens besides special ones"
-        return f"longer than the model's maximum of {most} tokens" if most and length > most else None
+            return NO_TOKENS
+        return TOO_LONG.format(most) if most and length > most else None
 
     def _run(self, block: OpenBlock, plan: Plan, attention: bool, share: float) -> None:
         """Forward a plan's sequences in batches; each batch is stored as soon as it is answered."""

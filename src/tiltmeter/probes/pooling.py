@@ -29,6 +29,9 @@ class Pooling:
     of_word: bool = False
 
 
+NO_TOKENS = "no tokens besides special ones"
+NO_FIRST_TOKEN = "the tokenizer puts no special token in front"
+TOO_LONG = "longer than the model's maximum of {} tokens"
 # Each function takes all positions and those of the content (or of the word), and returns those that are averaged.
 POOLINGS = {
     pooling.name: pooling
@@ -57,9 +60,9 @@ def positions_of(pooling: Pooling, encoded: Encoded, span: Span | None) -> tuple
     """The positions to average, or the reason why there are none."""
     every = tuple(range(len(encoded.ids)))
     if not encoded.content:
-        return "no tokens besides special ones"
+        return NO_TOKENS
     if pooling.name == "cls" and encoded.content[0] == 0:
-        return "the tokenizer puts no special token in front"
+        return NO_FIRST_TOKEN
     if not pooling.of_word:
         return pooling.positions(every, encoded.content)
     if span is None or encoded.offsets is None:

@@ -10,8 +10,20 @@ if TYPE_CHECKING:
     from tiltmeter.reporting.html import Given
 
 
-def report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Writes one self-contained HTML page about runs (folders, finished runs, or answers in memory); returns its path."""
+def report(runs: Given | Sequence[Given], output: str | Path = "report.html", *, baseline: str | None = None) -> Path:
+    """Write one self-contained HTML page about runs (folders, finished runs, or answers in memory).
+
+    Args:
+        runs: One or several.
+        output: The file.
+        baseline: The model that others are compared with. Default: that of the gate's decision, else the first.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        RunError: A folder is not a finished run, or was changed.
+    """
     from tiltmeter.reporting.html import write_report
 
-    return write_report(runs, output)
+    return write_report(runs, output, baseline)

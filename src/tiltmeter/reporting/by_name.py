@@ -18,7 +18,7 @@ from tiltmeter.runs import load_answers, load_run
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import estimate_all
-from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.settings import Settings, stored_settings
 from tiltmeter.storage.compression import is_folder
 from tiltmeter.storage.keywords import Translate, Translation, accept_old_keywords
 from tiltmeter.studies import study
@@ -122,6 +122,12 @@ def figure(  # noqa: PLR0913 (shared by all figures, by name)
         by: Group by this column; of estimates.
         settings: Compute the intervals again by these settings; of estimates.
         options: Options of a study by name.
+
+    Returns:
+        A matplotlib Figure.
+
+    Raises:
+        UsageError: There is no such figure, or the runs have nothing to draw in it.
     """
     source, part = parts_of("figure", name)
     figures.inches(width)
@@ -159,6 +165,12 @@ def table(  # noqa: PLR0913 (shared by all tables, by name)
         baseline: The model to compare with; of comparisons.
         settings: Compute the intervals by these settings; of estimates and comparisons.
         options: Options of a study by name.
+
+    Returns:
+        The table, as pandas has it.
+
+    Raises:
+        UsageError: There is no such table, or the runs have nothing for it.
     """
     source, part = parts_of("table", name)
     if source in own("table"):
@@ -174,6 +186,12 @@ def table(  # noqa: PLR0913 (shared by all tables, by name)
     _refuse_foreign(source, {"measures": measures, "by": by, "settings": settings, "baseline": baseline})
     finding = study(source, runs, scorers=scorers, without=without, options=options)
     return finding.tables[_called(part, finding.tables, "table", source)] if part else finding.table
+
+
+def stored_confidence(runs: Runs) -> float | None:
+    """The level of the intervals that runs stored; None where they differ."""
+    levels = {stored_settings(load_run(folder).manifest.get("asked", {})).confidence for folder in _folders(runs)}
+    return levels.pop() if len(levels) == 1 else None
 
 
 def _refuse_foreign(source: str, options: Mapping[str, Any]) -> None:
@@ -241,7 +259,8 @@ def stored_estimates(
 def _only(rows: pd.DataFrame, column: str, wanted: Sequence[str] | None) -> pd.DataFrame:
     if not wanted:
         return rows
-    kept = rows[rows[column].isin([name.replace("-", "_") for name in wanted])]
+    names = [catalog.name_of(f"{column}s", name) for name in wanted]  # those in files of the user's are loaded
+    kept = rows[rows[column].isin([name.replace("-", "_") for name in names])]
     if not len(kept):
         there = ", ".join(dict.fromkeys(rows[column]))
         message = f"These runs have no estimates with {column} {', '.join(wanted)}. There are: {there}."

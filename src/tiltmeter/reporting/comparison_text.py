@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.display import Statement
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import fixed
 from tiltmeter.stats.significance import smallest_difference
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_WARNINGS = 6
+SAME = "{model} and {baseline} have the same value {by}, in every resample of {n:,} {unit}."
+CLOSE = (
+    "{model} and {baseline} do not differ significantly {by}: the difference is {difference_text}. "
+    "With {n:,} {unit}, only differences of {least_text} or more are detected with 80 % power{more}."
+)
 
 
 def summaries(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
@@ -42,17 +48,19 @@ def _close(row: Any, confidence: float) -> str:
     by = f"by {row['measure']} of {row['scorer']} on {row['benchmark']}"
     unit = find_family(row["family"]).UNIT
     if row["low"] == row["high"] == row["difference"] == 0:  # every resample gave the same: nothing varies between them
-        return f"{row['model']} and {row['baseline']} have the same value {by}, in every resample of {row['n']:,} {unit}."
+        return Statement(SAME, "same-value", by=by, unit=unit, **{name: row[name] for name in ("model", "baseline", "n")})
     # An interval reaches as far as a difference that is detected half of the time.
     standard_error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
     least, seen = smallest_difference(standard_error, confidence), abs(row["difference"])
     needed = row["n"] * (least / seen) ** 2 if seen else 0
     more = f"; about {needed:,.0f} {unit} would be needed to detect this difference" if seen else ""
     places = _decimals(least)
-    return (
-        f"{row['model']} and {row['baseline']} do not differ significantly {by}: the difference is {fixed(seen, places)}. "
-        f"With {row['n']:,} {unit}, only differences of {fixed(least, places)} or more are detected with 80 % power{more}."
-    )
+    names = {name: row[name] for name in ("model", "baseline", "measure", "scorer", "benchmark", "n")}
+    seen_text, least_text = fixed(seen, places), fixed(least, places)
+    return Statement(
+        CLOSE, "not-significant", **names, by=by, unit=unit, difference=seen, least=least, needed=needed,
+        difference_text=seen_text, least_text=least_text, more=more,
+    )  # fmt: skip
 
 
 def _decimals(least: float) -> int:

@@ -30,9 +30,18 @@ SHOWN_COLUMNS = ("benchmark", "model", "scorer", "measure", "group", "value (int
 
 
 def show(what: Showable | pd.DataFrame, *, width: str | float = "one", by: str = "bias_type") -> Any:
-    """Draws estimates with their intervals around the neutral point, and returns the matplotlib Figure.
+    """Draw estimates with their intervals around the neutral point.
 
-    Takes answers (which are estimated first), a run, a table of estimates or of `compare`, or a study's finding.
+    Args:
+        what: Answers (which are estimated first), a run, a table of estimates or of `compare`, or a study's finding.
+        width: One or two columns, or inches.
+        by: Column of the groups that are drawn.
+
+    Returns:
+        A matplotlib Figure.
+
+    Raises:
+        UsageError: There is nothing to draw.
     """
     if isinstance(what, Finding):
         return _for_notebooks(what.draw(width=width))
@@ -50,7 +59,14 @@ def _figure_for(table: pd.DataFrame, by: str) -> str:
 
 
 def as_html(what: Showable | pd.DataFrame) -> str:
-    """The sentences and a compact table as HTML; all names and texts are escaped."""
+    """Format the sentences and a compact table as HTML; all names and texts are escaped.
+
+    Args:
+        what: Answers, a run, a table of estimates or of `compare`, or a study's finding.
+
+    Returns:
+        HTML for a notebook.
+    """
     if isinstance(what, Finding):
         return _page(what.study, what.sentences, list(what.table.columns), what.table.itertuples(index=False))
     if isinstance(what, Answers):

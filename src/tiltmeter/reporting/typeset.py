@@ -24,6 +24,9 @@ TO_LATEX = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "−": "$-$",
     "Δ": r"$\Delta$", "≥": r"$\ge$", "≤": r"$\le$", "×": r"$\times$", "…": r"\ldots{}", "|": r"\textbar{}",
 }  # fmt: skip
+MEASURE, SCORER = "measure", "scorer"
+"""Choices for the columns of a table of estimates."""
+BRACKETS = "Intervals are in brackets"
 PLACE = ("benchmark", "model", "scorer", "by", "group")
 COMPARED = ("model", "baseline", "benchmark", "scorer", "measure", "group")
 
@@ -38,23 +41,52 @@ class Page:
     numbers: Sequence[bool]
 
 
-def typeset(table: pd.DataFrame, form: str = "latex", caption: str = "", digits: int | None = None, label: str = "") -> str:
+def typeset(
+    table: pd.DataFrame,
+    form: str = "latex",
+    caption: str = "",
+    digits: int | None = None,
+    label: str = "",
+    *,
+    columns: str = MEASURE,
+    confidence: float | None = None,
+) -> str:
     """A table as LaTeX or Markdown. Estimates: a row per model, scorer and group, a column per measure with its interval.
 
     Comparisons: a row per difference. Other tables (of studies) keep their columns; an interval is written into the cell of
-    its value. What is the same in all rows is said in the caption. `label` is for references in LaTeX.
+    its value. What is the same in all rows is said in the caption; in LaTeX a name is not repeated below itself.
+
+    Args:
+        table: Estimates, differences, or a table of a study.
+        form: latex or markdown.
+        caption: A sentence before what the caption says by itself.
+        digits: Decimals. Default: those of each measure.
+        label: For references in LaTeX.
+        columns: What the columns of estimates are: `measure`, or `scorer` for a wide table of each measure.
+        confidence: The level of the intervals, for the caption.
+
+    Returns:
+        The text of the table.
+
+    Raises:
+        UsageError: The table is empty, or the form is unknown.
     """
+    if columns not in (MEASURE, SCORER):
+        message = f"Columns are {MEASURE} or {SCORER}, not '{columns}'."
+        raise UsageError(message, code="unknown-name", option="--columns", name=columns, names=[MEASURE, SCORER])
     if form not in FORMATS:
         message = f"The format of a table must be {' or '.join(FORMATS)}, not '{form}'."
         raise UsageError(message, code="unknown-name", option="--format", name=form, names=list(FORMATS))
     if not len(table):
         raise UsageError("The table is empty, so there is nothing to write.", code="empty-selection")
     if is_estimates(table):
-        sheets = [_estimates_page(part, caption, digits) for part in _alike(table)]
+        parts = _alike(table) if columns == MEASURE else [rows for _, rows in table.groupby(MEASURE, sort=False)]
+        sheets = [_estimates_page(part, caption, digits, columns) for part in parts]
     elif {"difference", "baseline_value", "measure"} <= set(table.columns):
         sheets = [_differences_page(table, caption, digits)]
     else:
         sheets = [_plain_sheet(table, caption, digits)]
+    sheets = [_with_level(sheet, confidence) for sheet in sheets]
     labels = [label and (f"tab:{label}" if number == 1 else f"tab:{label}-{number}") for number in range(1, len(sheets) + 1)]
     return "\n".join(
         _latex(sheet, name) if form == "latex" else _markdown(sheet) for sheet, name in zip(sheets, labels, strict=True)
@@ -77,26 +109,46 @@ def _alike(table: pd.DataFrame) -> list[pd.DataFrame]:
     return [pd.concat(parts).sort_index() for _, _, parts in pages]
 
 
-def _estimates_page(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
-    """A table with measures as columns. Names that are the same in every row go into the caption."""
-    measures, places = list(dict.fromkeys(table["measure"])), _places(table, digits, "value")
+def _with_level(sheet: Page, confidence: float | None) -> Page:
+    """Name the level of the intervals in the caption."""
+    level = "" if confidence is None else f" ({round(100 * confidence, 4):g} %)"
+    return replace(sheet, caption=sheet.caption.replace(BRACKETS, f"Intervals{level} are in brackets"))
+
+
+def _without_repeats(sheet: Page) -> list[Sequence[str]]:
+    """The rows without names that stand above already. The last name of a row is always there."""
+    names = sheet.numbers.index(True) if True in sheet.numbers else len(sheet.numbers)
+    rows: list[Sequence[str]] = []
+    above: list[str] = [""] * names
+    for row in sheet.rows:
+        same = next((n for n in range(names) if row[n] != above[n]), names)
+        shown = max(0, min(same, names - 1))
+        rows.append([*([""] * shown), *row[shown:]])
+        above = list(row[:names])
+    return rows
+
+
+def _estimates_page(table: pd.DataFrame, caption: str, digits: int | None, columns: str) -> Page:
+    """A table with measures, or scorers, as columns. Names that are the same in every row go into the caption."""
+    heads_of, places = list(dict.fromkeys(table[columns])), _places(table, digits, "value")
     order = {name: n for n, name in enumerate(dict.fromkeys(table["benchmark"]))}
     table = table.sort_values("benchmark", key=lambda names: names.map(order), kind="stable")
-    keys = [name for name in PLACE if table[name].nunique() > 1]
+    keys = [name for name in PLACE if table[name].nunique() > 1 and name != columns]
     if table[table["by"] != "all"]["by"].nunique() < 2:  # `group` is enough
         keys = [name for name in keys if name != "by"]
-    fixed = [str(table[name].iloc[0]) for name in PLACE[:3] if name not in keys]
+    fixed = [str(table[name].iloc[0]) for name in PLACE[:3] if name not in (*keys, columns)]
+    fixed += [_head(str(table[MEASURE].iloc[0]), table)] if columns == SCORER else []
     keys = keys or ["model"]
     rows = []
     for key, part in table.groupby(keys, sort=False):
-        of = {row["measure"]: row for _, row in part.iterrows()}
-        cells = [_value(of[measure], places[measure]) if measure in of else "" for measure in measures]
+        of = {row[columns]: row for _, row in part.iterrows()}
+        cells = [_value(of[name], places[of[name][MEASURE]]) if name in of else "" for name in heads_of]
         rows.append([*map(str, key), *cells, _span(part["n"]), _span(part["n_missing"])])
-    heads = [*keys, *(_head(measure, table) for measure in measures), "n", "missing"]
+    heads = [*keys, *(_head(name, table) if columns == MEASURE else name for name in heads_of), "n", "missing"]
     title = ". ".join(filter(None, [caption, ", ".join(fixed)]))
-    note = "Intervals are in brackets, neutral values of measures in parentheses."
+    note = f"{BRACKETS}, neutral values of measures in parentheses."
     note += " The neutral value of |difference| is 0." if (table["group"] == "|difference|").any() else ""
-    return Page(f"{title}. {note}" if title else note, heads, rows, [False] * len(keys) + [True] * (len(measures) + 2))
+    return Page(f"{title}. {note}" if title else note, heads, rows, [False] * len(keys) + [True] * (len(heads_of) + 2))
 
 
 def _differences_page(table: pd.DataFrame, caption: str, digits: int | None) -> Page:
@@ -122,7 +174,7 @@ def _differences_page(table: pd.DataFrame, caption: str, digits: int | None) -> 
     title = ". ".join(filter(None, [caption, f"{where}, n = {table['n'].iloc[0]:,}" if same else where]))
     tests = sorted({int(n) for n in table["n_tests"] if n})
     over = f" p is corrected by Holm's method over {' or '.join(map(str, tests))} tests." if tests else ""
-    page = Page(f"{title}. Intervals are in brackets.{over}", heads, rows, numbers)
+    page = Page(f"{title}. {BRACKETS}.{over}", heads, rows, numbers)
     return _without(page, "n") if same else page
 
 
@@ -200,7 +252,7 @@ def _span(counts: Any) -> str:
 def _latex(sheet: Page, label: str = "") -> str:
     columns = "".join("r" if number else "l" for number in sheet.numbers)
     # LaTeX would read a bracket at the start of a row as an argument of the line break before it.
-    cells = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (sheet.heads, *sheet.rows)]
+    cells = [" & ".join(map(_escape_latex, row)) + r" \\" for row in (sheet.heads, *_without_repeats(sheet))]
     lines = ["{}" * row.startswith("[") + row for row in cells]
     caption = [rf"\caption{{{_escape_latex(sheet.caption)}}}"] if sheet.caption else []
     caption += [rf"\label{{{label}}}"] if label and caption else []

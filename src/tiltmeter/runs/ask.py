@@ -48,6 +48,14 @@ def ask(
         seed: For everything that is drawn at random.
         progress: Show a bar with the time left, or a line every half minute where there is no terminal.
         watch: Another display of progress: a function of a title and a total that gives a context manager.
+
+    Returns:
+        The answers, with the items and a manifest of how they were made.
+
+    Raises:
+        ModelError: The model cannot be loaded, or lacks what the benchmark needs.
+        InputError: The benchmark's file cannot be read.
+        UsageError: A name is unknown, or an option does not apply.
     """
     family_options = FamilyOptions.of_objects(options)
     model = usable(model)
@@ -82,9 +90,25 @@ def score(  # noqa: PLR0913 (as `ask`)
     progress: bool = False,
     watch: Watch | None = None,
 ) -> Answers:
-    """Score every sentence of a benchmark of pairs by the scorers named, or by all that apply: `.to_pandas()`, `.save()`.
+    """Score every sentence of a benchmark of pairs. One model pass serves all scorers that share a view.
 
-    One shared model pass serves all scorers. The other parameters are those of `ask`.
+    Args:
+        model: A model, a hub id, a folder, or an embedded name.
+        benchmark: A benchmark of pairs, its name, or your own file.
+        scorers: Names of scorers. Default: all that apply to the model.
+        options: `PairsOptions`.
+        cache: False, or a folder instead of the user's cache.
+        batch_tokens: Tokens in a batch, or auto.
+        seed: Seed of all random choices.
+        progress: Show a bar, as in `ask`.
+        watch: Another display of progress, as in `ask`.
+
+    Returns:
+        The scores: `.to_pandas()` gives a row per item, role and scorer, `.save()` writes a run folder.
+
+    Raises:
+        ModelError: The model cannot be loaded, or is of another kind than a scorer needs.
+        UsageError: A scorer is unknown, or the benchmark is not one of pairs.
     """
     names = (scorers,) if isinstance(scorers, str) else tuple(scorers or ())
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)

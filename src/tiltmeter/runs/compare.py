@@ -32,12 +32,28 @@ def compare(
     seed: int = 0,
     clusters: bool = True,
 ) -> pd.DataFrame:
-    """Every other model minus the baseline (the first model unless named), over the items that both have answers for.
+    """Compute paired differences: every other model minus the baseline, over the items that both have answers for.
 
-    The same items are drawn for both, so what the models share cancels. How p is made is the family's to say. `p_holm` is
-    corrected over `n_tests` tests, which `corrected_over` names: for groups, over the groups of a measure (or the tests of a
-    benchmark). Of the overall tests the benchmark's primary scorer and measure are tested apart, the others together.
-    `change` says whether a model is closer to neutral than the baseline. `clusters` is as in `estimate`.
+    The same items are drawn for both, so variation that the models share cancels out. `p_holm` is corrected over `n_tests`
+    tests, which `corrected_over` names: for groups, over the groups of a measure (or the tests of a benchmark). Of the
+    overall tests the benchmark's primary scorer and measure are tested apart, the others together.
+
+    Args:
+        answers: Answers of at least two models to the same items.
+        baseline: The model to compare with. Default: the first one.
+        measures: Names of measures. Default: all that apply.
+        by: Columns of items to group by.
+        resamples: Number of bootstrap resamples and permutations.
+        confidence: Level of the intervals.
+        seed: Seed of all resampling.
+        clusters: Resample whole clusters; False resamples item by item.
+
+    Returns:
+        A table with a row per difference; `change` states whether a model is closer to neutral than the baseline.
+
+    Raises:
+        UsageError: There is one model only, the baseline is unknown, or no model shares a scorer with it.
+        RunError: The models were measured in different ways.
     """
     settings = Settings(resamples, confidence, seed, clusters)
     settings.check()

@@ -36,10 +36,25 @@ def estimate(
     seed: int = 0,
     clusters: bool = True,
 ) -> pd.DataFrame:
-    """Every measure of what models answered, overall and per group of the columns in `by`: the rows of estimates.csv.
+    """Compute measures from stored answers, overall and per group: the rows of estimates.csv. Needs no model.
 
-    Needs no model. Which measures there are, and how their intervals and p-values are made, is the family's to say.
-    With `clusters=False` items are drawn one by one, also where a benchmark says which are no independent evidence.
+    The family of a benchmark decides which measures apply, and how their intervals and p-values are computed.
+
+    Args:
+        answers: Answers of `ask`, `score` or `load_run`, of one or several families.
+        measures: Names of measures. Default: all that apply.
+        by: Columns of items to group by.
+        resamples: Number of bootstrap resamples and permutations.
+        confidence: Level of the intervals.
+        seed: Seed of all resampling.
+        clusters: Resample whole clusters; False resamples item by item.
+
+    Returns:
+        A table with a row per model, benchmark, scorer, measure and group.
+
+    Raises:
+        UsageError: A measure or column is unknown or does not apply, or a setting is out of range.
+        RunError: Two runs have different models or data under one name, or the same answers twice.
     """
     return estimate_all(by_family(answers), measures, by, Settings(resamples, confidence, seed, clusters))
 

@@ -38,7 +38,7 @@ def run_experiment(
     progress: bool = False,
     watch: Watch | None = None,
 ) -> tuple[Run, Status]:
-    """Makes what is missing and writes OUTPUT/run. Cells that failed before are tried again; one that fails stops no other.
+    """Compute missing cells and write OUTPUT/run. Cells that failed before are tried again; one that fails stops no other.
 
     Args:
         experiment: an experiment file.
@@ -46,6 +46,13 @@ def run_experiment(
         workers: how many at a time.
         progress: show a bar with the time left, or a line every half minute where there is no terminal.
         watch: another display of progress.
+
+    Returns:
+        The run over all cells that are done, and the status of every cell.
+
+    Raises:
+        InputError: The experiment file cannot be read.
+        RunError: Stored answers vanished while the run was written.
     """
     engine, started = choose_engine(engine, workers), time.time()
     planned = plan_cells(experiment if isinstance(experiment, Experiment) else read_experiment(experiment))

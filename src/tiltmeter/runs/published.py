@@ -31,8 +31,9 @@ def import_scores(  # noqa: PLR0913 (everything that any family's file may need)
     judges: Sequence[str] = (),
     category: Sequence[str] = (),
 ) -> Answers:
-    """Answers from a published file: per-pair scores, StereoSet's, GEST's or BBQ's predictions, SafeNLP's perplexities, or
-    texts that a model wrote.
+    """Answers from a published file.
+
+    Per-pair scores, StereoSet's, GEST's or BBQ's predictions, SafeNLP's perplexities, or texts that a model wrote.
 
     Args:
         path: The file.
@@ -44,6 +45,12 @@ def import_scores(  # noqa: PLR0913 (everything that any family's file may need)
         encoding: Encoding of the file.
         judges: CONSTRUCT=CLASSIFIER that judges texts.
         category: Categories of the benchmark that predictions answer.
+
+    Returns:
+        Answers, as `ask` gives them.
+
+    Raises:
+        InputError: The file does not exist, lacks a column, or is of no known layout.
     """
     how: dict[str, Any] = {"model": model, "scorer": scorer, "benchmark": benchmark, "columns": columns}
     how |= {"data_dir": data_dir, "encoding": encoding, "judges": tuple(judges), "category": tuple(category)}

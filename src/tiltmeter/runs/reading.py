@@ -64,7 +64,17 @@ def verify_run(folder: Path) -> RunOnDisk:
 
 
 def load_run(folder: str | Path) -> Run:
-    """A run read back from disk. Every file is verified; what is unfinished, changed or of another layout is refused."""
+    """Read a finished run from its folder. Every file is verified against its digest.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        The run, with answers by family, estimates and manifest.
+
+    Raises:
+        RunError: There is no such folder, or the run is unfinished, changed, or of another layout.
+    """
     import pandas as pd
 
     folder = at_home(folder)

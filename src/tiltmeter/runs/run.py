@@ -119,6 +119,15 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         overwrite: Replace a finished run with other settings in `output`. A run with the same settings is always repeated.
         progress: Show a bar with the time left, or a line every half minute where there is no terminal.
         watch: Another display of progress: a function of a title and a total that gives a context manager.
+
+    Returns:
+        The finished run: its folder, answers, estimates and manifest.
+
+    Raises:
+        UsageError: A name is unknown, a value is out of range, or an option does not apply.
+        InputError: A file of yours cannot be read.
+        ModelError: A model cannot be loaded.
+        RunError: `output` has a finished run with other settings.
     """
     shared = Options(
         by=[by] if isinstance(by, str) else by,

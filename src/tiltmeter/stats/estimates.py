@@ -142,6 +142,7 @@ def corrected(rows: Sequence[Row], over: str = "") -> list[Row]:
     """Return the rows with Holm's correction over all of them, and over which tests that is.
 
     Args:
+        rows: Estimates or differences with their p.
         over: The tests in a few words. Default: the groups of the rows' column.
     """
     n_tests = sum(not np.isnan(row.p) for row in rows)

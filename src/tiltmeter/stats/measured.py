@@ -25,6 +25,9 @@ from tiltmeter.stats.significance import binomial_p, exact_proportion_interval, 
 from tiltmeter.stats.units import Units
 
 ROUNDING = 1e-12
+TOO_FEW_DEFINED = "too few defined resamples for an interval"
+SOME_UNDEFINED = "{} of {} resamples undefined"
+CONSTANT = "because all resamples give the same value"
 
 
 def stratum_of(measure: Entry) -> str:
@@ -76,14 +79,14 @@ def interval_of(
     units = Units.independent(units) if isinstance(units, int) else units
     defined = draws[~np.isnan(draws)]
     if len(defined) < MINIMUM_RESAMPLES:
-        return *NONE, "too few defined resamples for an interval"
-    note = f"{len(draws) - len(defined)} of {len(draws)} resamples undefined" if len(defined) < len(draws) else ""
+        return *NONE, TOO_FEW_DEFINED
+    note = SOME_UNDEFINED.format(len(draws) - len(defined), len(draws)) if len(defined) < len(draws) else ""
     is_share = measure.spec.whole is not None
     is_constant = bool(np.ptp(defined) <= ROUNDING * np.abs(defined).max())  # without width it would claim certainty
     if is_constant and not is_share:
-        return *NONE, "no interval, because all resamples give the same value"
+        return *NONE, f"no interval, {CONSTANT}"
     if is_share and (is_constant or units.n >= FEWEST):
-        note = "exact interval, because all resamples give the same value" if is_constant else note
+        note = f"exact interval, {CONSTANT}" if is_constant else note
         return *_of_share(measure, units, value, defined, settings), note
     if units.n < FEWEST:
         return *NONE, f"no interval: {units.n} independent items; at least {FEWEST} are needed"

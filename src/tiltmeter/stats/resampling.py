@@ -19,9 +19,10 @@ __all__ = ["Floats", "Ints", "Sample", "bootstrap", "bootstrap_alike", "exchange
 
 @dataclass(frozen=True)
 class Sample:
-    """Complete items in the order of their strata. `columns` are what measures read; `parts` are what the weighted ones
-    average over (integer codes), and `order` is where each item stood before. `cluster`: items that are drawn together;
-    None where all are independent.
+    """Complete items in the order of their strata.
+
+    `columns` are what measures read; `parts` are what the weighted ones average over (integer codes), and `order` is
+    where each item stood before. `cluster`: items that are drawn together; None where all are independent.
     """
 
     columns: Mapping[str, Any]

@@ -30,8 +30,9 @@ def count_rows(path: Path) -> int:
 
 
 def join_frames(paths: Sequence[Path], target: Path, keep: Keep | None = None) -> None:
-    """Write the equivalent of `pandas.concat` of the files to one file. Files without rows are ignored: they could change a
-    column's type. `keep` selects rows of a piece.
+    """Write the equivalent of `pandas.concat` of the files to one file.
+
+    Files without rows are ignored: they could change a column's type. `keep` selects rows of a piece.
     """
     schemas = {path: file.schema_arrow for path in paths if (file := _opened(path)).metadata.num_rows}
     if not schemas:
@@ -121,8 +122,9 @@ class _Shape:
 
 
 def _shape_of(schemas: Mapping[Path, pa.Schema]) -> _Shape:
-    """Columns and types that pandas would give all files together. One row of each kind of file shows them; where it is
-    empty, the types of the file do.
+    """Columns and types that pandas would give all files together.
+
+    One row of each kind of file shows them; where it is empty, the types of the file do.
     """
     import pandas as pd
 

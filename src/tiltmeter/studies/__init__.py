@@ -53,6 +53,13 @@ def study(
         progress: Show progress, as in `run`.
         watch: Another display of progress, as in `run`.
         options: The study's own options by name: `tiltmeter study NAME --help` lists them.
+
+    Returns:
+        The finding: tables, figures, and sentences computed from the numbers.
+
+    Raises:
+        UsageError: The study or an option is unknown, or the runs lack what the study needs.
+        RunError: A folder is not a finished run.
     """
     options = dict(options or {})
     entry = catalog.find("studies", name)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tiltmeter.builders.doses import ARMS
+from tiltmeter.display import Statement
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
@@ -30,9 +31,10 @@ LEVEL = 0.05
 
 
 def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding:
-    """Every metric over models that were given a dose (tiltmeter build calibration): change per dose, monotonicity,
-    sensitivity (change per dose over the spread of other seeds), the smallest dose that is detected with 80 % power, and a
-    ranking with its ties.
+    """Every metric over models that were given a dose (tiltmeter build calibration).
+
+    Change per dose, monotonicity, sensitivity (change per dose over the spread of other seeds), the smallest dose that
+    is detected with 80 % power, and a ranking with its ties.
 
     taught has the same for the sentences that were taught, curve the reading at each dose, drift what training with a
     neutral text does and where the neutral models lie, cross_talk what doses of other domains do, reach what doses by first
@@ -109,7 +111,8 @@ def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
 
 def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
     if seeds < 2:
-        yield f"{where}: one seed cannot separate the dose from training noise. Only changes per dose are reported."
+        text = "{where}: one seed cannot separate the dose from training noise. Only changes per dose are reported."
+        yield Statement(text, "one-seed", where=where)
         return
     follows = rows[rows["p_holm"] < LEVEL]
     detected = follows[follows["smallest_dose"] <= 1]

@@ -35,8 +35,10 @@ def debiasing(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """Every measure before and after, with paired differences, and what it cost; then MPS and MNT of each group, their
-    percent change from the base, and what changed: probability, rank, or both (Table 3 of the paper).
+    """Every measure before and after, with paired differences, and what it cost.
+
+    Then MPS and MNT of each group, their percent change from the base, and what changed: probability, rank, or both
+    (Table 3 of the paper).
 
     The table table_3 has the paper's columns, largest_rank_gaps and typical_rank_gaps those of Table 4, gap_spread what the
     whiskers of Figures 2 and 3 show, hostile_and_benevolent the two kinds of sentences where they are labelled.

@@ -37,8 +37,9 @@ def items(
     confidence: Confidence = 0.95,
     rows: Annotated[int, "Items of each kind to list, for each benchmark and domain."] = 10,
 ) -> Finding:
-    """Each item over models that were given a dose (tiltmeter build calibration): does its own preference for the
-    stereotype rise with the dose?
+    """Each item over models that were given a dose (tiltmeter build calibration).
+
+    Does its own preference for the stereotype rise with the dose?
 
     items counts them: those that move with the dose, against it, or not distinguishably, beside what chance alone would
     give; `dead` ones neither move nor ever change sides. each has every item, and extremes those that move most either way.

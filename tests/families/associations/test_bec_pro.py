@@ -10,6 +10,7 @@ import pytest
 import tiltmeter
 from conftest import golden_model
 from tiltmeter import load_benchmark
+from tiltmeter.benchmarks.bec_pro import MENDED
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.probes.templates import GROUP, TemplateProbe
 
@@ -63,7 +64,7 @@ def test_a_mask_inside_a_profession_is_mended(tmp_path: Path) -> None:
     path = bec_file(tmp_path)
     path.write_text(path.read_text().replace("[MASK] is a nurse.", "[MASK] is a n[MASK]rse.", 1), encoding="utf-8")
     loaded = load_benchmark("bec-pro", path=path)
-    assert loaded.note_counts() == {"mended: a mask inside the profession": 1}
+    assert loaded.note_counts() == {MENDED: 1}
     assert loaded.sentences[0].sentence == "[MASK] is a nurse."
 
 
@@ -84,5 +85,5 @@ def test_what_is_refused(tmp_path: Path) -> None:
 def test_the_real_files(language: str, name: str, realdata: Path) -> None:
     loaded = load_benchmark("bec-pro", data_dir=realdata, arguments={"language": language})
     assert (loaded.name, len(loaded.sentences)) == (name, 5400)
-    assert loaded.note_counts() == {"mended: a mask inside the profession": 5}
+    assert loaded.note_counts() == {MENDED: 5}
     assert len({sentence.attribute for sentence in loaded.sentences}) == 60

@@ -12,6 +12,7 @@ import tiltmeter
 from conftest import family_options, golden_model
 from support.raising import raises
 from tiltmeter import load_benchmark
+from tiltmeter.benchmarks.honest import MASK_INSIDE
 from tiltmeter.errors import UsageError
 from tiltmeter.judges import find_judge
 from tiltmeter.judges.gender_vectors import text_polarity
@@ -34,7 +35,7 @@ def test_prompts_end_where_the_mask_is(tmp_path: Path) -> None:
     loaded = load_benchmark("honest", path=honest_file(tmp_path))
     assert [item.texts["prompt"] for item in loaded.items] == ["the aunt works as a", "the uncle works as a"]
     assert loaded.group_names == ("female", "male") and loaded.cluster == "person"
-    assert loaded.note_counts() == {"skipped: the masked word does not end the sentence": 1}
+    assert loaded.note_counts() == {f"skipped: {MASK_INSIDE}": 1}
 
 
 def test_a_run_with_our_own_words(tmp_path: Path) -> None:

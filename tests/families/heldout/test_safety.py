@@ -12,7 +12,7 @@ import tiltmeter
 from conftest import golden_model
 from tiltmeter import load_benchmark
 from tiltmeter.errors import InputError, TiltmeterError
-from tiltmeter.families.heldout.published import published
+from tiltmeter.families.heldout.published import NO_NUMBER, published
 from tiltmeter.measures.perplexity_auc import perplexity_auc
 from tiltmeter.measures.safety_score import safety_score
 
@@ -126,7 +126,7 @@ def test_published_perplexities(tmp_path: Path) -> None:
     overall = table[table["by"] == "all"].iloc[0]
     assert overall["value"] == pytest.approx(plain_score([45.0, 40.0], [30.0, 50.0, 70.0]))
     assert (overall["n"], overall["n_missing"]) == (5, 1)
-    assert json.loads(overall["missing"]) == {"the published perplexity is not a number": 1}
+    assert json.loads(overall["missing"]) == {NO_NUMBER: 1}
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def wino_file(folder: Path, **changes: object) -> Path:
 def test_the_majoritys_pronoun_is_the_stereotypical_one(tmp_path: Path) -> None:
     loaded = load_benchmark("winogenerated", path=wino_file(tmp_path))
     first, third = loaded.items[0], loaded.items[2]
-    assert first.texts["stereo"] == "The florist met the client and opened her bag 0."
-    assert third.texts["stereo"] == "The plumber met the client and opened his bag 0."
+    for item, occupation, pronoun in ((first, "florist", "her"), (third, "plumber", "his")):
+        assert item.texts["stereo"].split()[1] == occupation and item.texts["stereo"].endswith(f" opened {pronoun} bag 0.")
     assert (first.direction, third.direction, first.target) == ("disadvantaged", "advantaged", "florist")
 
 

@@ -30,6 +30,10 @@ CROWS_BIAS_TYPES = (
     "physical-appearance", "disability",
 )  # fmt: skip
 UNSPECIFIED = "unspecified"
+REPEATED_ID = "kept: repeated id, a number was appended"
+SPECIAL_TOKEN = "kept: a sentence holds {}, which models may take for a special token"
+STRAY_QUOTE = "kept: a sentence has an unpaired quotation mark, which may belong to the file's format"
+READ_AS = "read as {}, since it is not UTF-8; if that is wrong, give --encoding"
 ITEM_COLUMNS = ("benchmark", "item", "scored", *GROUP_COLUMNS, "context", *ROLES, "extra")
 """Columns of every items table. A benchmark with texts of other roles has a column for each of them too."""
 LANGUAGE = "language"
@@ -228,7 +232,7 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
             notes.append(Note(label, f"skipped: {row}"))
             continue
         if row.id in taken:
-            notes.append(Note(label, "kept: repeated id, a number was appended"))
+            notes.append(Note(label, REPEATED_ID))
             further = numbers.setdefault(row.id, count(2))  # what it has given was taken, and still is
             item = replace(row, id=next(unused for n in further if (unused := f"{row.id}#{n}") not in taken))
         else:
@@ -254,9 +258,9 @@ def odd_text(item: Item) -> Iterator[str]:
     """Describe parts of an item's texts that a model may misread. The mask of a slot is intended."""
     whole = "\n".join(text.replace("[MASK]", "", 1) if role == "slot" else text for role, text in item.texts.items())
     if names := sorted(set(SPECIAL.findall(whole))):
-        yield f"kept: a sentence holds {', '.join(names)}, which models may take for a special token"
+        yield SPECIAL_TOKEN.format(", ".join(names))
     if any(text.count('"') % 2 for role, text in item.texts.items() if role in (*ROLES, "slot")):
-        yield "kept: a sentence has a quotation mark without its twin, which may be one of the file's"
+        yield STRAY_QUOTE
     if LOST in whole:
         yield "kept: a sentence holds U+FFFD, which stands for a character that was lost before"
 
@@ -264,7 +268,7 @@ def odd_text(item: Item) -> Iterator[str]:
 def encoding_notes(path: str | Path | None, encoding: str | None = None) -> tuple[Note, ...]:
     """Describe the detected encoding of a file that is not UTF-8, where none was stated."""
     taken = None if path is None or encoding else guessed_encoding(read_bytes(Path(path)))
-    what = f"read as {taken}, since it is not UTF-8; if that is wrong, give --encoding"
+    what = READ_AS.format(taken)
     return (Note(Path(path).name, what),) if path is not None and taken else ()
 
 

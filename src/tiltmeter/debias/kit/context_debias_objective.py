@@ -1,5 +1,7 @@
-"""The objective of Context-Debias (Kaneko and Bollegala 2021): stereotype words orthogonal to the words of groups, while
-sentences with words of groups keep the embeddings that they had.
+"""The objective of Context-Debias (Kaneko and Bollegala 2021).
+
+Stereotype words orthogonal to the words of groups, while sentences with words of groups keep the embeddings that they
+had.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ ABSENT, POLE = "not in the corpus", "pole"
 COMBINED = "ces"
 AT_ONCE = 2**21
 """Resamples × draws that are held at once."""
+NO_CONTEXTS = "not computed: the group has no contexts, or a pole has fewer than 2 words with contexts"
 ONE_WORD = "one word: V is the variance over draws and Q is N − 1, so τ² cannot be estimated; the interval is about contexts"
 NO_TAU = "τ² is 0 because the draws differ less (Q) than the words within a draw (V) would let expect"
 
@@ -71,8 +72,7 @@ def _each(
         missing = +(lost + Counter({ABSENT: len(of_one_group) - len(words)}))
         known = replace(blank, measure=COMBINED, by="group", group=str(group), n=len(words), **counted(missing))
         if not len(words) or fewest_of_poles < FEWEST:
-            note = "not computed: the group has no contexts, or a pole has fewer than 2 words with contexts"
-            yield replace(known, note=note), None
+            yield replace(known, note=NO_CONTEXTS), None
             continue
         of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
         effects = np.stack([of_group[of_group["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])

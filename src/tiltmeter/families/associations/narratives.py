@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tiltmeter.display import Statement
 from tiltmeter.families.kit.reading import reason_of
 from tiltmeter.families.kit.story import SIGNIFICANT, Story
 from tiltmeter.stats.estimates import details_of
@@ -22,7 +23,7 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
     for (model, benchmark), rows in estimates.groupby(["model", "benchmark"], sort=False):
         tested = rows[rows["p_holm"].notna()]
         sure = int((tested["p_holm"] < SIGNIFICANT).sum())
-        short = "Associations beyond chance" if sure else "No association beyond chance was found"
+        short = Statement("Associations beyond chance" if sure else "No association beyond chance was found", "associations")
         number = f"{sure} of {len(tested)}" if len(tested) else ""
         unit = "tests" if number else ""
         yield Story(str(model), str(benchmark), short, tuple(_sentences(rows)), number=number, unit=unit)
@@ -31,9 +32,9 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
 def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     tested = rows[rows["p_holm"].notna()]
     expecting = tested["by"] == "test"  # X against Y is tested in one direction only, as published
-    yield from _strongest(tested[expecting], "tests find the association they look for (one-sided p,")
+    yield from _strongest(tested[expecting], "expected", "tests find the association they look for (one-sided p,")
     yield from _reversed(tested[expecting])
-    yield from _strongest(tested[~expecting], "associations are distinguishable from 0 (p")
+    yield from _strongest(tested[~expecting], "two-sided", "associations are distinguishable from 0 (p")
     yield from _between_draws(rows[(rows["measure"] == "ces") & (rows["by"] == "group") & rows["value"].notna()])
     for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
         yield f"Mean |d| over {row['n']} {row['group']} tests: {row['value']:.3f}."
@@ -56,10 +57,11 @@ def _between_draws(groups: pd.DataFrame) -> Iterator[str]:
         none = known.count(0)
         single = int((groups["n"] == 1).sum())
         why = "a group of one word cannot have any" if single == len(groups) else "draws differ less than the words do"
-        yield f"τ² of CEAT is 0 for {none} of {len(known)} groups{f' ({why})' if none else ''}."
+        text = f"τ² of CEAT is 0 for {{n}} of {{of}} groups{f' ({why})' if none else ''}."
+        yield Statement(text, "no-variance-between-draws", n=none, of=len(known))
 
 
-def _strongest(tested: pd.DataFrame, what: str) -> Iterator[str]:
+def _strongest(tested: pd.DataFrame, code: str, what: str) -> Iterator[str]:
     if not len(tested):
         return
     sure = tested[tested["p_holm"] < SIGNIFICANT].sort_values("value", key=abs)[::-1]
@@ -70,7 +72,8 @@ def _strongest(tested: pd.DataFrame, what: str) -> Iterator[str]:
     ]
     more = f" and {len(sure) - MOST_NAMED} more" if len(sure) > MOST_NAMED else ""
     named = f": {', '.join(strongest)}{more}" if strongest else ""
-    yield f"{len(sure)} of {len(tested)} {what} after Holm's correction){named}."
+    text = f"{{n}} of {{of}} {what} after Holm's correction){{named}}."
+    yield Statement(text, code, n=len(sure), of=len(tested), named=named, effects=_effects(sure))
 
 
 def _reversed(tested: pd.DataFrame) -> Iterator[str]:
@@ -79,4 +82,9 @@ def _reversed(tested: pd.DataFrame) -> Iterator[str]:
     if len(below):
         named = ", ".join(f"{row['group']} ({row['value']:+.2f})" for _, row in below[:MOST_NAMED].iterrows())
         more = f" and {len(below) - MOST_NAMED} more" if len(below) > MOST_NAMED else ""
-        yield f"In the opposite direction, with an interval entirely below 0: {named}{more}."
+        text = "In the opposite direction, with an interval entirely below 0: {named}."
+        yield Statement(text, "opposite", named=f"{named}{more}", effects=_effects(below))
+
+
+def _effects(rows: pd.DataFrame) -> dict[str, float]:
+    return dict(zip(rows["group"], rows["value"], strict=True))

@@ -36,8 +36,9 @@ Info = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Question:
-    """One question of BBQ, with the fields that its implementations read. Without `info`, only the paper's score and KoBBQ's
-    can be computed.
+    """One question of BBQ, with the fields that its implementations read.
+
+    Without `info`, only the paper's score and KoBBQ's can be computed.
     """
 
     category: str
@@ -104,8 +105,10 @@ class Questions:
 
 @dataclass(frozen=True)
 class Reported:
-    """Results of an implementation, in percent; not a number where it reports none. `no_target`: questions for which
-    it finds no stereotype-consistent answer; `two_targets`: those for which it finds two.
+    """Results of an implementation, in percent; not a number where it reports none.
+
+    `no_target`: questions for which it finds no stereotype-consistent answer; `two_targets`: those for which it finds
+    two.
     """
 
     s_amb: float

@@ -17,8 +17,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Clusters:
-    """`codes`: the cluster of each prompt. `called`: what people call them, in the plural. `shared`: whether prompts of
-    several groups are in it; it has an entry per cluster.
+    """`codes`: the cluster of each prompt.
+
+    `called`: what people call them, in the plural. `shared`: whether prompts of several groups are in it; it has an
+    entry per cluster.
     """
 
     codes: Ints

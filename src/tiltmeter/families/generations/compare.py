@@ -49,8 +49,9 @@ def compare(
 
 
 def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
-    """Both on the prompts that both have a judged text for, in the order of the first, and with its clusters: what is drawn
-    of one must be drawn of the other, also where that one has texts of other groups besides.
+    """Both on the prompts that both have a judged text for, in the order of the first, and with its clusters.
+
+    What is drawn of one must be drawn of the other, also where that one has texts of other groups besides.
     """
     place = {item: n for n, item in enumerate(theirs.prompts["item"]) if theirs.sums[n, 0] > 0}
     here = [n for n, item in enumerate(ours.prompts["item"]) if ours.sums[n, 0] > 0 and item in place]

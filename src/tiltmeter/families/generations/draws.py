@@ -21,8 +21,9 @@ COLUMN = {name: n for n, name in enumerate(SUMS)}
 
 
 def drawn(sums: Floats, settings: Settings, *labels: str) -> Floats:
-    """Draws × columns: sums over prompts drawn with replacement. The same labels and the same number of prompts give the
-    same draws, so models and judges share them.
+    """Draws × columns: sums over prompts drawn with replacement.
+
+    The same labels and the same number of prompts give the same draws, so models and judges share them.
     """
     rng = generator(settings.seed, "generations", *labels, str(len(sums)))
     draws = Design.independent(len(sums)).bootstrap(settings.resamples, rng, CELLS_AT_ONCE)

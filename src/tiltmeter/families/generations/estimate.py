@@ -38,8 +38,10 @@ class Part:
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
-    """Every measure for every model, benchmark and judge: of all texts, of each domain (bias_type) and of each group; gaps
-    between groups, and of each group to the mean of its domain; variances over the groups of a domain.
+    """Every measure for every model, benchmark and judge.
+
+    Of all texts, of each domain (bias_type) and of each group; gaps between groups, and of each group to the mean of its
+    domain; variances over the groups of a domain.
 
     Intervals are bootstraps that draw prompts with all their samples within groups: percentiles, widened for few prompts as
     Student's t is, and for shares Wilson's interval with the error of the draws. p of a gap or a variance: prompts permuted

@@ -35,10 +35,11 @@ READS = frozenset({*SUMS, *GAPS, *AGREEMENT, "hits", "alarms", "group_means", "g
 
 @dataclass(frozen=True)
 class Judged:
-    """`sums` has a row per prompt; `prompts` says which prompt, of which domain, group and set. `why` are the reasons of
-    texts that were not judged, with the row of their prompt. `polar`: a high score is good, and texts can be positive.
-    `clusters`: which prompts are no independent evidence; None where all are. `judge`, `notion` and `temperature`: who
-    judged what, and how the texts were sampled; `scorer` names them for people.
+    """`sums` has a row per prompt; `prompts` says which prompt, of which domain, group and set.
+
+    `why` are the reasons of texts that were not judged, with the row of their prompt. `polar`: a high score is good, and
+    texts can be positive. `clusters`: which prompts are no independent evidence; None where all are. `judge`, `notion`
+    and `temperature`: who judged what, and how the texts were sampled; `scorer` names them for people.
     """
 
     model: str

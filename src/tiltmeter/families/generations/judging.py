@@ -1,5 +1,6 @@
-"""Scores of the texts by judges: a table of its own, kept under the judge and the texts, so that a new judge costs only
-itself.
+"""Scores of the texts by judges.
+
+A table of its own, kept under the judge and the texts, so that a new judge costs only itself.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.display import Statement
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN
 from tiltmeter.families.generations.judging import REFUSAL_SCORER
 from tiltmeter.families.kit.story import Story, certain, value_text
@@ -22,6 +23,7 @@ VARIANCE, NEGATIVE, POSITIVE, GAP = (
 )  # fmt: skip
 SHARE_VARIANCE, SHARE_GAP = "negative_variance", "negative_gap"
 MOST_NAMED = 3
+DRAWN = "The {clustered} were drawn and permuted by whole {clusters}, because prompts of one {cluster} are not independent."
 
 
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
@@ -58,15 +60,21 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
     if NEGATIVE not in of or not np.isfinite(of[NEGATIVE]["value"]):
         return
     positive = of.get(POSITIVE)
-    both = f" and {positive['value']:.1%} positive" if positive is not None and np.isfinite(positive["value"]) else ""
+    both = (
+        f" and {100 * positive['value']:.1f} % positive" if positive is not None and np.isfinite(positive["value"]) else ""
+    )
     details = details_of(of[NEGATIVE])
     if details.get("notion") == REFUSAL_SCORER:
         yield f"{of[NEGATIVE]['value']:.1%} of {of[NEGATIVE]['n']:,} texts were refused."
         return
     clustered = _clustered(details)
-    texts = f"{of[NEGATIVE]['n']:,} texts{f' after {clustered}' if clustered else ''}"
-    errors = f" ({details['judge_errors']})" if "judge_errors" in details else ""
-    yield f"By {scorer}, {of[NEGATIVE]['value']:.1%} of {texts} are negative{both}{errors}."
+    errors = str(details.get("judge_errors", ""))
+    yield Statement(
+        "By {scorer}, {share:.1f} % of {n:,} texts{after} are negative{both}{errors_text}.", "overall", scorer=scorer,
+        share=100 * of[NEGATIVE]["value"], n=of[NEGATIVE]["n"], clustered=clustered, **_sizes(details),
+        errors=errors, both=both,
+        after=f" after {clustered}" if clustered else "", errors_text=f" ({errors})" if errors else "",
+    )  # fmt: skip
 
 
 def _domains(rows: pd.DataFrame) -> Iterator[str]:
@@ -117,9 +125,19 @@ def _drawn(rows: pd.DataFrame) -> Iterator[str]:
         details = details_of(row)
         if clustered := _clustered(details):
             what = str(details["cluster"])
-            why = f"because prompts of one {what.removesuffix('s')} are not independent"
-            yield f"The {clustered} were drawn and permuted by whole {what}, {why}."
+            yield Statement(
+                DRAWN,
+                "drawn-by-cluster",
+                clustered=clustered,
+                clusters=what,
+                cluster=what.removesuffix("s"),
+                **_sizes(details),
+            )
             return
+
+
+def _sizes(details: Details) -> dict[str, Any]:
+    return {name: details.get(name) for name in ("n_prompts", "n_clusters")}
 
 
 def _clustered(details: Details) -> str:

@@ -39,9 +39,10 @@ def published(
     encoding: str | None = None,
     judges: Sequence[str] = (),
 ) -> Answers:
-    """A table with prompt and text (what was written after it, with or without the prompt), and if you have them group,
-    domain, set, id, sample, model, temperature and chat. `scorer`, `benchmark` and `data_dir` are for scores, and mean
-    nothing here.
+    """Read a table with prompt and text (the continuation, with or without the prompt).
+
+    Optional columns: group, domain, set, id, sample, model, temperature and chat. `scorer`, `benchmark` and `data_dir`
+    apply to scores and are ignored here.
     """
     file = Path(path)
     if not file.is_file():

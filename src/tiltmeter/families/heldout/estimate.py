@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 READS = frozenset((*COLUMNS, *ANNOTATIONS))
 EVERYTHING = ("all", "all")
+NOTHING_SCORED = "not computed: no line could be scored"
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -82,7 +83,7 @@ def _estimate_lines(row: Estimate, rows: pd.DataFrame, measure: Entry, settings:
     row = replace(row, n=len(lines), n_missing=len(rows) - len(lines), neutral=neutral_of(measure))
     row = replace(row, missing=json.dumps(dict(missing)) if missing else "")
     if not len(lines):
-        return replace(row, note="not computed: no line could be scored")
+        return replace(row, note=NOTHING_SCORED)
     sample = sample_of(lines)
     value = float(statistic(measure, sample.columns, sample.parts))
     if np.isnan(value):

@@ -21,8 +21,10 @@ def unwatched(_: str, __: int) -> Iterator[Advance]:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Loaded runs. `reads` is the family that the study is about; `named` are the scorers that the user requested, if any;
-    `watch` shows progress.
+    """Loaded runs.
+
+    `reads` is the family that the study is about; `named` are the scorers that the user requested, if any; `watch` shows
+    progress.
     """
 
     answers: Mapping[str, Answers]

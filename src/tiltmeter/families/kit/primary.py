@@ -30,6 +30,8 @@ def primary_metric(
     """Return the scorer and measure that speak for a benchmark: those with evidence first, else the family's own choice.
 
     Args:
+        family: The family of the benchmark.
+        benchmark: Its name.
         metrics: Scorers and measures that there are numbers of.
         data: The digest of the benchmark's items.
         kind: The kind of model; empty if it is unknown.

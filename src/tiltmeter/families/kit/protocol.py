@@ -249,9 +249,11 @@ class Family(ABC):
         """Returns what `study debiasing` shows besides the differences of all measures. Default: nothing.
 
         Args:
+            answers: the answers of this family.
             estimates: the stored estimates of each run, of every family.
             base: the model before debiasing, one of the answers' models.
             rows: how many items a list of examples has, for each model.
+            settings: resampling of intervals and tests.
         """
         return None
 

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.benchmarks import Benchmark
+from tiltmeter.display import Statement
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, family_of
 from tiltmeter.families.kit.story import Story
@@ -64,6 +65,12 @@ def reading_of(model: Any, texts: Iterable[str]) -> dict[str, Any]:
     return readable.facts()
 
 
+UNKNOWN_TOKENS = (
+    "{share} of the tokens are unknown to the model ({unknown:,} of {tokens:,}, in {affected:,} of {texts:,} texts)"
+)
+SPECIAL_TOKENS = "{token} in a text is read as a special token, not as text ({count:,} of {texts:,} texts)"
+
+
 def remarks(reading: Mapping[str, Any], least: float = 0.0) -> Iterator[str]:
     """Sentences about the counts; of unknown tokens from a share of `least` on.
 
@@ -74,10 +81,10 @@ token, not as text (1 of 9 texts)']
     unknown, tokens, texts = (int(reading.get(name, 0)) for name in ("unknown", "tokens", "texts"))
     if unknown and unknown >= least * tokens:
         share = f"{100 * unknown / tokens:.1f} %" if unknown >= 0.001 * tokens else "less than 0.1 %"
-        where = f"{unknown:,} of {tokens:,}, in {reading['texts_with_unknown']:,} of {texts:,} texts"
-        yield f"{share} of the tokens are unknown to the model ({where})"
+        affected = int(reading["texts_with_unknown"])
+        yield UNKNOWN_TOKENS.format(share=share, unknown=unknown, tokens=tokens, affected=affected, texts=texts)
     for token, count in reading.get("special", {}).items():
-        yield f"{token} in a text is read as a special token, not as text ({count:,} of {texts:,} texts)"
+        yield SPECIAL_TOKENS.format(token=token, count=count, texts=texts)
 
 
 def readings(manifests: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -148,4 +155,5 @@ def told_with_caution(story: Story, caution: str | None) -> Story:
     if not caution:
         return story
     sentences = (f"Caution: {caution}.", *story.sentences)
-    return replace(story, verdict=f"{story.verdict} (but see the caution)", sentences=sentences)
+    verdict = Statement("{verdict} (but see the caution)", "caution", verdict=story.verdict)
+    return replace(story, verdict=verdict, sentences=sentences)

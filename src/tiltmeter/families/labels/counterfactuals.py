@@ -60,7 +60,7 @@ def _pattern(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def _agreed(before: str, after: str) -> str:
-    """ "an Asian" becomes "a Black": articles whose next word has changed follow it.
+    """Correct articles whose next word has changed: "an Asian" becomes "a Black".
 
     >>> _agreed("an Asian man and an hour", "an Black man and an hour")
     'a Black man and an hour'

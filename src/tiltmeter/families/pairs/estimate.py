@@ -38,6 +38,7 @@ from tiltmeter.storage.progress import watched
 MOST_THREADS = min(4, os.cpu_count() or 1)
 """Each thread holds draws: about 150 megabytes at 10,000 resamples."""
 EVERYTHING = ("all", "all")
+NOTHING_COMPLETE = "not computed: no pair has all its scores"
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -115,7 +116,7 @@ def _finished(task: Task, settings: Settings) -> Estimates:
             n_missing=len(part) - len(complete),
             n_ties=_ties(complete),
             missing=json.dumps(dict(reasons)) if reasons else "",
-            note="" if len(complete) else "not computed: no pair has all its scores",
+            note="" if len(complete) else NOTHING_COMPLETE,
         )
         estimates[id(paired), task.measure.name, task.place] = Found(row)
         if len(complete):

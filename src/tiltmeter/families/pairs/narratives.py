@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, capital, certain
+from tiltmeter.display import Statement
+from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, certain
 from tiltmeter.families.pairs.contrasts import DIFFERENCE
 from tiltmeter.families.pairs.headline import directions_of, headline, types_of
 from tiltmeter.stats.significance import p_text
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERDICTS = {
-    "towards": "leans towards the stereotypes",
-    "away": "leans away from the stereotypes",
-    "unsure": "no distinguishable lean",
+    "towards": "Leans towards the stereotypes",
+    "away": "Leans away from the stereotypes",
+    "unsure": "No distinguishable lean",
 }
 
 
@@ -33,50 +34,64 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
     head = headline(rows)
     if head is None:
         only = "Neither bias_score nor ss was computed. The other measures do not say in which direction the model leans."
-        return Story(model, benchmark, "No overall lean was computed", (only,))
+        verdict = Statement("No overall lean was computed", "no-lean-computed")
+        return Story(model, benchmark, verdict, (Statement(only, "no-direction"),))
     alike = rows[rows["measure"] == head["measure"]]
     others = _by_other_scorers(alike, head)
     ratios = _ratios(rows, head["scorer"])
     parts = (_overall(head), others, *ratios, _per_type(types_of(rows, head)), _per_direction(rows, head))
     tone, short = _verdict(rows, head)
-    short += "; scorers disagree" if _disagree(alike, head) else ""
+    if _disagree(alike, head):
+        short = Statement("{verdict}; scorers disagree", "scorers-disagree", verdict=short, code_alone=short.code)
     interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
     label = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
     gauge = Gauge(**{name: float(head[name]) for name in ("value", "low", "high", "neutral")}, label=label)
     unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
-    sentences = tuple(capital(sentence) for sentence in parts if sentence)
+    sentences = tuple(sentence for sentence in parts if sentence)
     return Story(model, benchmark, short, sentences, tone, f"{head['value']:.1f} %", unit, gauge, head)
 
 
-def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, str]:
+def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, Statement]:
     """Tone and verdict, from the test that the sentence reports; they say so if leans of parts cancel out."""
     if certain(head):
         tone = "towards" if head["value"] > head["neutral"] else "away"
-        return tone, capital(VERDICTS[tone])
+        return tone, Statement(VERDICTS[tone], tone)
     types = types_of(rows, head)
-    sure = int((types["p_holm"] < SIGNIFICANT).sum())
-    parts = f"{sure} of {len(types)} bias types lean{'s' * (sure == 1)}" if sure else ""
-    parts = parts or ("the directions differ" if _direction_gap(rows, head) is not None else "")
-    return "unsure", f"No overall lean is distinguishable, but {parts}" if parts else capital(VERDICTS["unsure"])
+    sure, but = int((types["p_holm"] < SIGNIFICANT).sum()), "No overall lean is distinguishable, but "
+    if sure:
+        leans = "leans" if sure == 1 else "lean"
+        return "unsure", Statement(f"{but}{{n}} of {{of}} bias types {leans}", "types-lean", n=sure, of=len(types))
+    if _direction_gap(rows, head) is not None:
+        return "unsure", Statement(f"{but}the directions differ", "directions-differ")
+    return "unsure", Statement(VERDICTS["unsure"], "unsure")
 
 
-def _overall(row: Any) -> str:
-    share = f"the stereotypical sentence scores higher in {row['value']:.1f} % of {row['n']:,} pairs"
-    share += f" ({row['n_missing']:,} more are missing)" if row.get("n_missing", 0) > 0 else ""
-    share += ", averaged over targets" if row["measure"] == "ss" else ""
-    how = f"{row['measure']} by {row['scorer']}, neutral {row['neutral']:.0f}"
-    interval = f", interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else ""
-    if certain(row):
-        side = "towards" if row["value"] > row["neutral"] else "away from"
-        verdict = f"a lean {side} the stereotypes that is distinguishable from neutral (p {p_text(row['p'])})"
-    else:
-        verdict = f"not distinguishable from neutral (p {p_text(row['p'])})"
-    return f"{share} ({how}{interval}): {verdict}."
+OVERALL = (
+    "The stereotypical sentence scores higher in {value:.1f} % of {n:,} pairs{missing_text}{averaged} "
+    "({measure} by {scorer}, neutral {neutral:.0f}{interval}): {lean} (p {p_text})."
+)
+LEANS = {
+    "towards": "a lean towards the stereotypes that is distinguishable from neutral",
+    "away": "a lean away from the stereotypes that is distinguishable from neutral",
+    "unsure": "not distinguishable from neutral",
+}
+
+
+def _overall(row: Any) -> Statement:
+    missing = max(0, row.get("n_missing", 0))
+    direction = ("towards" if row["value"] > row["neutral"] else "away") if certain(row) else "unsure"
+    return Statement(
+        OVERALL, "overall-lean", **{name: row[name] for name in ("value", "n", "measure", "scorer", "neutral", "p")},
+        missing=missing, missing_text=f" ({missing:,} more are missing)" if missing else "",
+        averaged=", averaged over targets" if row["measure"] == "ss" else "",
+        interval=f", interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else "",
+        direction=direction, lean=LEANS[direction], p_text=p_text(row["p"]),
+    )  # fmt: skip
 
 
 RATIOS = {
-    "stereotype_rate": "the stereotype rate, which a liking for men's or women's forms leaves alone, is",
-    "occupation_r": "the percentage of women that the model expects in an occupation goes with that in fact: r is",
+    "stereotype_rate": "The stereotype rate, which a liking for men's or women's forms leaves alone, is",
+    "occupation_r": "The percentage of women that the model expects in an occupation goes with that in fact: r is",
 }
 
 
@@ -88,26 +103,33 @@ def _ratios(rows: pd.DataFrame, scorer: str) -> Iterator[str]:
         yield f"{RATIOS[row['measure']]} {row['value']:.2f} (neutral {row['neutral']:g}{interval}, p {p_text(row['p'])})."
 
 
+TYPES = "Tested one by one, {n} of {of} bias types {are} distinguishable from neutral (after Holm's correction): {named}."
+NO_TYPE = "Tested one by one, none of the {of} bias types is distinguishable from neutral (after Holm's correction)."
+
+
 def _per_type(groups: pd.DataFrame) -> str:
     """Which bias types lean in which direction: opposite leans cancel out in the overall number."""
     if len(groups) < 2:
         return ""
     sure = groups[groups["p_holm"] < SIGNIFICANT].sort_values("value", ascending=False)
-    after = "after Holm's correction"
     if not len(sure):
-        return f"Tested one by one, none of the {len(groups)} bias types is distinguishable from neutral ({after})."
+        return Statement(NO_TYPE, "types", n=0, of=len(groups), towards={}, away={})
     above = sure["value"] > sure["neutral"]
     ways = ((sure[above], "towards the stereotypes"), (sure[~above], "away from the stereotypes"))
-    named = [f"{_listed(rows)} {way}" for rows, way in ways if len(rows)]
+    towards, away = (dict(zip(rows["group"], rows["value"], strict=True)) for rows, _ in ways)
+    named = "; ".join(f"{_listed(rows)} {way}" for rows, way in ways if len(rows))
     are = "is" if len(sure) == 1 else "are"
-    return (
-        f"Tested one by one, {len(sure)} of {len(groups)} bias types {are} distinguishable from neutral ({after}): "
-        f"{'; '.join(named)}."
-    )
+    return Statement(TYPES, "types", n=len(sure), of=len(groups), are=are, named=named, towards=towards, away=away)
 
 
 def _listed(rows: pd.DataFrame) -> str:
     return ", ".join(f"{row['group']} ({row['value']:.1f})" for _, row in rows.iterrows())
+
+
+DIRECTIONS = (
+    "Stereotypes about disadvantaged groups are preferred in {disadvantaged:.1f} % of pairs, about advantaged ones in "
+    "{advantaged:.1f} %: a difference of {difference:.1f} (p {p_text})."
+)
 
 
 def _per_direction(rows: pd.DataFrame, head: Any) -> str:
@@ -116,10 +138,8 @@ def _per_direction(rows: pd.DataFrame, head: Any) -> str:
         return ""
     directions = directions_of(rows, head)
     value = dict(zip(directions["group"], directions["value"], strict=True))
-    return (
-        f"Stereotypes about disadvantaged groups are preferred in {value['disadvantaged']:.1f} % of pairs, about advantaged "
-        f"ones in {value['advantaged']:.1f} %: a difference of {gap['value']:.1f} (p {p_text(gap['p'])})."
-    )
+    sides = {name: value[name] for name in ("disadvantaged", "advantaged")}
+    return Statement(DIRECTIONS, "directions", **sides, difference=gap["value"], p=gap["p"], p_text=p_text(gap["p"]))
 
 
 def _direction_gap(rows: pd.DataFrame, head: Any) -> Any | None:
@@ -150,5 +170,10 @@ def _by_other_scorers(alike: pd.DataFrame, head: Any) -> str:
     counts = [f"{n} lean{'s' * (n == 1)} {way}" for n, way in ways if n]
     unsure = len(others) - towards - away
     counts += [f"{unsure} {'is' if unsure == 1 else 'are'} not distinguishable from neutral"] if unsure else []
-    many = f"Of {len(others)} other scorer{'s' * (len(others) > 1)}, "
-    return f"{many}{', '.join(counts)} (secondary tests, Holm-corrected)." if len(others) else ""
+    if not len(others):
+        return ""
+    scorers = "scorer" if len(others) == 1 else "scorers"
+    return Statement(
+        f"Of {{of}} other {scorers}, {{counts}} (secondary tests, Holm-corrected).", "other-scorers",
+        of=len(others), towards=towards, away=away, unsure=unsure, counts=", ".join(counts),
+    )  # fmt: skip

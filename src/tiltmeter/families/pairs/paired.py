@@ -73,8 +73,9 @@ class Paired:
         )
 
     def sample(self, stratify_by: str, *, nested: bool = False, pooled: bool = False) -> Sample:
-        """The items in the order of their strata, ready to be drawn from; `nested`: of strata within bias types; `pooled`:
-        small strata as one.
+        """The items in the order of their strata, ready to be drawn from.
+
+        `nested`: of strata within bias types; `pooled`: small strata as one.
         """
         if stratify_by not in self.labels:
             raise UsageError(

@@ -24,6 +24,7 @@ from tiltmeter.storage.tables import decode, read_bytes, read_table, require_col
 
 Scores = dict[tuple[str, str], float]
 """By item and role."""
+NOT_IMPORTED = "no score in the imported file"
 SCORE_COLUMN_OF_ROLE = {"stereo": "sent_more_score", "anti": "sent_less_score"}
 
 
@@ -92,7 +93,7 @@ def answers_of_scores(bench: Benchmark, scores: Scores, model: str, scorer: str,
         "scorer": scorer,
         "score": [scores.get((item.id, role), np.nan) for item, role in keys],
         "n_tokens": -1,
-        "reason": [None if (item.id, role) in scores else "no score in the imported file" for item, role in keys],
+        "reason": [None if (item.id, role) in scores else NOT_IMPORTED for item, role in keys],
     } | {column: [getattr(item, column) for item, _ in keys] for column in GROUP_COLUMNS}
     table = scores_table(columns, model, bench.name)
     manifest = {"family": bench.family, **facts, "benchmark": benchmark_facts(bench)}

@@ -17,6 +17,7 @@ from tiltmeter.families.slots.rows import Asked, Rows
 from tiltmeter.families.slots.terms import Term
 from tiltmeter.models import LanguageModel
 from tiltmeter.probes.plan import Plan, make_plan
+from tiltmeter.probes.pooling import TOO_LONG
 from tiltmeter.probes.views import Query
 
 MASK = "[MASK]"
@@ -36,7 +37,7 @@ def compared(
         ids = [encoded.ids for encoded in model.tokens.encode(written, special=False)]
         longest = 1 + max(map(len, ids))  # with the BOS in front
         if model.tokens.max_length and longest > model.tokens.max_length:
-            yield Asked(number, reason=f"longer than the model's maximum of {model.tokens.max_length} tokens")
+            yield Asked(number, reason=TOO_LONG.format(model.tokens.max_length))
             continue
         owners += [(number, n) for n in range(len(ids))]
         queries += [_query(model, len(queries) + n, of_term, _shared(ids)) for n, of_term in enumerate(ids)]

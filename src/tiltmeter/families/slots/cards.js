@@ -9,7 +9,7 @@ FAMILIES.slots = {
   card: slotCard,
   legend() {
     const among = chosen().among === "candidates" ? "the listed terms" : "the whole vocabulary";
-    $("legend").replaceChildren(make("p", {}, `What this model predicts at the mask, and the listed terms that it ranks highest among ${among}; colour and label name their group.`));
+    $("legend").replaceChildren(make("p", { "data-among": among }, `What this model predicts at the mask, and the listed terms that it ranks highest among ${among}; colour and label name their group.`));
   },
   prepare(one) {
     for (const fills of one.fills) prepareFills(one, fills);

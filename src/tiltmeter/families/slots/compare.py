@@ -29,6 +29,8 @@ from tiltmeter.stats.measured import stratum_of
 from tiltmeter.stats.resampling import bootstrap_alike, exchanged_models, generator, statistic
 from tiltmeter.stats.settings import Settings
 
+RANKED_DIFFERENTLY = "not computed: the two models were ranked differently (another top k, or another kind of model)"
+
 
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
@@ -77,8 +79,7 @@ def _difference(
     place = (ours.benchmark, "slots", SCORER, measure.name, *label, ours.model, theirs.model)
     known = Difference(*place, n=n, n_missing=len(ours) - n)
     if ours.k != theirs.k or ours.among != theirs.among:
-        note = "not computed: the two models were ranked differently (another top k, or another kind of model)"
-        return replace(known, note=note)
+        return replace(known, note=RANKED_DIFFERENTLY)
     known = replace(known, details={"top_k": ours.k, "ranked_among": ours.among})
     if not n:
         return replace(known, note="not computed: no sentence has a match by both models")

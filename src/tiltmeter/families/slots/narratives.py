@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.display import Statement
 from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
 from tiltmeter.families.slots.estimate import AHEAD, GAP, ranked_among_candidates
 from tiltmeter.stats.estimates import details_of
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = dict[tuple[str, str], Any]
+AMONG_LISTED = "A causal model does not predict masks, so terms are ranked only among the listed terms."
 
 
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
@@ -27,8 +29,8 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         sentences = [_group(group, of) for group in groups if ("coverage", group) in of]
         sentences += [_gap(row, of) for (measure, _), row in of.items() if measure == "mnt_gap"]
         if ranked_among_candidates(part):
-            sentences.append("A causal model does not predict masks, so terms are ranked only among the listed terms.")
-        yield _story(str(model), str(benchmark), part, tuple(map(capital, sentences)))
+            sentences.append(Statement(AMONG_LISTED, "ranked-among-listed-terms"))
+        yield _story(str(model), str(benchmark), part, tuple(sentences))
 
 
 def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str, ...]) -> Story:
@@ -39,17 +41,18 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str,
     first, second = str(gap["group"]).split(GAP, 1)
     if certain(lean):
         ahead = leans.loc[leans["value"].idxmax(), "group"].split(AHEAD, 1)[0]  # equal ranks are on neither side
-        short = f"{ahead} terms rank higher in more sentences"
+        short = Statement("{group} terms rank higher in more sentences", "higher-in-more", group=capital(ahead))
     elif certain(gap):
-        short = f"{first if gap['value'] > 0 else second} terms rank higher on average"
+        higher = capital(first if gap["value"] > 0 else second)
+        short = Statement("{group} terms rank higher on average", "higher-on-average", group=higher)
     else:
-        short = "neither group ranks distinguishably higher"
+        short = Statement("Neither group ranks distinguishably higher", "neither")
     label = f"{first} terms rank higher in {lean['value']:.1%} of the sentences that match both, neutral 50%"
     percent = {name: 100 * float(lean[name]) for name in ("value", "low", "high", "neutral")}
     return Story(
         model,
         benchmark,
-        capital(short),
+        short,
         sentences,
         tone="sure" if certain(lean) else "unsure",  # neither group is the stereotyped one
         number=f"{percent['value']:.1f} %",
@@ -62,32 +65,46 @@ def _group(group: str, of: Rows) -> str:
     share = of["coverage", group]
     k = details_of(share).get("top_k")
     place = "the predictions looked at" if k is None else f"the first {k:,} predictions"
-    among = f"{group} terms are among {place} in {share['value']:.0%} of {share['n']:,} sentences"
     if not np.isfinite(share["value"]):
-        return f"{group} terms: no sentence could be filled."
+        return Statement("{group} terms: no sentence could be filled.", "nothing-filled", group=capital(group))
     parts = []
     for measure, what in (("mps", "mean probability"), ("mnt", "mean normalised rank")):
         row = of.get((measure, group))
         if row is not None and np.isfinite(row["value"]):
             parts.append(f"{what} {value_text(row)}")
-    return f"{among} ({', '.join(parts)})." if parts else f"{among}."
+    return Statement(
+        "{group} terms are among {place} in {share:.1f} % of {n:,} sentences{means}.", "coverage",
+        group=capital(group), top_k=k, place=place, share=100 * share["value"], n=share["n"],
+        means=f" ({', '.join(parts)})" if parts else "",
+    )  # fmt: skip
+
+
+MEAN_GAP = "Where both are found (n = {n:,}), {verdict} (gap of normalised ranks {gap})"
 
 
 def _gap(row: Any, of: Rows) -> str:
     """The mean gap and the shares of sentences: a few large gaps can hide what most sentences show."""
     if not np.isfinite(row["value"]):
-        return f"{row['group']}: no sentence has a match of both groups."
+        return Statement(
+            "{groups}: no sentence has a match of both groups.", "no-common-match", groups=capital(row["group"])
+        )
     first, second = row["group"].split(GAP, 1)
     if certain(row):
-        verdict = f"{first if row['value'] > 0 else second} terms rank higher on average, distinguishable from no gap"
+        higher = first if row["value"] > 0 else second
+        verdict = f"{higher} terms rank higher on average, distinguishable from no gap"
     else:
-        verdict = "neither ranks distinguishably higher on average"
-    sentence = f"Where both are found (n = {row['n']:,}), {verdict} (gap of normalised ranks {value_text(row)}, {_p(row)})"
+        higher, verdict = None, "neither ranks distinguishably higher on average"
+    gap = {"n": row["n"], "higher": higher, "verdict": verdict, "gap": f"{value_text(row)}, {_p(row)}"}
     lean, opposite = of.get(("lean", f"{first}{AHEAD}{second}")), of.get(("lean", f"{second}{AHEAD}{first}"))
     if lean is None or opposite is None or not np.isfinite(lean["value"]):
-        return f"{sentence}."
-    shares = f"{first} terms are ahead in {lean['value']:.0%} of these sentences, {second} terms in {opposite['value']:.0%}"
-    return f"{sentence}; {shares}, {'' if certain(lean) else 'not '}distinguishable ({_p(lean)})."
+        return Statement(f"{MEAN_GAP}.", "gap", **gap)
+    shares = {first: 100 * lean["value"], second: 100 * opposite["value"]}
+    text = f"{first} terms are ahead in {shares[first]:.1f} % of these sentences, {second} terms in {shares[second]:.1f} %"
+    verdict = f"{'' if certain(lean) else 'not '}distinguishable ({_p(lean)})"
+    return Statement(
+        f"{MEAN_GAP}; {{shares_text}}, {{ahead_text}}.", "gap", **gap,
+        shares=shares, shares_text=text, ahead_is_certain=certain(lean), ahead_text=verdict,
+    )  # fmt: skip
 
 
 def _p(row: Any) -> str:

@@ -23,6 +23,7 @@ from tiltmeter.models import Ask, Batch, Filled, LanguageModel
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import Span, in_batches
 from tiltmeter.probes.plan import Plan, make_plan
+from tiltmeter.probes.pooling import TOO_LONG
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import WHOLE, Advance, Share, Work
 from tiltmeter.storage.observations import ObservationCache, batches_of
@@ -133,7 +134,7 @@ class SlotsProbe:
             if len(at) != 1:
                 yield Asked(number, reason=f"{len(at)} masks after tokenising")
             elif self._too_long(len(encoded.ids)):
-                yield Asked(number, reason=f"longer than the model's maximum of {self.model.tokens.max_length} tokens")
+                yield Asked(number, reason=TOO_LONG.format(self.model.tokens.max_length))
             else:
                 yield Slot(number, encoded.ids, at[0], _before(text))
 

@@ -17,8 +17,10 @@ CONTINUATION, WHOLE = "continuation", "whole"
 
 @dataclass(frozen=True)
 class Notion:
-    """A construct that is judged. A polar one has a good and a bad end, the others only a bad one. `reads`: the continuation
-    alone, or the prompt with it, where a judge has to know whom a text is about. `bad` and `good` are names of labels.
+    """A construct that is judged.
+
+    A polar one has a good and a bad end, the others only a bad one. `reads`: the continuation alone, or the prompt with
+    it, where a judge has to know whom a text is about. `bad` and `good` are names of labels.
     """
 
     polar: bool

@@ -180,8 +180,9 @@ def toxicity(data: Path | None, data_dir: Path | None) -> Labelled:
 
 
 def from_benchmark(benchmark: Benchmark) -> Labelled:
-    """The texts of a labelled benchmark. Those of its validation split are held out; without one, a tenth of the training
-    texts is, by checksum.
+    """The texts of a labelled benchmark.
+
+    Those of its validation split are held out; without one, a tenth of the training texts is, by checksum.
     """
     if not isinstance(benchmark, LabelledBenchmark) or not benchmark.training:
         raise InputError(

@@ -102,8 +102,11 @@ class Connection:
         return (self.address.key or "", *self.options.header_values().values())
 
     def _built(self, request: Request) -> Any:
-        """Build a request. URL and headers are those of the first one to the same path: merging them again takes a tenth of
-        the time of a short request."""
+        """Build a request.
+
+        URL and headers are those of the first one to the same path: merging them again takes a tenth of the time of a
+        short request.
+        """
         import httpx2
 
         model = self._models.get(request.path)

@@ -36,6 +36,7 @@ class Crowd:
         self.pause, self.retries = 0.0, connection.options.retries
 
     async def run(self) -> None:
+        """Send all requests, so many at a time, and collect their answers."""
         try:
             self._fill()
             while self.tasks:

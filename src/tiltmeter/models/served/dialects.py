@@ -120,7 +120,7 @@ class Writing:
     top: int = 0
 
     def request(self, model: str, prompt: str, options: Mapping[str, Any]) -> Request:
-        """Build the request for a text. `options`: OpenAI's names of max_tokens, temperature, top_p, seed, stop, …"""
+        """Build the request for a text. `options`: OpenAI's names of max_tokens, temperature, top_p, seed, stop."""
         body: dict[str, Any] = {"model": model, **options}
         if self.chat:
             body["messages"] = [{"role": "user", "content": prompt}]

@@ -15,13 +15,16 @@ from tiltmeter.storage.seals import adding
 __all__ = ["Given", "gather", "page", "write_report"]
 
 
-def write_report(runs: Given | Sequence[Given], output: str | Path = "report.html") -> Path:
-    """Writes the report of one or several runs (folders, finished runs, or answers in memory); returns its path."""
+def write_report(runs: Given | Sequence[Given], output: str | Path = "report.html", baseline: str | None = None) -> Path:
+    """Writes the report of one or several runs (folders, finished runs, or answers in memory); returns its path.
+
+    `baseline` is the model that others are compared with: that of the gate's decision unless named, else the first.
+    """
     path = Path(output)
     if is_folder(path):
         message = f"{path} is a folder. Give a file name, such as {path / 'report.html'}."
         raise UsageError(message, code="not-a-file", file=path)
-    text = page(gather(runs))
+    text = page(gather(runs, baseline))
     with adding(path):
         write_text(path, text)
     return path

@@ -81,7 +81,7 @@ def compared(material: Material) -> tuple[pd.DataFrame | None, Comparison]:
     """The comparison of all models by the measures that give a direction."""
     measures = _measures(material)
     try:
-        table = compare(material.answers, measures=measures, **vars(material.settings))
+        table = compare(material.answers, material.baseline, measures, **vars(material.settings))
     except TiltmeterError as refusal:
         return None, Comparison("", (), (), str(refusal).replace("`", ""))
     warnings = tuple(too_close(table, material.settings.confidence))
@@ -123,13 +123,18 @@ def _tables(table: pd.DataFrame) -> Iterator[Differences]:
         yield Differences(str(benchmark), str(measure), rows_are, shown, axis(scale), _meaning(str(measure)), notes)
 
 
+MORE_STEREOTYPES = "Right of zero: the model leans more towards the stereotypes than the baseline."
+HIGHER = "Right of zero: a higher value than the baseline's."
+NO_DIRECTION = "This measure does not give the direction of a lean."
+
+
 def _meaning(measure: str) -> str:
     """Explain values right of zero. A measure whose neutral point is an end of its range gives no direction."""
     if leans(measure):
-        return "Right of zero: the model leans more towards the stereotypes than the baseline."
+        return MORE_STEREOTYPES
     if is_one_sided(measure) or not has_neutral(measure):
-        return "Right of zero: a higher value than the baseline's. This measure does not give the direction of a lean."
-    return "Right of zero: a higher value than the baseline's."
+        return f"{HIGHER} {NO_DIRECTION}"
+    return HIGHER
 
 
 def _row(row: Any, scale: Scale) -> Difference:

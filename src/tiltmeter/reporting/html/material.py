@@ -7,19 +7,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import RunError, TiltmeterError, UsageError
 from tiltmeter.execution.options import DEFAULT_BY
 from tiltmeter.families import Answers
+from tiltmeter.gate.forms import STORED
 from tiltmeter.runs import Run, load_run
 from tiltmeter.runs.details import with_details
 from tiltmeter.runs.estimate import by_family, estimate_all
 from tiltmeter.runs.reading import data_of
 from tiltmeter.stats.settings import Settings, stored_settings
+from tiltmeter.storage.files import read_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Given = str | Path | Run | Answers
+
+
+OTHER_VERSIONS = "These runs come from different versions of tiltmeter ({listed}). Numbers may differ because of that."
+OTHER_DATA = (
+    "Different data are called {name} in these runs. They are shown under different names; compare their numbers with care."
+)
+NAMESAKES = "More than one run has a model called {name}; the name of the run follows in parentheses."
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,8 @@ class Material:
     answers: Mapping[str, Answers]
     estimates: pd.DataFrame
     notices: tuple[str, ...]
+    baseline: str | None = None
+    """The model that others are compared with. Default: that of the gate's decision, else the first."""
 
     @property
     def settings(self) -> Settings:
@@ -103,7 +114,7 @@ class Material:
         return [manifest for part in self.answers.values() for manifest in part.manifests]
 
 
-def gather(runs: Given | Sequence[Given]) -> Material:
+def gather(runs: Given | Sequence[Given], baseline: str | None = None) -> Material:
     """Loads the runs, gives different models or data of the same name distinct names, and collects notices."""
     import pandas as pd
 
@@ -118,7 +129,30 @@ def gather(runs: Given | Sequence[Given]) -> Material:
     loaded = _distinguish(sources)
     answers = by_family([part for source in loaded for part in source.answers.values()])
     estimates = pd.concat([source.estimates for source in loaded], ignore_index=True)
-    return Material(tuple(loaded), answers, estimates, tuple(_notices(loaded)))
+    return Material(tuple(loaded), answers, estimates, tuple(_notices(loaded)), _baseline(loaded, baseline))
+
+
+def _baseline(sources: Sequence[Source], wanted: str | None) -> str | None:
+    """The name on the page of the model to compare with: as requested, else that of a stored decision of the gate."""
+    shown = {name: new for source in sources for name, new in source.models.items()}
+    if wanted is not None and wanted not in (*shown, *shown.values()):
+        raise UsageError(
+            f"There is no model '{wanted}' in these runs. Models: {', '.join(shown)}.",
+            code="unknown-name", kind="model", name=wanted,
+        )  # fmt: skip
+    stored = (_gate_baseline(source) for source in sources)
+    name = wanted or next((name for name in stored if name in shown), None)
+    return None if name is None else shown.get(name, name)
+
+
+def _gate_baseline(source: Source) -> str | None:
+    """The baseline of a stored decision; what is wrong with the file is said where the decision is shown."""
+    path = source.folder / STORED if source.folder else None
+    try:
+        decision = read_json(path) if path and path.is_file() else None
+    except (TiltmeterError, ValueError, OSError):
+        return None
+    return str(decision.get("baseline") or "") or None if isinstance(decision, dict) else None
 
 
 def _source(run: Given, number: int) -> Source:
@@ -198,13 +232,10 @@ def _notices(sources: Sequence[Source]) -> Iterator[str]:
     versions = {source.label: str(source.manifest["tiltmeter"]) for source in sources if "tiltmeter" in source.manifest}
     if len(set(versions.values())) > 1:
         listed = ", ".join(f"{label}: {version}" for label, version in versions.items())
-        yield f"These runs come from different versions of tiltmeter ({listed}). Numbers may differ because of that."
+        yield OTHER_VERSIONS.format(listed=listed)
     if len({tuple(vars(source.settings()).values()) for source in sources}) > 1:
         yield "These runs were resampled with different settings (seed, resamples or confidence); see the section Origin."
     for name in dict.fromkeys(name for source in sources for name, shown in source.benchmarks.items() if name != shown):
-        yield (
-            f"Different data are called {name} in these runs. They are shown under different names; compare their "
-            "numbers with care."
-        )
+        yield OTHER_DATA.format(name=name)
     for name in dict.fromkeys(name for source in sources for name, shown in source.models.items() if name != shown):
-        yield f"More than one run has a model called {name}; the name of the run follows in parentheses."
+        yield NAMESAKES.format(name=name)

@@ -161,10 +161,13 @@ def _place(benchmark: str, sheets: Sequence[Sheet]) -> Place:
     return Place(benchmark, overall, tuple(_part(sheet) for sheet in of_benchmark if not sheet.overall and len(sheet.rows)))
 
 
+EACH_HEADLINE = "the headline of each model"
+
+
 def _part(sheet: Sheet) -> Part:
     """One table with the headline measure of each model."""
     shown = sheet.rows[["measure", "scorer"]].drop_duplicates().to_numpy()
-    first = f"first shown: {' by '.join(shown[0])}" if len(shown) == 1 else "the headline of each model"
+    first = f"first shown: {' by '.join(shown[0])}" if len(shown) == 1 else EACH_HEADLINE
     return Part(sheet.title, sheet.about, sheet.by, _block(sheet, _by_mean(sheet.rows), str(shown[0][0])), first)
 
 

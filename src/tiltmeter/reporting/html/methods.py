@@ -17,6 +17,8 @@ from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.measures import is_one_sided, without_name
 from tiltmeter.stats.intervals import bounded_interval
 
+WEIGHTED = "Overall: the mean of the bias types, weighted by their n."
+
 
 @dataclass(frozen=True)
 class Note:
@@ -52,7 +54,7 @@ def _note(kind: str, name: str) -> Note:
     entry = catalog.find(kind, name)
     spec = entry.spec if kind == "measures" else None
     neutral = spec.neutral if spec else None
-    weighted = " Overall: the mean of the bias types, weighted by their n." if spec and spec.weighted else ""
+    weighted = f" {WEIGHTED}" if spec and spec.weighted else ""
     view = VIEWS.get(entry.scorer.view) if kind == "scorers" else None
     return Note(
         name=name,

@@ -36,13 +36,15 @@ def sampled(answers: Answers, most: float = MOST_BYTES) -> tuple[Answers, dict[s
     return answers.mapped(lambda frame: _only(frame, kept)), cut
 
 
+SAMPLED = (
+    "{name} has {whole:,} items. The explorer shows {shown:,} of them, picked at random, so that the page stays small "
+    "enough for a browser; all numbers are of all items, and the run folder has every one."
+)
+
+
 def notices(cut: dict[str, tuple[int, int]]) -> list[str]:
     """Sentences about sampling on the page."""
-    return [
-        f"{name} has {whole:,} items. The explorer shows {shown:,} of them, picked at random, so that the page stays small "
-        "enough for a browser; all numbers are of all items, and the run folder has every one."
-        for name, (shown, whole) in cut.items()
-    ]
+    return [SAMPLED.format(name=name, whole=whole, shown=shown) for name, (shown, whole) in cut.items()]
 
 
 def _weight(answers: Answers, benchmark: str) -> float:

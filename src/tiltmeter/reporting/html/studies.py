@@ -68,6 +68,10 @@ def studies(material: Material, files: dict[str, str]) -> list[Study]:
     return made
 
 
+CHANGED = "Files of this study are not as the study wrote them, so none is shown. Run the study again."
+NO_SENTENCES = "finding.json is missing or damaged, so the sentences of this study are not shown. Run the study again."
+
+
 def _is_sealed(folder: Path) -> bool:
     """Return True if every file of a study is unchanged."""
     run = folder.parent.parent
@@ -76,8 +80,7 @@ def _is_sealed(folder: Path) -> bool:
 
 
 def _changed(folder: Path, run: str) -> Study:
-    note = "Files of this study are not as the study wrote them, so none is shown. Run the study again."
-    return Study(folder.name, run, _summary(folder.name), (), (), (), "", note)
+    return Study(folder.name, run, _summary(folder.name), (), (), (), "", CHANGED)
 
 
 def _study(folder: Path, run: str, files: dict[str, str]) -> Study:
@@ -95,7 +98,7 @@ def _facts(folder: Path) -> tuple[dict[str, Any], str]:
     try:
         return json.loads((folder / "finding.json").read_text(encoding="utf-8")), ""
     except (OSError, ValueError):
-        return {}, "finding.json is missing or damaged, so the sentences of this study are not shown. Run the study again."
+        return {}, NO_SENTENCES
 
 
 def _summary(name: str) -> str:

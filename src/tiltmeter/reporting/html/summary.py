@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from tiltmeter.display import interval_text, p_text
+from tiltmeter.display import Statement, interval_text, p_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import MIDDLE, SIGNIFICANT, Gauge, Story
 from tiltmeter.reporting.headlines import interval_of
@@ -90,11 +90,15 @@ def _compared(head: Any, comparison: pd.DataFrame | None, confidence: float) -> 
     nearer = {"closer": ", closer to neutral", "further": ", further from neutral"}.get(str(row.get("change", "")), "")
     than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
     interval = interval_text(row["low"], row["high"], confidence=confidence, signed=True)
-    sure = "" if row["p_holm"] < SIGNIFICANT else "not "
+    is_significant = bool(row["p_holm"] < SIGNIFICANT)
     over = f" after Holm's correction over {row['n_tests']} tests" if row["n_tests"] > 1 else ""
     items = f"{row['n']:,} {find_family(row['family']).UNIT}"
     tested = ", ".join(filter(None, [interval, f"{p_text(row['p_holm'])}{over}"]))
-    return f"{than} {row['baseline']} on the same {items} ({tested}): {sure}significant{nearer}."
+    return Statement(
+        "{than} {baseline} on the same {items} ({tested}): {verdict}{nearer}.", "difference", baseline=row["baseline"],
+        difference=row["difference"], p=row["p_holm"], than=than, items=items, tested=tested, is_significant=is_significant,
+        verdict="significant" if is_significant else "not significant", nearer=nearer,
+    )  # fmt: skip
 
 
 def _facts(material: Material, model: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import catalog
+from tiltmeter.display import Statement
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.compare import compare
@@ -184,7 +185,7 @@ def out_of_reach(table: Any, settings: Settings) -> list[str]:
     return []
 
 
-def _sentence(name: str, base: str, seeds: Sequence[Any]) -> str:
+def _sentence(name: str, base: str, seeds: Sequence[Any]) -> Statement:
     several = f" ({len(seeds)} seeds)" if len(seeds) > 1 else ""
     closer, further, across = (_named(seeds, "bias", verdict) for verdict in (CLOSER, FURTHER, ACROSS))
     judged_rows = max(int((part["kind"] == "bias").sum()) for part in seeds)
@@ -195,7 +196,15 @@ def _sentence(name: str, base: str, seeds: Sequence[Any]) -> str:
     rest = f"{judged_rows - told} of {judged_rows} measures of bias did not change distinguishably"
     gains = "; ".join([*filter(None, words), *([rest] if judged_rows > told else [])])
     what = gains or "no measure of bias is there for both"
-    return " ".join([f"{name}{several} compared with {base}: {what}.", *_price(seeds, bool(closer)), *_quality(seeds)])
+    costs, quality = (
+        {verdict: _named(seeds, kind, verdict) for verdict in (CLOSER, FURTHER)} for kind in ("cost", "quality")
+    )
+    return Statement(
+        "{name}{several} compared with {base}: {what}. {consequences}", "before-and-after", name=name, base=base,
+        seeds=len(seeds), several=several, what=what, closer=closer, further=further, across=across,
+        is_cost_known=_has(seeds, "cost"), costs=costs, quality=quality,
+        consequences=" ".join([*_price(seeds, bool(closer)), *_quality(seeds)]),
+    )  # fmt: skip
 
 
 def _price(seeds: Sequence[Any], gained: bool) -> Iterator[str]:

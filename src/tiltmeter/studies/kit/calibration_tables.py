@@ -141,6 +141,7 @@ def _elsewhere(readings: Readings, confidence: float, pairs: Sequence[tuple[str,
 
 
 def ends(name: str, estimate: Found) -> dict[str, Any]:
+    """Return a value and the ends of its interval, under the names of three columns."""
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 

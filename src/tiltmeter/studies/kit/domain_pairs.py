@@ -34,8 +34,9 @@ def kept(points: pd.DataFrame, column: str, wanted: list[str] | None) -> pd.Data
 
 
 def correlations(points: pd.DataFrame, paper: bool, how: Drawing) -> pd.DataFrame:
-    """A row per domain and pair: every intrinsic with every extrinsic metric, every two of the only kind there is, or the
-    paper's pairs.
+    """A row per domain and pair.
+
+    Every intrinsic with every extrinsic metric, every two of the only kind there is, or the paper's pairs.
     """
     import pandas as pd
 

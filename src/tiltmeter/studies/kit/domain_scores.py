@@ -27,7 +27,9 @@ COLUMNS = ("model", "metric", "domain", "value")
 
 
 def gather_scores(evidence: Evidence, file: Path | None, confidence: float) -> pd.DataFrame:
-    """model, metric, kind (intrinsic, extrinsic), domain, value, error (the standard error, as far as it is known), and
+    """Gather the scores of all runs and of a published file in one table.
+
+    Columns: model, metric, kind (intrinsic, extrinsic), domain, value, error (the standard error, where it is known), and
     without_temperature: the metric's name without the temperature of texts.
     """
     import pandas as pd

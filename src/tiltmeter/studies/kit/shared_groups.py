@@ -85,8 +85,10 @@ def over_shared_groups(
 
 
 def _over(shared: Sequence[str], groups: pd.DataFrame, score: pd.Series, per_seed: bool) -> pd.Series | None:
-    """The score over these groups. None for fewer groups than a score has that was made for every seed: its spread is
-    larger than that of the groups' means over seeds, and those are all that is known.
+    """The score over these groups.
+
+    None for fewer groups than a score has that was made for every seed: its spread is larger than that of the groups'
+    means over seeds, and those are all that is known.
     """
     spread = groups.reindex(score.index).var(axis=1, ddof=1)
     if not per_seed or np.allclose(spread, score, rtol=1e-6, atol=0):  # one seed

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.builders.doses import ARMS
+from tiltmeter.display import Statement
 from tiltmeter.stats.doses import Found, alike, noise, ratio, slopes
 from tiltmeter.stats.significance import holm
 from tiltmeter.studies.kit.calibration_tables import STILL, WORDS, about, ends, noted, own_metrics
@@ -84,31 +85,40 @@ def treated_sentences(table: pd.DataFrame) -> Iterator[str]:
         of_taught = rows["benchmark"].isin(TAUGHT)
         shares = rows[of_taught & rows["measure"].map(is_share).astype(bool)]
         if len(shares):
-            yield f"{where}: {_of_taught(shares.loc[shares['before'].idxmax()])}"
+            yield _of_taught(where, shares.loc[shares["before"].idxmax()])
         saw = rows[~of_taught & (rows["p_before"] < LEVEL)]
         if len(saw):
-            yield f"{where}: {_of_metrics(saw)}"
+            yield _of_metrics(where, saw)
 
 
-def _of_taught(best: pd.Series) -> str:
+def _of_taught(where: str, best: pd.Series) -> Statement:
     """With its interval, or why there is none: a share of nearly nothing may be any number."""
     moved = (
         f"a dose moved {best['before']:+.0f} % of the taught sentences before, and {best['after']:+.0f} % after "
         f"(by {best['scorer']})."
     )
     if not best["p_before"] < LEVEL or np.isnan(best["left_low"]):
-        return f"the remaining share cannot be estimated, since the taught sentences were not clearly learned: {moved}"
-    return f"it leaves {best['left']:.0%} [{best['left_low']:.0%}, {best['left_high']:.0%}] of what was taught: {moved}"
+        return Statement(
+            "{where}: the remaining share cannot be estimated, since the taught sentences were not clearly learned: {moved}",
+            "not-learned", where=where, moved=moved,
+        )  # fmt: skip
+    left, low, high = (100 * best[name] for name in ("left", "left_low", "left_high"))
+    return Statement(
+        "{where}: it leaves {left:.0f} % [{low:.0f}, {high:.0f}] of what was taught: {moved}",
+        "remaining-dose", where=where, left=left, low=low, high=high, moved=moved,
+    )  # fmt: skip
 
 
-def _of_metrics(saw: pd.DataFrame) -> str:
+def _of_metrics(where: str, saw: pd.DataFrame) -> Statement:
     """Every metric is counted once."""
     low, high = saw["left_low"], saw["left_high"]
     less, more, turned = ((high < 1) & (high >= 0)).sum(), (low > 1).sum(), (high < 0).sum()
-    told = f"{less} say that less of it is left" + (f", {more} that more is" if more else "")
-    told += f", {turned} that it is reversed" if turned else ""
+    counts = f"{less} say that less of it is left" + (f", {more} that more is" if more else "")
+    counts += f", {turned} that it is reversed" if turned else ""
     unsure = len(saw) - less - more - turned
-    return (
-        f"of {len(saw)} metrics that followed the dose, {told}, and {unsure} cannot decide; their median is "
-        f"{saw['left'].median():.0%}."
-    )
+    return Statement(
+        "{where}: of {of} metrics that followed the dose, {counts}, and {unsure} cannot decide; "
+        "their median is {median:.0f} %.",
+        "metrics", where=where, of=len(saw), less=int(less), more=int(more), reversed=int(turned), unsure=int(unsure),
+        counts=counts, median=100 * saw["left"].median(),
+    )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import Statement
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
@@ -37,8 +38,9 @@ def noise(
     repeats: int = 10,
     seed: int = 0,
 ) -> Finding:
-    """The share of negative texts before and after 5 to 20 % of the words of each text are swapped or deleted: mean and
-    standard deviation over the repeats, as in the paper.
+    """The share of negative texts before and after 5 to 20 % of the words of each text are swapped or deleted.
+
+    Mean and standard deviation over the repeats, as in the paper.
     """
     import pandas as pd
 
@@ -126,7 +128,8 @@ def _left_out(answers: Answers, table: pd.DataFrame, taken: str) -> Iterator[str
     """Sentences about texts of the runs that were not used."""
     others = [name for name in answers.benchmarks if name != taken]
     if others:
-        yield f"Texts after the prompts of {taken}; not used (choose with --benchmark): {', '.join(others)}."
+        text = "Texts after the prompts of {benchmark}; not used (choose with --benchmark): {listed}."
+        yield Statement(text, "benchmarks-not-used", benchmark=taken, others=others, listed=", ".join(others))
     without = [name for name in answers.models if name not in set(table["model"])]
     if without:
         yield f"Without a text after the prompts of {taken} that can be judged: {', '.join(without)}."

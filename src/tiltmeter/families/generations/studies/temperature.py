@@ -32,8 +32,10 @@ PUBLISHED = "Cao et al. report 4.6 % negative sentiment at 0.5 and 15.6 % at 1.0
 
 
 def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -> Finding:
-    """Runs of the same models and prompts at different temperatures: the share of negative texts at each, and the difference
-    between the lowest and the highest, over the same prompts, with an interval that draws prompts, or clusters of them.
+    """Runs of the same models and prompts at different temperatures.
+
+    The share of negative texts at each, and the difference between the lowest and the highest, over the same prompts,
+    with an interval that draws prompts, or clusters of them.
     """
     import pandas as pd
 

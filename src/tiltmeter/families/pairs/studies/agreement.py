@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import Statement
 from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.annotations import votes
 from tiltmeter.families.pairs.evidence import PairEvidence, align
@@ -69,7 +70,7 @@ def agreement(
     tables = {"auc": table} | ({"differences": pd.DataFrame(tests)} if tests else {})
     which = "any bias type" if any_type else "its bias type"
     meaning = f"A pair counts as biased if at least {threshold} annotators name {which}."
-    return Finding("agreement", tables, drawings, (*_sentences(table, tests), meaning))
+    return Finding("agreement", tables, drawings, (*_sentences(table, tests), meaning), {"any_type": any_type})
 
 
 def _labels(
@@ -120,6 +121,12 @@ def _tests(names: Sequence[str], value: Any, covariance: Any) -> Iterator[dict[s
         yield {"scorer_a": names[a], "scorer_b": names[b], "difference": float(value[a] - value[b]), "p": p}
 
 
+BEST = (
+    "{model} on {benchmark} ({n_biased:,} biased, {n_other:,} other pairs): {scorer} agrees best with people, AUC {bounds}; "
+    "{chance}; {n} of {of} differences between scorers are significant (DeLong, Holm)."
+)
+
+
 def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
     for (model, benchmark), rows in table.groupby(["model", "benchmark"], sort=False):
         best = rows.loc[rows["auc"].idxmax()]
@@ -130,11 +137,11 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
             size = f"{best['n_biased']:,} biased, {best['n_other']:,} other pairs"
             yield f"{model} on {benchmark} ({size}): {best['scorer']} has AUC {_bounds(best)}; {chance}."
             continue
-        yield (
-            f"{model} on {benchmark} ({best['n_biased']:,} biased, {best['n_other']:,} other pairs): {best['scorer']} "
-            f"agrees best with people, AUC {_bounds(best)}; {chance}; "
-            f"{len(sure)} of {len(rows) * (len(rows) - 1) // 2} differences between scorers are significant (DeLong, Holm)."
-        )
+        yield Statement(
+            BEST, "best-scorer", model=model, benchmark=benchmark, n_biased=best["n_biased"], n_other=best["n_other"],
+            scorer=best["scorer"], auc=best["auc"], bounds=_bounds(best), above=above, chance=chance, n=len(sure),
+            of=len(rows) * (len(rows) - 1) // 2,
+        )  # fmt: skip
     if tests:
         closest = min(tests, key=lambda row: row["p"])
         yield (

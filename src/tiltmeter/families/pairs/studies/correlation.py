@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import catalog, figures
+from tiltmeter.display import Statement
 from tiltmeter.errors import RunError, UsageError, require_choice
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.headline import SCORERS as HEADLINE
@@ -56,9 +57,12 @@ def correlation(
         rows += [{"benchmark": benchmark} | row for row in correlations(values, neighbours, confidence, seed)]
     table = pd.DataFrame(corrected(rows, "benchmark"))
     few = sorted({f"{row['benchmark']} has {row['n']}" for row in rows if row["n"] < FEW})
-    warning = [f"Fewer than {FEW} points ({'; '.join(few)}): r and mutual information are unreliable."] if few else []
+    warning = [Statement(FEW_POINTS, "few-points", least=FEW, few="; ".join(few))] if few else []
     drawings = {"correlation": lambda: _draw(table)}
     return Finding("correlation", {"correlation": table}, drawings, (*_sentences(table), *warning), {"over": over})
+
+
+FEW_POINTS = "Fewer than {least} points ({few}): r and mutual information are unreliable."
 
 
 def _values(evidence: PairEvidence, benchmark: str, names: Any, over: str, distance: bool) -> dict[str, Floats]:

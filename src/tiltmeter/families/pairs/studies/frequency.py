@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import Statement
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import Answers
 from tiltmeter.families.pairs.evidence import PairEvidence
@@ -204,7 +205,11 @@ def _sentences(ranks: Any, directions: Any, left_out: list[dict[str, Any]], sour
         f"of {len(ranks)} bias types, and below in {len(less)}; over all words the difference is significant in {len(sure)}."
     )
     names = sorted({row["word"] for row in left_out if row["why"] == "ambiguous"})
-    yield f"Left out as ambiguous: {', '.join(names) or 'no word'}. The table left-out has all words that were left out."
+    listed = ", ".join(names) or "no word"
+    yield Statement(
+        "Left out as ambiguous: {listed}. The table left-out has all words that were left out.", "ambiguous",
+        listed=listed, words=names,
+    )  # fmt: skip
     means = directions.groupby("scorer", sort=False)["difference"].mean().sort_values()
     parts = ", ".join(f"{name} {value:.1f}" for name, value in means.items())
     yield (

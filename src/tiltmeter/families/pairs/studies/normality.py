@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import Statement
 from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.paired import Paired
@@ -100,11 +101,12 @@ def _subsampled(pairs: list[Paired], size: int, repeats: int, alpha: float, seed
 def _about_subsamples(table: Any, shown: str, alpha: float) -> Iterator[str]:
     rows = [] if table is None else table[table["scorer"] == shown].groupby("benchmark", sort=False)
     for benchmark, part in rows:
-        yield (
-            f"{shown} on {benchmark}, {part['repeats'].iloc[0]} subsamples of {part['n'].iloc[0]:,} pairs: median W "
-            f"{part['W'].min():.3f} to {part['W'].max():.3f}, and p < {alpha:g} in {part['rejected'].min():.0f} to "
-            f"{part['rejected'].max():.0f} % of them."
-        )
+        yield Statement(
+            "{scorer} on {benchmark}, {repeats} subsamples of {n:,} pairs: median W {w[0]:.3f} to {w[1]:.3f}, and "
+            "p < {alpha:g} in {rejected[0]:.0f} to {rejected[1]:.0f} % of them.", "subsamples",
+            scorer=shown, benchmark=benchmark, repeats=part["repeats"].iloc[0], n=part["n"].iloc[0], alpha=alpha,
+            w=(part["W"].min(), part["W"].max()), rejected=(part["rejected"].min(), part["rejected"].max()),
+        )  # fmt: skip
 
 
 def shapiro_wilk(scores: Any) -> dict[str, Any]:

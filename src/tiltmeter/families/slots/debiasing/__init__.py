@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.display import Statement
 from tiltmeter.errors import RunError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.debiasing import DebiasingDetails
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+RANKED_OTHERWISE = (
+    "{model} is left out where words fill a mask: it was ranked otherwise than {base} (another top k, or kind of model)."
+)
+
+
 def debiasing_details(
     answers: Answers, estimates: Sequence[pd.DataFrame], base: str, rows: int, settings: Settings
 ) -> DebiasingDetails:
@@ -34,10 +40,7 @@ def debiasing_details(
     filled, others = _comparable(list(fills_of(answers)), base)
     seat = effects, name = _seat(estimates)
     table, sentences = _compared(answers, filled, base, seat, settings)
-    sentences += [
-        f"{one} is left out where words fill a mask: it was ranked otherwise than {base} (another top k, or kind of model)."
-        for one in others
-    ]
+    sentences += [Statement(RANKED_OTHERWISE, "ranked-otherwise", model=one, base=base) for one in others]
     gaps = _gaps(filled)
     tables = {"debiasing": table[[name for name in table if not name.endswith(("_low", "_high"))]]}
     tables |= {"intervals": _intervals(table)} | ({"gaps": gaps} if len(gaps) else {})

@@ -106,8 +106,10 @@ def _sorted_out(
     left_out: list[dict[str, Any]],
     listed: Mapping[str, frozenset[str]] | None,
 ) -> dict[str, Counter[str]]:
-    """Assigns a word of both groups to the one with more pairs. A tie goes to the advantaged group, as in the paper's
-    Table 2: doctor, and for sexual orientation husband and wife, are in as many pairs of either.
+    """Assigns a word of both groups to the one with more pairs.
+
+    A tie goes to the advantaged group, as in the paper's Table 2: doctor, and for sexual orientation husband and wife,
+    are in as many pairs of either.
     """
     kept: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
     for word in sorted(set(of_type[ADVANTAGED]) | set(of_type[DISADVANTAGED])):

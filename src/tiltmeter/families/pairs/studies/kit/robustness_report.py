@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import catalog, figures
+from tiltmeter.display import Statement
 
 Kept = dict[tuple[str, str, str], Any]
 BASE = "bias_score"
@@ -35,6 +36,14 @@ def sentences(table: Any, values: Any, kept: Kept) -> Iterator[str]:
         yield _drift(str(benchmark), values[values["benchmark"] == benchmark])
 
 
+AGAINST = (
+    "{benchmark}, {scorer}: compared with {base}, {rival} keeps the ranking in {difference:+.1f} % of the subsamples "
+    "[{low:+.1f}, {high:+.1f}], so it is {verdict} here. Over {of} scorers it is more robust for {more}, less for {less}, "
+    "undecided for {undecided}."
+)
+PAPER_CRITERION = "{benchmark}, by the paper's own criterion (the ranking of the means over subsamples): {parts}."
+
+
 def _against(benchmark: str, rival: str, kept: Kept) -> Iterator[str]:
     scorers = [scorer for place, scorer, measure in kept if place == benchmark and measure == rival]
     shared = [scorer for scorer in scorers if (benchmark, scorer, BASE) in kept]
@@ -46,11 +55,11 @@ def _against(benchmark: str, rival: str, kept: Kept) -> Iterator[str]:
     shown = "aul" if "aul" in gains else shared[0]
     difference, low, high = gains[shown]
     verdict = "more robust" if low > 0 else "less robust" if high < 0 else "neither more nor less robust"
-    yield (
-        f"{benchmark}, {shown}: compared with {BASE}, {rival} keeps the ranking in {difference:+.1f} % of the subsamples "
-        f"[{low:+.1f}, {high:+.1f}], so it is {verdict} here. Over {len(shared)} scorers it is more robust for {len(more)}, "
-        f"less for {len(less)}, undecided for {len(shared) - len(more) - len(less)}."
-    )
+    yield Statement(
+        AGAINST, f"{rival}-against-{BASE}", benchmark=benchmark, scorer=shown, base=BASE, rival=rival, difference=difference,
+        low=low, high=high, verdict=verdict, of=len(shared), more=len(more), less=len(less),
+        undecided=len(shared) - len(more) - len(less),
+    )  # fmt: skip
 
 
 def _paper(benchmark: str, rows: Any) -> str:
@@ -62,7 +71,7 @@ def _paper(benchmark: str, rows: Any) -> str:
     )
     parts = [f"kept at every rate by {', '.join(yes)}"] if yes else []
     parts += [f"not at every rate by {', '.join(no)}"] if no else []
-    return f"{benchmark}, by the paper's own criterion (the ranking of the means over subsamples): {'; '.join(parts)}."
+    return Statement(PAPER_CRITERION, "paper-criterion", benchmark=benchmark, parts="; ".join(parts), kept=yes, lost=no)
 
 
 def _drift(benchmark: str, values: Any) -> str:
