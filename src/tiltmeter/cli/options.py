@@ -37,7 +37,7 @@ Measures = Annotated[
 ]
 By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of your file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON instead of tables.")]
-All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not the most important ones.")]
+All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not only the most important ones.")]
 Seed = Annotated[int, typer.Option(help="Seed of all resampling.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]
 Clusters = Annotated[

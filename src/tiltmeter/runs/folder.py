@@ -87,8 +87,8 @@ def refuse_other_run(folder: Path, manifest: Mapping[str, Any]) -> None:
         differs = "question" if not isinstance(before, dict) else next(_differences(before, now), "")
     if differs:
         raise RunError(
-            f"{folder} contains a finished run with other settings ({differs} differ). Choose another folder with -o, or "
-            "replace it with --overwrite.",
+            f"{folder} contains a finished run with other settings (not the same: {differs}). "
+            "Choose another folder with -o, or replace it with --overwrite.",
             code="output-exists", folder=str(folder), differs=differs,
         )  # fmt: skip
 

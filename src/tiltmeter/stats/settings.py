@@ -28,7 +28,8 @@ class Settings:
         """Raises an error if these settings cannot give a meaningful interval."""
         if self.resamples < MINIMUM_RESAMPLES:
             raise UsageError(
-                f"{self.resamples} resamples are too few for an interval; {MINIMUM_RESAMPLES} the fewest, 1,000 usual.",
+                f"{self.resamples} resamples are too few for a confidence interval. "
+                f"Use at least {MINIMUM_RESAMPLES}; 1,000 is usual.",
                 code="out-of-range", option="resamples", value=self.resamples, low=MINIMUM_RESAMPLES,
             )  # fmt: skip
         if self.resamples > MOST_RESAMPLES:

@@ -216,7 +216,7 @@ def require_columns(rows: Sequence[Mapping[str, Any]], wanted: Sequence[str], pa
     missing = [name for name in dict.fromkeys(wanted) if name not in present]
     if missing:
         raise InputError(
-            f"{path} has no column {', '.join(repr(name) for name in missing)}. "
+            f"{path} has no column {' and no column '.join(repr(name) for name in missing)}. "
             f"Its columns: {_listed(present)}. "
             "Name yours with --columns, e.g. --columns stereo=my_column,anti=other_column.",
             code="missing-column",

@@ -22,8 +22,8 @@ SERVED_VIEWS = ("causal",)
 ALL = "all"
 """The name that stands for every scorer that applies."""
 COUNTERPART = {
-    "masked": "Of a masked model, pll asks for every token with all others seen (the view each). ",
-    "causal": "Of a causal model, causal asks for every token from left to right. ",
+    "masked": "For a masked model, use pll, which masks each token in turn. ",
+    "causal": "For a causal model, use causal, which predicts each token from those before it. ",
 }
 
 

@@ -26,7 +26,8 @@ TAUGHT_NAMES = [Path(name).stem for name in TAUGHT.values()]
 """Benchmarks of the sentences that were taught themselves."""
 METRIC = ["benchmark", "family", "scorer", "measure", "by", "group"]
 NEEDED = (
-    "No model of these runs has a dose. Make some: tiltmeter build calibration -m MODEL -o FOLDER; "
+    "No model of these runs has a dose (a planted bias of known strength). Train such models: "
+    "tiltmeter build calibration -m MODEL -o FOLDER; "
     "tiltmeter experiment run FOLDER/calibration.toml; tiltmeter study calibration FOLDER/study/run."
 )
 
