@@ -103,5 +103,6 @@ def _models(answers: Mapping[str, Answers], baseline: str | None) -> tuple[str, 
     baseline = baseline or models[0]
     require_known("model", baseline, models)
     if len(models) < 2:
-        raise RunError(f"Comparing needs two models; these runs have one, {models[0]}.", code="too-few", models=list(models))
+        message = f"Comparing needs two models, and there is only {models[0]}. Name a run of another model too."
+        raise RunError(message, code="too-few", models=list(models))
     return baseline, [model for model in models if model != baseline]
