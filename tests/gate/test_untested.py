@@ -1,0 +1,59 @@
+"""Warnings about evidence: a rule is warned of for the models that it checks, and for no other."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+
+from tiltmeter.families.kit.detection import BOUNDED, DETECTS, detections
+from tiltmeter.gate.rule import Rule
+from tiltmeter.gate.untested import evidence_warnings
+
+MODELS = {"plumb-mlm": ("masked", "pll"), "plumb-clm": ("causal", "causal")}
+
+
+def mixed_run(data: str) -> Any:
+    """A masked and a causal model on the same items, each by its own scorer."""
+    evaluations = [
+        {"model": {"shown_as": name, "kind": kind}, "benchmark": {"name": "crows-pairs", "data_sha256": data}}
+        for name, (kind, _) in MODELS.items()
+    ]
+    rows = [{"model": name, "benchmark": "crows-pairs", "scorer": scorer} for name, (_, scorer) in MODELS.items()]
+    return SimpleNamespace(manifest={"evaluations": evaluations}, estimates=pd.DataFrame(rows))
+
+
+def data_of(scorer: str, verdict: str) -> str:
+    return next(row.data_sha256 for row in detections() if row.metric == (scorer, "bias_score") and row.verdict == verdict)
+
+
+def test_a_model_of_another_kind_does_not_make_a_rule_untested() -> None:
+    run = mixed_run(data_of("pll", DETECTS))
+    for model in ("", "plumb-mlm"):
+        rule = Rule("bias_score", "pll", "crows-pairs", high=60.0, model=model)
+        assert list(evidence_warnings([rule], run)) == []
+
+
+def test_a_metric_without_evidence_is_warned_of_once() -> None:
+    rule = Rule("bias_score", "pll", "crows-pairs", high=60.0)
+    assert len(list(evidence_warnings([rule], mixed_run("no such items")))) == 1
+
+
+def test_a_metric_that_detected_nothing_is_warned_of() -> None:
+    run = mixed_run("")
+    silent = next(
+        row
+        for row in detections()
+        if row.verdict == BOUNDED
+        and not any(
+            other.verdict == DETECTS and other.metric == row.metric and other.data_sha256 == row.data_sha256
+            for other in detections()
+        )
+        and row.kind == "masked"
+    )
+    run.estimates["scorer"] = silent.scorer
+    for evaluation in run.manifest["evaluations"]:
+        evaluation["benchmark"]["data_sha256"] = silent.data_sha256
+    rule = Rule(silent.measure, silent.scorer, "crows-pairs", high=60.0, model="plumb-mlm")
+    assert len(list(evidence_warnings([rule], run))) == 1
