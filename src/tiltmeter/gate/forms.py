@@ -18,6 +18,7 @@ STORED = "check.json"
 """The decision about a run, in its folder: reports and bundles read it."""
 SIGNS = {PASS: "✅ pass", FAIL: "❌ fail", UNDECIDED: "❔ undecided"}
 SUITE = "tiltmeter check"
+LENIENT = "A rule of the form 'no evidence' fails only in the second case. Else it passes, even if its number is outside."
 
 
 def as_json(decision: Decision) -> str:
@@ -96,7 +97,7 @@ def explained(decision: Decision) -> str:
     levels = sorted({f"{100 * ruling.rule.confidence:g} %" for ruling in decision.rulings})
     many = f", corrected for the {decision.numbers} numbers that were checked," if decision.numbers > 1 else ""
     lenient = any(ruling.rule.form == NO_EVIDENCE for ruling in decision.rulings)
-    unless = " A rule of the form 'no evidence' passes unless it fails." if lenient else ""
+    unless = f" {LENIENT}" if lenient else ""
     return (
         f"A rule passes when its interval ({', '.join(levels)}) lies within the limits, fails when its interval{many} lies "
         f"wholly outside, and is undecided otherwise. What is undecided {decision.fate} here.{unless}"

@@ -135,7 +135,7 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
     across = f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
     beyond = f"lies beyond the limit, but not significantly after correction (n = {narrow.n:,})"
     why = across if over else beyond  # beyond: not once the interval is corrected
-    return (PASS, f"{why}, which is no evidence of a breach") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
+    return (PASS, f"{why}, so a value within the limits is not ruled out") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
 
 
 def can_fail(rule: Rule, number: Number, limits: tuple[float, float], margin: float, together: int) -> bool:
