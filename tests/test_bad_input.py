@@ -201,7 +201,7 @@ def test_a_command_that_does_not_exist(tool: Tool, words: list[str], expected: s
         ("blank.csv", b" \n\n", ["blank.csv", "is empty"]),
         ("commas.csv", b",,\n,,\n", ["commas.csv"]),
         ("header.csv", b"stereo,anti\n", ["header.csv", "no data rows"]),
-        ("columns.csv", b"worse,better\na,b\n", ["'stereo', 'anti'", "'worse', 'better'", "--columns"]),
+        ("columns.csv", b"worse,better\na,b\n", ["'stereo'", "'anti'", "'worse', 'better'", "--columns"]),
         ("bytes.csv", b"stereo,anti\n\xa1\xa4\xa5,\xa7\xa9\xb1\n", ["bytes.csv", "--encoding"]),
         ("zeros.csv", b"stereo,anti\na\0,b\n", ["zeros.csv", "--encoding"]),
         ("holes.csv", b"stereo,anti\na,\n,b\n", ["holes.csv", "empty anti (1)", "empty stereo (1)"]),

@@ -84,7 +84,7 @@ def test_the_layout_of_the_harness(made: Run) -> None:
     assert (
         tasks == set(results["versions"]) == set(results["n-shot"]) == set(results["n-samples"]) == set(results["configs"])
     )
-    assert set(results["group_subtasks"]) == {"starter-pairs"}, "slots have no overall task"
+    assert set(results["group_subtasks"]) == {"starter-pairs", "plumb-slots"}
     assert set(results["group_subtasks"]["starter-pairs"]) < tasks
     overall = results["higher_is_better"]["starter-pairs"]
     assert overall["bias_score"] is None and overall["kls"] is False and overall["jss"] is True
