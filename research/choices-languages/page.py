@@ -33,7 +33,7 @@ def _opening(numbers: dict[str, Any]) -> Iterator[str]:
 <!-- data: research/choices-languages/numbers.json -->
 <!-- Written by research/choices-languages/page.py. Do not edit. -->
 
-{numbers["model"]} (its 4-bit GGUF file, read as float32) was asked {numbers["per_category"]} ambiguous questions \
+{numbers["model"]} (its 4-bit GGUF file, read as float32) answered {numbers["per_category"]} ambiguous questions \
 in each of the eight categories that
 all four benchmarks have, spread over templates. Each has the plain prompt in its own language. Protocols: `answers` \
 (log-likelihood of the answer text) and `answers_mean` (per token).
