@@ -33,11 +33,11 @@ def _opening(numbers: dict[str, Any]) -> Iterator[str]:
 <!-- data: research/choices-languages/numbers.json -->
 <!-- Written by research/choices-languages/page.py. Do not edit. -->
 
-{numbers["model"]} (its 4-bit GGUF file, read as float32) answered {numbers["per_category"]} ambiguous questions \
+{numbers["model"]} (its 4-bit GGUF file, read as float32) answered up to {numbers["per_category"]} ambiguous questions \
 in each of the eight categories that
 all four benchmarks have, spread over templates. Each has the plain prompt in its own language. Protocols: `answers` \
 (log-likelihood of the answer text) and `answers_mean` (per token).
-Brackets are 95 % intervals over templates.
+Brackets are 95 % intervals over templates; without brackets, all resamples give the same value.
 """
 
 
@@ -96,8 +96,8 @@ def _agreement(numbers: dict[str, Any]) -> Iterator[str]:
     yield f"""Spearman's correlation of `s_amb` over the eight categories. Two unrelated rankings of eight exceed \
 ±{CHANCE} in 5 % of cases. "Halves" compares random
 halves of the templates of one benchmark (median): a ranking that its own halves do not repeat cannot agree with another.
-Resampling adds noise, so these intervals are pulled towards 0. Without any signal halves correlate negatively, \
-because they share out one sum. Scores that are
+Resampling adds noise, so these intervals are pulled towards 0. Without any signal, halves correlate around 0.
+Scores that are
 equal share a rank; many are exactly 0, so the bound for chance is approximate.
 """
     yield "| rankings | `answers` | `answers_mean` |"
@@ -117,8 +117,7 @@ Spanish, Catalan or Korean at all.
 society, so agreement between these two is not independent evidence.
 - A score near 0 is no evidence of fairness: a model that cannot do the task gives it too.
 
-Numbers: `research/choices-languages/numbers.json`; `python research/choices-languages/languages.py MODEL DATA CACHE` \
-repeats them."""
+Numbers: `research/choices-languages/numbers.json`; `languages.py MODEL DATA CACHE QUESTIONS` beside it repeats them."""
 
 
 def _find(numbers: dict[str, Any], name: str, protocol: str, measure: str, by: str = "all") -> list[Row]:
