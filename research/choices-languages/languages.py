@@ -1,8 +1,9 @@
 """Ask one model the ambiguous questions of BBQ, EsBBQ, CaBBQ and KoBBQ, and compare the ranking of categories.
 
-    python research/choices-languages/languages.py MODEL DATA CACHE
+    python research/choices-languages/languages.py MODEL DATA CACHE [QUESTIONS]
 
-DATA is a folder with bbq/, esbbq-cabbq/ and kobbq/; CACHE keeps what was computed. Numbers go to numbers.json.
+DATA is a folder with bbq/, esbbq-cabbq/ and kobbq/; CACHE keeps what was computed; QUESTIONS are asked per category (48).
+Numbers go to numbers.json, from which page.py writes docs/research-languages.md.
 """
 
 from __future__ import annotations
@@ -32,19 +33,25 @@ CATEGORIES = {
 }  # fmt: skip
 CATEGORIES["cabbq"] = CATEGORIES["esbbq"]
 """The eight categories that all four have, in one order."""
-PER_CATEGORY, RESAMPLES, SEED = 48, 2000, 7
+RESAMPLES, SEED = 2000, 7
 PROTOCOLS = ("answers", "answers_mean")
 Floats = NDArray[np.float64]
 
 
-def main(model: str, data: Path, cache: Path) -> None:
+def main(model: str, data: Path, cache: Path, per_category: int = 48) -> None:
     """Write numbers.json, after each language."""
     loaded = tiltmeter.load_model(model)
     options = tiltmeter.ChoicesOptions(protocols=PROTOCOLS)
-    numbers: dict[str, Any] = {"model": loaded.name, "per_category": PER_CATEGORY, "languages": {}, "agreement": {}}
+    numbers: dict[str, Any] = {
+        "model": Path(model).name,
+        "per_category": per_category,
+        "categories": CATEGORIES,
+        "languages": {},
+        "agreement": {},
+    }
     counts: dict[tuple[str, str], list[tuple[Floats, Floats, Floats, list[str]]]] = {}
     for name, categories in CATEGORIES.items():
-        answers = tiltmeter.ask(loaded, sample(name, categories, data), options=options, cache=cache)
+        answers = tiltmeter.ask(loaded, sample(name, data, per_category), options=options, cache=cache)
         table = tiltmeter.estimate(answers, ["s_amb", "accuracy_amb", "unknown_share"], by="bias_type", seed=SEED)
         keep = ("scorer", "measure", "by", "group", "n", "n_missing", "value", "low", "high", "p", "p_holm")
         numbers["languages"][name] = json.loads(table[list(keep)].to_json(orient="records"))
@@ -56,14 +63,14 @@ def main(model: str, data: Path, cache: Path) -> None:
     write(numbers)
 
 
-def sample(name: str, categories: tuple[str, ...], data: Path) -> Any:
+def sample(name: str, data: Path, per_category: int) -> Any:
     """Ambiguous questions of each category, spread over its templates."""
     whole = tiltmeter.load_benchmark(name, data_dir=data)
     assert isinstance(whole, ChoiceBenchmark)
     kept = []
-    for category in categories:
+    for category in CATEGORIES[name]:
         of = [item for item in whole.items if item.bias_type == category and item.extra["condition"] == AMBIGUOUS]
-        kept += list(replace(whole, items=fold(of)).limit(PER_CATEGORY).items)
+        kept += list(replace(whole, items=fold(of)).limit(per_category).items)
     return replace(whole, items=fold(kept))
 
 
@@ -137,4 +144,4 @@ def write(numbers: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), *map(int, sys.argv[4:]))
