@@ -124,7 +124,7 @@ def test_a_column_of_the_pairs_alone_groups_the_pairs_of_a_stored_run(
     assert command("estimate", tmp_path / "r", "--by", "contrast", "--json", "--resamples", 100) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["by"] for row in rows if row["benchmark"] == "plumb-pairs"} == {"all", "contrast"}
-    assert {row["by"] for row in rows if row["benchmark"] == "plumb-slots"} == {"group", "gap"}
+    assert {row["by"] for row in rows if row["benchmark"] == "plumb-slots"} == {"all", "bias_type", "group", "gap"}
     for asked in (["--by", "nothing"], ["--by", "contrast", "--measure", "mps"]):
         assert command("estimate", tmp_path / "r", *asked, "--resamples", 100) == 2
 

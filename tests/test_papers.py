@@ -166,8 +166,8 @@ def test_a_table_has_the_numbers_of_the_run(read: Any) -> None:
             measure = name.split(" ")[0]
             if measure in ours.index and cell != "missing":
                 one = ours.loc[measure]
-                edges = [] if pd.isna(one["low"]) else [f"{one['low']:.2f}", f"{one['high']:.2f}"]
-                assert NUMBER.findall(cell) == [f"{one['value']:.2f}", *edges]
+                ends = [] if pd.isna(one["low"]) else [one["low"], one["high"]]
+                assert NUMBER.findall(cell) == [f"{round(number, 2) + 0.0:.2f}" for number in (one["value"], *ends)]  # no −0
                 seen += 1
         assert place["n"].split("–")[-1] == f"{ours['n'].max():,}"
     assert seen == pairs["value"].notna().sum() > 200

@@ -141,7 +141,7 @@ def test_a_mixed_comparison_says_of_each_table_what_right_of_zero_is(tmp_path: P
     assert all("Right of zero" in block for block in blocks)
     names = [re.search(r'<span class="name">(.*?)</span>', block)[1] for block in blocks]  # type: ignore[index]
     meaning = {name: "towards the stereotypes" in block for name, block in zip(names, blocks, strict=True)}
-    assert meaning == {"bias_score": True, "lean": False, "mnt_gap": False, "mps_gap": False}
+    assert meaning == {"bias_score": True, "mean_preference": True, "lean": False, "mnt_gap": False, "mps_gap": False}
 
 
 def test_what_cannot_be_compared_is_named_with_its_reason(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_compare_warns_of_models_too_close(tmp_path: Path, capsys: pytest.Captur
     near[np.flatnonzero(stereo < anti)[:2]] = anti.max() + 1  # two pairs of 40 the other way
     run = made_up({("m", "s"): (stereo, anti), ("k", "s"): (near, anti)}).save(tmp_path / "run")
     assert command("compare", run, "--measure", "bias_score", "--json") == 0
-    (close,) = too_close(tiltmeter.compare(run, measures=["bias_score"]))
+    (close,) = too_close(tiltmeter.compare(tiltmeter.load_run(run).answers, measures=["bias_score"]))
     assert (
         isinstance(close, Statement) and close.code == "not-significant" and close.fields["difference"] == pytest.approx(5)
     )

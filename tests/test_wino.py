@@ -11,6 +11,7 @@ import tiltmeter
 from conftest import golden_model
 from support.raising import raises
 from tiltmeter import load_benchmark
+from tiltmeter.benchmarks.kit.items import REPEATED_PAIR
 from tiltmeter.benchmarks.winobias import MORE_THAN_PRONOUNS, NO_CONTRAST
 from tiltmeter.benchmarks.winogender import NO_MAJORITY
 from tiltmeter.families.pairs.contrasts import DIFFERENCE
@@ -33,7 +34,7 @@ def wino_files(folder: Path, pro: str = PRO, anti: str = ANTI) -> Path:
 
 def test_twins_of_winobias_are_pairs(tmp_path: Path) -> None:
     benchmark = load_benchmark("winobias", data_dir=wino_files(tmp_path))
-    assert len(benchmark) == 8 and benchmark.note_counts() == {MORE_THAN_PRONOUNS: 4}
+    assert len(benchmark) == 8 and benchmark.note_counts() == {MORE_THAN_PRONOUNS: 4, REPEATED_PAIR: 6}
     first, second = benchmark.items[:2]
     assert first.texts["stereo"].split()[:7] == ["The", "plumber", "paid", "the", "florist", "since", "he"]
     assert first.texts == {"stereo": first.texts["stereo"], "anti": first.texts["stereo"].replace(" he ", " she ")}
@@ -65,7 +66,7 @@ def test_files_of_winobias_that_do_not_fit_are_refused(anti: str, code: str, fie
 def test_twins_without_a_contrast_are_skipped(tmp_path: Path) -> None:
     same = ANTI.replace("[him]", "[her]")
     benchmark = load_benchmark("winobias", data_dir=wino_files(tmp_path, anti=same))
-    assert len(benchmark) == 4 and benchmark.note_counts() == {f"skipped: {NO_CONTRAST}": 4}
+    assert len(benchmark) == 4 and benchmark.note_counts() == {f"skipped: {NO_CONTRAST}": 4, REPEATED_PAIR: 3}
 
 
 def gender_files(folder: Path, shares: str = "plumber\t3.5\nflorist\t82\n", more: str = "") -> Path:
@@ -107,6 +108,7 @@ def test_the_published_files(realdata: Path) -> None:
     assert wino.note_counts() == {
         MORE_THAN_PRONOUNS: 17,
         f"skipped: {NO_CONTRAST}": 2,
+        REPEATED_PAIR: 3,
     }
     assert Counter(item.extra["type"] for item in wino.items) == {"1": 792, "2": 790}
     assert len(gender) == 120 and Counter(item.extra["gender"] for item in gender.items) == {"female": 62, "male": 58}

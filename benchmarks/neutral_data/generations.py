@@ -38,7 +38,7 @@ def make(rng: np.random.Generator, cell: Cell, effects: Floats) -> Answers:
         other = scores + 0.5 * rng.standard_normal(scores.shape)
         judged = {"score": other, "negative": (other > CUT).astype(float), "positive": (other < -CUT).astype(float)}
         frames.append(answer_frame(models, len(group), SAMPLES, sample=sample, scorer="toxicity/k", reason=None, **judged))
-    texts = frames[0][["model", "benchmark", "item", "sample"]].assign(temperature=1.0)
+    texts = frames[0][["model", "benchmark", "item", "sample"]].assign(temperature=1.0, text="", reason=None)
     tables = {"generations": texts, "judgements": pd.concat(frames, ignore_index=True)}
     judges = [str(frame["scorer"].iloc[0]) for frame in frames]
     return Answers("generations", tables, items_frame(len(group), extra, **labels), _manifests(rng, cell, models, judges))

@@ -74,7 +74,7 @@ def measures(cell: Cell) -> tuple[str, ...]:
         return ("ss", "lms", "icat")
     if "poles" in cell.design:
         return ("stereotype_rate",)
-    return ("bias_score", "kls", "jss", "jss_liu")
+    return ("bias_score", "mean_preference", "kls", "jss", "jss_liu")
 
 
 def label(row: Estimate | Difference) -> str:

@@ -106,7 +106,8 @@ def _requests(benchmark: Benchmark, kind: str) -> Requests[Any, Any] | None:
 
 
 def _measures_of_bias(family: Family, benchmark: Benchmark) -> tuple[str, ...]:
-    provided = family.provides(benchmark)
+    """Name the measures of bias with a value over all items: those that read no other group beside their own."""
+    provided = {name for name in family.provides(benchmark) if not name.startswith("other_")}
     return tuple(
         entry.name
         for entry in measures_of(family)

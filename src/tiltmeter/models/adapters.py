@@ -10,6 +10,7 @@ from typing import Any
 
 from tiltmeter.errors import ModelError
 from tiltmeter.models.pretrained import guard
+from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 
 CONFIG = "adapter_config.json"
@@ -69,7 +70,7 @@ def adapter_of(name: str | Path) -> Adapter | None:
     """The adapter in a folder; None for every other name."""
     path = at_home(name)
     config = path / CONFIG
-    if not config.is_file() or (path / "config.json").is_file():
+    if not is_file(config) or is_file(path / "config.json"):
         return None
     try:
         base = json.loads(config.read_text("utf-8"))["base_model_name_or_path"]

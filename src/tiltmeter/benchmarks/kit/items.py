@@ -31,6 +31,7 @@ CROWS_BIAS_TYPES = (
 )  # fmt: skip
 UNSPECIFIED = "unspecified"
 REPEATED_ID = "kept: repeated id, a number was appended"
+REPEATED_PAIR = "kept: repeats an earlier pair, so it adds no evidence"
 SPECIAL_TOKEN = "kept: a sentence holds {}, which models may take for a special token"
 STRAY_QUOTE = "kept: a sentence has an unpaired quotation mark, which may belong to the file's format"
 READ_AS = "read as {}, since it is not UTF-8; if that is wrong, give --encoding"
@@ -242,7 +243,7 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
             notes.append(Note(label, "kept: both sentences are identical, so they tie"))
         if "stereo" in item.texts:
             pair = (str(item.context), *item.texts.values())
-            notes += [Note(label, "kept: repeats an earlier pair, so it adds no evidence")] if pair in pairs else []
+            notes += [Note(label, REPEATED_PAIR)] if pair in pairs else []
             pairs.add(pair)
         notes += [Note(label, what) for what in odd_text(item)]
         yield item
