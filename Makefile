@@ -4,13 +4,17 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-slow servers fuzz browser lint words types references samples pictures docs wheel release clean
+.PHONY: run test test-fast test-slow servers fuzz browser lint words types references samples pictures docs wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
 
 test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The inner loop, in less than a minute: all but the modules in tests/heavy_modules.txt.
+test-fast: $(VENV)/.installed-dev
+	TILTMETER_FAST_TESTS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # What takes minutes more: every page of the documentation, every pair of the real datasets, more kills; and vLLM and
 # llama.cpp, where `make servers` has built them.
