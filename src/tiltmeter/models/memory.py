@@ -71,7 +71,10 @@ def free_memory(device: str) -> int | None:
     if device.startswith("cuda"):
         import torch
 
-        return int(torch.cuda.mem_get_info(torch.device(device))[0])
+        try:
+            return int(torch.cuda.mem_get_info(torch.device(device))[0])
+        except (RuntimeError, AssertionError):  # no such GPU, or a torch without CUDA: loading says so
+            return None
     if device != "cpu":
         return None
     try:
@@ -79,14 +82,18 @@ def free_memory(device: str) -> int | None:
         free = int(facts["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else None
-    return min(free, _cgroup_room() or free)
+    room = _cgroup_room()
+    return free if room is None else min(free, room)
 
 
 def _cgroup_room() -> int | None:
-    """Memory left to a container."""
+    """Memory left to a container. Cached files are no obstacle: the system drops them when it needs room."""
+    folder = Path("/sys/fs/cgroup")
     try:
-        most = int(Path("/sys/fs/cgroup/memory.max").read_text("ascii"))
-        return max(0, most - int(Path("/sys/fs/cgroup/memory.current").read_text("ascii")))
+        most, taken = (int((folder / f"memory.{name}").read_text("ascii")) for name in ("max", "current"))
+        facts = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
+        cached = sum(int(facts.get(name, 0)) for name in ("active_file", "inactive_file"))
+        return max(0, most - taken + cached)
     except (OSError, ValueError):
         return None
 

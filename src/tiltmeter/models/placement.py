@@ -77,6 +77,11 @@ def _offloads(where: str | dict[str, Any]) -> bool:
 
 
 def _offload_folder() -> str:
+    """A folder of this load alone: two models of one architecture would overwrite each other's weights."""
+    import atexit
+    import shutil
     import tempfile
 
-    return str(Path(tempfile.gettempdir()) / OFFLOADED)
+    folder = tempfile.mkdtemp(prefix=f"{OFFLOADED}-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -33,8 +33,8 @@ def paired_difference(
 ) -> Difference:
     """Subtract the second value from the first. Interval and p come from the draws, unless an exact test gave p.
 
-    The draws of a share, or of a one-sided measure, mistake noise for a difference. For these both come from exchanging the
-    two models in random units, where a family can.
+    The draws of a share, or of a one-sided measure, mistake noise for a difference. For shares both come from exchanging the
+    two models in random units, where a family can; for one-sided measures, from the wider of the two.
 
     Args:
         row: The row to fill.
@@ -63,15 +63,30 @@ def paired_difference(
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
         return replace(row, note="no interval: too few items, because all resamples give the same difference")
     drawn = "" if units.called in (PROMPTS, ITEMS) else units.text
+    swapped = None
     if p is None and exchanged is not None and (measure.spec.is_one_sided or measure.spec.proportion is not None):
         others, is_exact = exchanged()
+        swapped = replace(row, p=permutation_p(difference, others, 0.0, is_exact=is_exact), note=drawn)
         low, high = exchange_interval(difference, others, settings.confidence, is_exact=is_exact)
-        return replace(row, low=low, high=high, p=permutation_p(difference, others, 0.0, is_exact=is_exact), note=drawn)
+        swapped = replace(swapped, low=low, high=high)
+        if not measure.spec.is_one_sided:
+            return swapped
     if measure.spec.is_one_sided:  # see bounded_interval: take out the bias of resampling
         moved = moved - _bias(moved, difference)
     moved = difference + (moved - difference) * units.widening(settings.confidence)
     low, high = percentile_interval(moved, settings.confidence)
-    return replace(row, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
+    row = replace(row, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
+    return row if swapped is None else _widest(row, swapped)
+
+
+def _widest(drawn: Difference, swapped: Difference) -> Difference:
+    """Join what resampling and exchanging say about a one-sided measure: the wider interval, the larger p.
+
+    Exchanging alone assumes that the models are alike item by item: two that are equally biased against different groups
+    would differ "significantly", because a mixture of them is biased against none.
+    """
+    low, high = min(drawn.low, swapped.low), max(drawn.high, swapped.high)
+    return replace(drawn, low=low, high=high, p=max(drawn.p, swapped.p))
 
 
 def _bias(draws: Floats, value: float) -> float:

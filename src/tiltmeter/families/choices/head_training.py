@@ -62,7 +62,7 @@ def train_head(
         [(pairs_of(item, prompt), int(item.extra["right"])) for item in questions],
         learned,
         plan.recipe(len(questions), options.seed, epochs=options.epochs, rate=options.rate),
-        Made(METHOD, benchmark.citation, {"limit": options.limit},
+        Made(METHOD, benchmark.citation, {"limit": options.limit, "leave_out": sorted(left_out)},
              {"source": benchmark.source, "sha256": benchmark.data_hash, "categories": learned, "left_out": left_out}),
         work=unfinished(place),
         watch=watch,

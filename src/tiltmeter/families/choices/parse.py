@@ -11,8 +11,12 @@ EMPTY, UNPARSED, REFUSED, TRUNCATED = "empty answer", "unparsed", "refusal", "tr
 FILTERED = "filtered by the server"
 """The server's content filter left no answer."""
 THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+END_OF_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 OPEN_THOUGHT = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-LETTER = re.compile(r"^\W*(?:(?:the )?(?:best |correct |right )?answer(?: is)?\W+)?\(?([A-F])(?:[).:,]|\s|$)", re.IGNORECASE)
+LETTER = re.compile(
+    r"^\W*(?:(?:the )?(?:best |correct |right )?answer(?: is)?\W+\(?([A-F])(?:[).:,]|\s|$)|\(?([A-F])[).:,])", re.IGNORECASE
+)
+"""A letter with a sign behind it, or with the word "answer" before it: "A person" begins with no option."""
 BARE_LETTER = re.compile(r"^\W*([A-F])\W*$", re.IGNORECASE)
 REFUSING = re.compile(
     r"^\W*(?:(?:I['’]m|I am) (?:sorry|unable|not able)|sorry|I (?:can['’]?t|cannot|won['’]t|will not) (?:help|assist|answer "
@@ -35,17 +39,32 @@ def parse_text(text: str, answers: Sequence[str]) -> int | str:
     said = _plain(text)
     if not said:
         return EMPTY
+    starts = _starts(answers)
+    within = [n for n, start in enumerate(starts) if starts.count(start) == 1 and start in said]
+    found = _begun(said, answers)
+    return found if found is not None else within[0] if len(within) == 1 else UNPARSED
+
+
+def _begun(said: str, answers: Sequence[str]) -> int | None:
+    """Find the answer that a text is, or the only one that begins with it."""
     plain = [_plain(answer) for answer in answers]
-    starts = [" ".join(answer.split()[:2]) for answer in plain]
-    rules = (
-        [n for n, answer in enumerate(plain) if answer == said],
-        [n for n, answer in enumerate(plain) if answer.startswith(said)],
-        [n for n, start in enumerate(starts) if starts.count(start) == 1 and start in said],
-    )
-    return next((found[0] for found in rules if len(found) == 1), UNPARSED)
+    same = [n for n, answer in enumerate(plain) if answer == said]
+    cut = [n for n, answer in enumerate(plain) if answer.startswith(said)]
+    return next((found[0] for found in (same, cut) if len(found) == 1), None)
 
 
-def parse_reply(text: str, answers: Sequence[str], order: Sequence[int]) -> int | str:
+def _starts(answers: Sequence[str]) -> list[str]:
+    return [" ".join(_plain(answer).split()[:2]) for answer in answers]
+
+
+def _named(said: str, answers: Sequence[str]) -> int | None:
+    """Find the only answer whose first two words, which no other answer begins with, are in a text, as whole words."""
+    starts = _starts(answers)
+    found = [n for n, start in enumerate(starts) if starts.count(start) == 1 and re.search(rf"\b{re.escape(start)}\b", said)]
+    return found[0] if len(found) == 1 else None
+
+
+def parse_reply(text: str, answers: Sequence[str], order: Sequence[int]) -> int | str:  # noqa: PLR0911 (a rule each)
     """Find the answer in what a model wrote after lettered options: a letter, or else by the rule for texts.
 
     Thoughts between tags are cut first; a thought that never ends leaves no answer. "unknown" is never guessed.
@@ -58,19 +77,34 @@ def parse_reply(text: str, answers: Sequence[str], order: Sequence[int]) -> int 
     1
     >>> [parse_reply(text, ["Yes", "No"], (0, 1)) for text in ("<think>It could be", "I'm sorry, I can't help.")]
     ['truncated before an answer', 'refusal']
+
+    Words are whole words, and an article is no letter:
+
+    >>> [parse_reply(text, ["Yes", "No"], (0, 1)) for text in ("I do not know", "I am sorry, but I cannot help with that.")]
+    ['unparsed', 'refusal']
+    >>> parse_reply("A definite answer is not in the text.", ["The grandfather", "The grandson", "Unknown"], (0, 1, 2))
+    'unparsed'
+    >>> parse_reply("It could be A.</think> C. Unknown", ["The grandfather", "The grandson", "Unknown"], (0, 1, 2))
+    2
     """
-    said = THOUGHT.sub("", text)
+    said = END_OF_THOUGHT.split(THOUGHT.sub("", text))[-1]  # a chat template may hold the opening tag
     if OPEN_THOUGHT.search(said):
         return TRUNCATED
     first = said.strip().split("\n", 1)[0]
+    if not (plain := _plain(first)):
+        return EMPTY
     bare = BARE_LETTER.match(first)
-    found = parse_text(first, answers)
-    if not _is_letter(bare, answers) and (isinstance(found, int) or found == EMPTY):
-        return found
+    if not _is_letter(bare, answers):
+        if (begun := _begun(plain, answers)) is not None:
+            return begun
+        if REFUSING.match(first):
+            return REFUSED
+        if (named := _named(plain, answers)) is not None:
+            return named
     if letter := bare or LETTER.match(first):
-        place = LETTERS.index(letter[1].upper())
+        place = LETTERS.index(next(filter(None, letter.groups())).upper())
         return order[place] if place < len(order) else UNPARSED
-    return REFUSED if REFUSING.match(first) else found
+    return UNPARSED
 
 
 def parse_prediction(prediction: str, answers: Sequence[str]) -> int | str:

@@ -11,7 +11,8 @@ import numpy as np
 from tiltmeter.benchmarks.kit.decisions import GROUP_COLUMNS
 from tiltmeter.catalog import Entry
 from tiltmeter.families.choices.decisions import REFUSAL_GAP_READS, is_decision
-from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, Floats, cells, counts_of, design_of, group_values
+from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, REFUSALS, Floats, cells, counts_of, design_of, group_values
+from tiltmeter.families.choices.parse import EMPTY, TRUNCATED, UNPARSED
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, corrected
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("questions", "refused")
+REPLIES = (*REFUSALS, EMPTY, TRUNCATED, UNPARSED)
+"""Reasons of a missing answer that a reply gave, unlike a request that failed."""
 
 
 def is_refusal_gap(measure: Entry) -> bool:
@@ -63,6 +66,7 @@ class _Groups:
 
     def __init__(self, rows: pd.DataFrame, groups: Any) -> None:
         known = np.array([isinstance(value, str) for value in groups], dtype=bool)  # a question may have no group
+        known &= (rows["chosen"].notna() | rows["reason"].isin(REPLIES)).to_numpy()  # a reply that never came is missing
         rows, groups = rows[known], groups[known].astype(str)
         self.names, codes = np.unique(groups, return_inverse=True)
         self.design = design_of(rows)

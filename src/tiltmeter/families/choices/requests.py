@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
+from tiltmeter.benchmarks.kit.decisions import DECISION
 from tiltmeter.families.choices.ask import decide
 from tiltmeter.families.choices.generated_protocol import parsed_reply
 from tiltmeter.families.choices.logprob_protocols import make_reading
@@ -23,8 +24,9 @@ def likelihood_requests(benchmark: ChoiceBenchmark) -> LikelihoodRequests:
         return [(prompt.open(item), f" {answer}") for answer in prompt.answers(item)]
 
     def answers(replies: Mapping[str, list[float]]) -> Answers:
+        decisions = {item.id for item in benchmark.asked_items if item.extra["condition"] == DECISION}
         chosen = {
-            name: decide("answers", [make_reading(name, tuple(range(len(values))), values)])
+            name: decide("answers", [make_reading(name, tuple(range(len(values))), values)], scored=name in decisions)
             for name, values in replies.items()
         }
         return answers_of_replies(benchmark, chosen, "model", "answers")

@@ -16,11 +16,12 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.slots.fills import OWN, Fills, fills_of
 from tiltmeter.stats.estimates import Estimate, details_of
-from tiltmeter.stats.intervals import bootstrap_p
+from tiltmeter.stats.intervals import FEWEST, bootstrap_p
 from tiltmeter.stats.measured import has_exact_test, interval_of, neutral_of, stratum_of, wins_and_losses
 from tiltmeter.stats.resampling import Floats, Sample, bootstrap, exchanged, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p, holm, permutation_p
+from tiltmeter.stats.units import ITEMS, Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,7 @@ def own_parts(fills: Fills) -> Iterator[tuple[tuple[str, str], Fills]]:
     types = known.groups["bias_type"].astype(str)
     parts = [(("all", "all"), known)]
     parts += [(("bias_type", name), known.take((types == name).to_numpy())) for name in sorted(types.unique())]
-    yield from ((label, part) for label, part in parts if part.groups["target"].nunique() > 1)
+    yield from ((label, part) for label, part in parts if part.groups["target"].nunique() == len(part.probability) == 2)
 
 
 def parts_of(fills: Fills, columns: Sequence[str]) -> Iterator[tuple[str, str, Fills]]:
@@ -153,10 +154,19 @@ def _estimate_groups(
     if np.isnan(value):
         return replace(row, note="undefined: fewer than 2 sentences")
     draws = bootstrap(measure, sample, stream_of(settings, filled.benchmark, row.by), settings.resamples)
-    low, high, note = interval_of(measure, row.n, value, draws, settings)
+    low, high, note = interval_of(measure, _independent(sample, row.n), value, draws, settings)
     notes = [AMONG_CANDIDATES if filled.among == CANDIDATES else "", note, _about_k(measure, filled)]
     p = _p_value(measure, sample, filled.benchmark, value, draws, settings)
     return replace(row, value=value, low=low, high=high, note="; ".join(filter(None, notes)), p=p)
+
+
+def _independent(sample: Sample, n: int) -> int:
+    """Return how many sentences decide a number: of a mean over groups, those about the smaller group that have matches."""
+    if "about" not in sample.columns:
+        return n
+    matched = np.isfinite(sample.columns["own_probability"]) & np.isfinite(sample.columns["rival_probability"])
+    counts = np.bincount(sample.columns["about"][matched], minlength=2)
+    return int(counts.min())
 
 
 def _about_k(measure: Entry, fills: Fills) -> str:
@@ -176,7 +186,10 @@ def _p_value(measure: Entry, sample: Sample, benchmark: str, value: float, draws
     if np.isnan(neutral):
         return neutral
     if measure.spec.test == "bootstrap":
-        return bootstrap_p(draws, neutral)
+        n = _independent(sample, 0)
+        if n < FEWEST:
+            return float("nan")
+        return bootstrap_p(value + (draws - value) * Units.independent(n, ITEMS).widening(settings.confidence), neutral)
     if has_exact_test(measure):
         return binomial_p(*wins_and_losses(measure, sample))
     first, second = (name for name in measure.parameters if name != "k")
