@@ -14,6 +14,7 @@ import pytest
 import tiltmeter
 from support.small_server import SmallServer
 from tiltmeter import ChoicesOptions, GenerationsOptions
+from tiltmeter.families.choices.refusals import _Groups
 from tiltmeter.families.generations.judging import REFUSAL_SCORER
 from tiltmeter.models.served import crowd
 from tiltmeter.runs import load_answers
@@ -90,3 +91,19 @@ def test_decisions_that_a_server_filters_for_one_group(tmp_path: Path) -> None:
     assert len(by_gender) == 2 and (by_gender["value"].abs() < 1e-9).all() and (by_gender["p"] > 0.5).all()
     details = json.loads(by_race.loc["Black", "details"])
     assert details["n_groups"] == 4 and details["n_templates"] >= 5
+
+
+def test_a_reply_that_never_came_is_not_counted_as_answered() -> None:
+    """Both groups refuse half of what they received; half of the replies about one group never came."""
+    rows = pd.DataFrame({"template": np.repeat([f"t{n}" for n in range(40)], 8), "bias_type": "b", "condition": "ambig"})
+    groups = np.tile(np.repeat(["a", "b"], 4), 40).astype(object)
+    refused = np.tile([True, False], 160)
+    lost = (groups == "a") & (np.arange(320) % 4 < 2)
+    rows["reason"] = np.where(lost, "no reply", np.where(refused, "refusal", None))
+    rows["chosen"] = np.where(refused | lost, np.nan, 0.0)
+    for name in ("changed", "right", "unknown", "stereotyped"):
+        rows[name] = np.nan
+    found = _Groups(rows, groups)
+    assert found.rows[:, 0].sum() == (~lost).sum()
+    shares = [found.pieces.summed()[n] for n in range(2)]
+    assert shares[0][1] / shares[0][0] == shares[1][1] / shares[1][0] == 0.5

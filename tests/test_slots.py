@@ -271,6 +271,7 @@ def test_more_than_two_groups() -> None:
     assert list(dict.fromkeys(table[table["by"] == "group"]["group"])) == ["young", "old", "other"]
     assert set(table[table["measure"] == "mnt_gap"]["group"]) == {"young − old", "young − other", "old − other"}
     assert set(table[table["measure"] == "lean"]["group"]) >= {"young > old", "old > young"}
+    assert "stereotype_gap" not in set(table["measure"]), "the largest of two rivals is not neutral"
 
 
 def test_the_stereotype_gap_weighs_whom_sentences_are_about_alike() -> None:
@@ -286,7 +287,7 @@ def test_the_stereotype_gap_weighs_whom_sentences_are_about_alike() -> None:
     rows = table[table["measure"] == "stereotype_gap"]
     assert set(zip(rows["by"], rows["group"], strict=True)) == {("all", "all"), ("bias_type", "gender")}
     assert rows["value"].to_numpy() == pytest.approx([(ratio.iloc[:2].mean() - ratio.iloc[2]) / 2] * 2)
-    assert (rows["n"] == 3).all()
+    assert (rows["n"] == 3).all() and rows[["low", "p"]].isna().all(axis=None), "one sentence about a group is no evidence"
 
 
 def test_estimates_by_hand() -> None:
