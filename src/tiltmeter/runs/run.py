@@ -185,14 +185,14 @@ def _run(
     check_batch_tokens(options.batch_tokens)
     folder = output_folder(output)
     by_default = not benchmarks
-    meant_only = by_default and not measures and not any(_files(family_options, name) for name in family_options.of)
+    is_default = by_default and not measures and not any(_files(family_options, name) for name in family_options.of)
     with timed("benchmarks"):
         loaded = _load_benchmarks(benchmarks or _defaults(measures, options, family_options), options, family_options)
         _check(loaded, measures, options, family_options)
     manifest = _manifest(models, loaded, measures, options, family_options)
     if not options.overwrite:
         refuse_other_run(folder, manifest)
-    planned = plan_run(models, loaded, options, family_options, is_default=meant_only)
+    planned = plan_run(models, loaded, options, family_options, is_default=is_default)
     with reserved(folder, manifest) as making, _store(options.cache, folder) as store, showing(watch):
         cells = Executor(planned, Ledger(None), store, Engine(INLINE), watch).execute()
         manifest = finished_manifest(manifest, cells, started)
