@@ -17,6 +17,7 @@ from conftest import GOLDEN
 from support.raising import raises
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models import identify, load_any, load_model, memory
+from tiltmeter.models.fingerprint import Fingerprint
 from tiltmeter.models.memory import Size, check_memory, size_of
 
 BENCHMARK = tiltmeter.load_benchmark("starter-pairs")
@@ -263,3 +264,81 @@ def test_an_adapter_needs_its_weights_and_peft(llama: Path, tmp_path: Path, monk
     monkeypatch.setattr("tiltmeter.models.adapters.find_spec", lambda name: None)
     with raises("missing-package", ModelError, package="peft"):
         load_model(tmp_path)
+
+
+def test_an_adapter_beside_a_whole_model_is_never_left_out(
+    llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(llama, tmp_path / "both")
+    (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(llama)}), "utf-8")
+    shutil.copy(llama / "model.safetensors", folder / "adapter_model.safetensors")
+    monkeypatch.setattr("tiltmeter.models.adapters.find_spec", lambda name: None)
+    with raises("missing-package", ModelError, package="peft"):
+        load_model(folder)
+    (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "."}), "utf-8")
+    with raises("wrong-model-kind", ModelError, kind="adapter"):
+        load_model(folder)
+
+
+def test_an_adapter_beside_a_whole_model_is_added_to_its_base(llama: Path, tmp_path: Path) -> None:
+    folder, merged = adapted(llama, tmp_path / "adapter")
+    merged.save_pretrained(folder)
+    wanted = scores(tiltmeter.wrap_model(merged.eval(), load_model(llama).tokenizer, name="merged"))
+    model = load_model(folder)
+    np.testing.assert_allclose(scores(model), wanted, atol=1e-3)
+    assert model.identity == identify(folder, {})
+
+
+EDITS: dict[str, Any] = {
+    "data": lambda weight: weight.data.view(-1)[:1].add_(1),
+    "copy": lambda weight: weight.copy_(weight + 1),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edits_of_a_loaded_quantised_model_change_its_identity(
+    llama: Path, monkeypatch: pytest.MonkeyPatch, edit: str
+) -> None:
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "is_quantized", True, raising=False)
+    model = load_model(llama)
+    before = model.identity
+    scores(model)
+    assert model.identity == before == model.loaded_as
+    with torch.no_grad():
+        EDITS[edit](model.module.model.layers[1].mlp.up_proj.weight)
+    assert model.identity.model != before.model
+
+
+@pytest.mark.parametrize("bits", ["8bit", "4bit"])
+def test_edits_of_weights_by_bitsandbytes_change_the_identity(llama: Path, bits: str) -> None:
+    pytest.importorskip("bitsandbytes")
+    pytest.importorskip("accelerate")
+    model = load_model(llama, quantize=bits)
+    before = model.identity
+    scores(model)
+    assert model.identity == before == model.loaded_as
+    with torch.no_grad():
+        model.module.model.layers[1].mlp.up_proj.weight.data.view(-1)[:1].add_(1)
+    assert model.identity.model != before.model
+
+
+def test_weights_that_are_nowhere_have_no_identity() -> None:
+    with torch.device("meta"):
+        module = torch.nn.Linear(2, 2)
+    module.hf_device_map = {"": "disk"}
+    assert Fingerprint(module).unknown_code is not None
+
+
+def test_offloaded_models_in_memory_have_identities_of_their_own(llama: Path, tmp_path: Path) -> None:
+    pytest.importorskip("accelerate")
+    (tmp_path / "map.json").write_text(json.dumps(MAP), "utf-8")
+    other = shutil.copytree(llama, tmp_path / "other")
+    module = transformers.AutoModelForCausalLM.from_pretrained(llama)
+    with torch.no_grad():
+        module.model.layers[1].mlp.up_proj.weight.add_(1)  # a layer that lies on the disk
+    module.save_pretrained(other)
+    loaded = [load_model(one, device_map=str(tmp_path / "map.json")) for one in (llama, llama, other)]
+    found = [tiltmeter.wrap_model(one.module, one.tokenizer, name="mine") for one in loaded]
+    assert all(one.uncacheable is None for one in found)
+    first, second, changed = (one.identity.weights for one in found)
+    assert first == second != changed

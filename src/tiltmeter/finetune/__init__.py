@@ -16,9 +16,9 @@ which `training/` had one already; the two share checkpoints, AdamW and the way 
 
 from __future__ import annotations
 
-from tiltmeter.finetune.classifier import ClassifierRecipe, LabelledTexts, TrainedClassifier, train_classifier
+from tiltmeter.finetune.classifier import ClassifierRecipe, LabelledTexts, train_classifier
 from tiltmeter.finetune.export import check_output, making, save_model
-from tiltmeter.finetune.folder_training import Made, train, train_and_save, unfinished
+from tiltmeter.finetune.folder_training import Finished, Made, train, train_and_save, unfinished
 from tiltmeter.finetune.loading import device_of, load_trainable
 from tiltmeter.finetune.loop import Loop
 from tiltmeter.finetune.lora import check_lora, merged, with_lora
@@ -28,8 +28,8 @@ from tiltmeter.finetune.tasks import Causal, Drawn, Labelled, Masked, Task
 from tiltmeter.finetune.text import Text, encode, read_text, split
 
 __all__ = [
-    "Causal", "ClassifierRecipe", "DivergedError", "Drawn", "Labelled", "LabelledTexts", "Loop", "Made", "Masked", "Recipe",
-    "Task", "Text", "Trained", "TrainedClassifier", "Watch", "check_lora", "check_output", "device_of", "encode",
-    "load_trainable", "making", "merged", "read_text", "save_model", "split", "train", "train_and_save", "train_classifier",
-    "unfinished", "with_lora",
+    "Causal", "ClassifierRecipe", "DivergedError", "Drawn", "Finished", "Labelled", "LabelledTexts", "Loop", "Made",
+    "Masked", "Recipe", "Task", "Text", "Trained", "Watch", "check_lora", "check_output", "device_of", "encode",
+    "load_trainable", "making", "merged", "read_text", "save_model", "split", "train", "train_and_save",
+    "train_classifier", "unfinished", "with_lora",
 ]  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from tiltmeter.errors import InputError
 from tiltmeter.finetune.classifier import ClassifierRecipe
-from tiltmeter.finetune.export import Files
 from tiltmeter.finetune.folder_training import Finished, Made, train
 from tiltmeter.finetune.outcome import Watch
 from tiltmeter.finetune.recipe import Recipe
@@ -48,23 +47,6 @@ class Chosen(Task):
         return torch.nn.functional.cross_entropy(padded, torch.from_numpy(self.right[rows]).to(scores.device))
 
 
-@dataclass(frozen=True)
-class TrainedHead:
-    """A model with a trained multiple-choice head in memory, which can be stored."""
-
-    head: ChoiceHead
-    finished: Finished
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """All facts needed to train it again."""
-        return self.finished.manifest
-
-    def save(self, output: Path, files: Files | None = None) -> Path:
-        """Write it as a folder, which appears when it is complete."""
-        return self.finished.save(output, files)
-
-
 def train_choice_head(
     model: LanguageModel,
     questions: Sequence[Question],
@@ -74,8 +56,8 @@ def train_choice_head(
     *,
     work: Path | None = None,
     watch: Watch | None = None,
-) -> TrainedHead:
-    """Train a multiple-choice head on a model.
+) -> tuple[ChoiceHead, Finished]:
+    """Train a multiple-choice head on a model; return it with what stores it.
 
     Args:
         model: Gives the body and the tokenizer; it stays as it is.
@@ -98,4 +80,4 @@ def train_choice_head(
     made = replace(made, data={**made.data, "questions": len(usable), "too_long": len(rows) - len(usable)})
     finished = train(parts, task, recipe, made, work=work, watch=watch)
     facts = {"name": model.name, "precision": "fp32"}
-    return TrainedHead(choice_head_of(model.name, finished.parts.module, parts.tokenizer, facts), finished)
+    return choice_head_of(model.name, finished.parts.module, parts.tokenizer, facts), finished

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.finetune.export import Files
 from tiltmeter.finetune.folder_training import Finished, Made, train
 from tiltmeter.finetune.outcome import Watch
 from tiltmeter.finetune.recipe import Recipe
@@ -61,23 +60,6 @@ class LabelledTexts:
     max_length: int = LONGEST
 
 
-@dataclass(frozen=True)
-class TrainedClassifier:
-    """A classifier in memory, ready to label, that can be stored."""
-
-    classifier: Classifier
-    finished: Finished
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """All facts needed to train it again."""
-        return self.finished.manifest
-
-    def save(self, output: Path, files: Files | None = None) -> Path:
-        """Write it as a folder, which appears when it is complete."""
-        return self.finished.save(output, files)
-
-
 def train_classifier(
     model: LanguageModel,
     texts: LabelledTexts,
@@ -87,8 +69,8 @@ def train_classifier(
     dropout: float | None = None,
     work: Path | None = None,
     watch: Watch | None = None,
-) -> TrainedClassifier:
-    """Train a classifier of a model.
+) -> tuple[Classifier, Finished]:
+    """Train a classifier of a model; return it with what stores it.
 
     Args:
         model: Gives the body and the tokenizer; it stays as it is.
@@ -105,7 +87,7 @@ def train_classifier(
     made = replace(made, data={**made.data, "texts": len(task.rows), "cut": n_cut})
     finished = train(parts, task, recipe, made, work=work, held_out=held_out, watch=watch)
     facts = {"name": model.name, "precision": "fp32"}
-    return TrainedClassifier(classifier_of(model.name, finished.parts.module, parts.tokenizer, facts), finished)
+    return classifier_of(model.name, finished.parts.module, parts.tokenizer, facts), finished
 
 
 def _task(module: Any, tokens: Tokenization, examples: Examples, max_length: int) -> tuple[Labelled, int]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import ModelError
-from tiltmeter.models.pretrained import guard
+from tiltmeter.models.pretrained import ADAPTER, guard
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 
-CONFIG = "adapter_config.json"
+CONFIG = ADAPTER
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 
 
@@ -67,10 +67,13 @@ class Adapter:
 
 
 def adapter_of(name: str | Path) -> Adapter | None:
-    """The adapter in a folder; None for every other name."""
+    """The adapter in a folder, also beside a config.json or weights of its own; None for every other name.
+
+    Its base is the model that it names, as for transformers: weights beside an adapter may have it added already.
+    """
     path = at_home(name)
     config = path / CONFIG
-    if not is_file(config) or is_file(path / "config.json"):
+    if not is_file(config):
         return None
     try:
         base = json.loads(config.read_text("utf-8"))["base_model_name_or_path"]

@@ -37,20 +37,22 @@ class ChoiceHead(WeightedModel):
         """The categories of questions that the head learned from, where it says so."""
         return tuple(getattr(self._module.config, LEARNED, None) or ())
 
-    def scores(self, pairs: Sequence[tuple[str, str]], *, batch_tokens: int | str = "auto") -> NDArray[np.float64]:
-        """The score of each pair; not-a-number where a pair is longer than the model's window, which is never cut."""
+    def scores(self, pairs: Sequence[tuple[str, str]], *, batch_tokens: int | str = "auto") -> list[float | None]:
+        """The score of each pair; None for a pair that is longer than the model's window, which is never cut."""
         rows = encode_pairs(self.tokenizer, pairs)
         lengths = np.array([len(row["input_ids"]) for row in rows], dtype=np.int64)
         limit = self.tokens.max_length
         fitting = np.flatnonzero(lengths <= limit) if limit else np.arange(len(rows))
-        order, found, at = fitting[np.argsort(-lengths[fitting], kind="stable")], np.full(len(rows), np.nan), 0
+        found: list[float | None] = [None] * len(rows)
+        order, at = fitting[np.argsort(-lengths[fitting], kind="stable")], 0
         budget = (CPU_TOKENS if self.device == "cpu" else GPU_TOKENS) if batch_tokens == "auto" else int(batch_tokens)
         while at < len(order):
             some = order[at:][next(pieces(lengths[order[at:]], budget))]
             try:
                 with passing(self.precision, self._module):
                     logits = pair_logits(self._module, self.tokenizer, [rows[n] for n in some])
-                found[some] = logits.double().cpu().numpy()
+                for n, score in zip(some, logits.double().cpu().tolist(), strict=True):
+                    found[n] = score
             except OutOfMemoryError:
                 if len(some) == 1:
                     raise ModelError(

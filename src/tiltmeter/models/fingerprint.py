@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
@@ -52,7 +52,7 @@ class Fingerprint:
     @property
     def weights(self) -> str:
         """Digest of parameters and stored buffers."""
-        return checksum(self.module.state_dict(keep_vars=True))
+        return checksum(self.module.state_dict(keep_vars=True), self._walk.offloaded)
 
     @property
     def buffers(self) -> str:
@@ -69,7 +69,8 @@ class Fingerprint:
     @property
     def unknown_code(self) -> str | None:
         """Code or weights that take part in a forward pass and cannot be identified, or None."""
-        if any(parameter.is_meta for parameter in self.module.parameters()) and not hasattr(self.module, "hf_device_map"):
+        tensors = self.module.state_dict(keep_vars=True).items()
+        if any(getattr(one, "is_meta", False) and name not in self._walk.offloaded for name, one in tensors):
             return "some of its weights are not in memory"
         return next(iter(self._walk.unknown), None)
 
@@ -79,7 +80,8 @@ class Fingerprint:
 
         An edit through `.data` moves no tensor and counts no version, so the values are looked at.
         """
-        tensors = {n: one for n, one in self._comparable.items() if hasattr(one, "data_ptr") and not one.is_meta}
+        stored = self.module.state_dict(keep_vars=True)
+        tensors = {name: one for name, one in stored.items() if hasattr(one, "data_ptr") and not one.is_meta}
         if sum(one.numel() for one in tensors.values()) <= WHOLE:
             return checksum(tensors)
         return checksum(
@@ -89,13 +91,10 @@ class Fingerprint:
     @property
     def versions(self) -> tuple[tuple[int, int], ...]:
         """Address and version of each tensor: a cheap sign of a change, not a proof of none."""
-        tensors = self._comparable.values()
+        if getattr(self.module, "is_quantized", False):  # its layers pack their state anew for each look
+            return tuple((0, _version(tensor)) for tensor in self.module.parameters())
+        tensors = self.module.state_dict(keep_vars=True).values()
         return tuple((tensor.data_ptr(), _version(tensor)) for tensor in tensors if hasattr(tensor, "data_ptr"))
-
-    @property
-    def _comparable(self) -> dict[str, Any]:
-        """Weights that stay where they are. Quantised layers pack theirs anew, and no training changes them."""
-        return {} if getattr(self.module, "is_quantized", False) else self.module.state_dict(keep_vars=True)
 
     @cached_property
     def _walk(self) -> _Walk:
@@ -113,6 +112,8 @@ class _Walk:
         self.settings: list[Any] = []
         self.tensors: dict[str, Any] = {}
         self.unknown: list[str] = []
+        self.offloaded: dict[str, Callable[[], Any]] = {}
+        """Reads of the weights that accelerate keeps in another place than the module."""
         self._configs: dict[int, str] = {}
 
     def visit(self, name: str, part: Any) -> None:
@@ -123,18 +124,23 @@ class _Walk:
                 facts.append([key, described])
         self.settings.append(facts)
         self.hooks(name, part._forward_pre_hooks, part._forward_hooks)
-        self._accelerate_hook(name, vars(part).get("_hf_hook"))
+        self._accelerate_hook(name, vars(part).get("_hf_hook"), part)
 
     def hooks(self, name: str, *several: Mapping[int, Any]) -> None:
         for hook in (hook for hooks in several for hook in hooks.values()):
             if not _is_known(_code_of(hook)):
                 self.unknown.append(f"{name} has a forward hook, {_name(_code_of(hook))}")
 
-    def _accelerate_hook(self, name: str, hook: Any) -> None:
+    def _accelerate_hook(self, name: str, hook: Any, part: Any) -> None:
         """Hooks of accelerate move tensors between devices; a subclass of somebody else's may do anything."""
         for one in getattr(hook, "hooks", [hook]) if hook is not None else []:
             if not _is_known(type(one)):
                 self.unknown.append(f"{name} has a hook of accelerate, {_name(type(one))}")
+            elif (kept := getattr(one, "weights_map", None)) is not None:
+                prefix = "" if name == "the model" else f"{name}."
+                for key, weight in part.named_parameters(recurse=bool(getattr(one, "place_submodules", False))):
+                    if weight.is_meta:
+                        self.offloaded[prefix + key] = partial(kept.__getitem__, key)
 
     def _described(self, place: str, value: Any) -> Any:
         """An attribute as JSON can hold it; None for what decides nothing or is visited elsewhere."""
@@ -181,8 +187,11 @@ def unknown_hooks() -> list[str]:
     return walk.unknown
 
 
-def checksum(tensors: Mapping[str, Any]) -> str:
-    """Return a digest of named tensors, computed on their devices. Equal contents have equal digests on every device."""
+def checksum(tensors: Mapping[str, Any], offloaded: Mapping[str, Callable[[], Any]] | None = None) -> str:
+    """Return a digest of named tensors, computed on their devices. Equal contents have equal digests on every device.
+
+    `offloaded` reads, one after the other, the contents of tensors that have none in memory.
+    """
     import torch
 
     digest = hashlib.sha256()
@@ -193,9 +202,11 @@ def checksum(tensors: Mapping[str, Any]) -> str:
                 digest.update(f"{name} {tensor!r};".encode())
                 continue
             place = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
-            if place not in sums:  # weights that are tied are read once
-                sums[place] = _sums(tensor).cpu().numpy().tobytes()
-            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode() + sums[place])
+            if tensor.is_meta:  # all of them lie at the address 0
+                found = _sums(offloaded[name]() if offloaded and name in offloaded else tensor).cpu().numpy().tobytes()
+            else:  # weights that are tied are read once
+                found = sums[place] = sums.get(place) or _sums(tensor).cpu().numpy().tobytes()
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode() + found)
     return digest.hexdigest()
 
 

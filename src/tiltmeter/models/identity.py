@@ -125,7 +125,10 @@ def source_of(name: str, revision: str | None = None) -> Source:
     """The files that a name stands for. A hub model is downloaded."""
     wrapper, adapter = wrapper_of(EMBEDDED.get(name, at_home(name))), adapter_of(name)
     base = str(wrapper.base) if wrapper else adapter.base if adapter else name
-    return Source(*folder_of(base, revision), wrapper, adapter=adapter)
+    folder, gguf = folder_of(base, revision)
+    if not (wrapper or adapter or gguf) and (adapter := adapter_of(folder)):  # of the hub
+        folder, gguf = folder_of(adapter.base, None)
+    return Source(folder, gguf, wrapper, adapter=adapter)
 
 
 def identify_vectors(path: Path) -> ModelIdentity:

@@ -18,6 +18,7 @@ T = TypeVar("T")
 KERNEL_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 """oneDNN keeps what it made for the last 1,024 shapes of a product. Batches have ever new shapes, so hardly any of it is
 used again (benchmarks/README.md). A user's own setting stays."""
+ADAPTER = "adapter_config.json"
 NOT_OURS = "its code is not part of transformers; pass --trust-remote-code if you trust it"
 
 
@@ -33,6 +34,11 @@ def import_libraries() -> None:
 def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
     """Call `transformers.AUTO.from_pretrained` on a local folder; any failure becomes a ModelError."""
     options |= {"trust_remote_code": bool(trust_remote_code), "local_files_only": True}
+    if auto.startswith("AutoModel") and (folder / ADAPTER).is_file():
+        raise ModelError(
+            f"{folder} holds an adapter, and this needs a whole model: merge the adapter into its base and save that.",
+            code="wrong-model-kind", model=name, folder=folder, kind="adapter",
+        )  # fmt: skip
 
     def load() -> Any:
         import transformers

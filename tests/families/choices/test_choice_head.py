@@ -18,7 +18,10 @@ from support.raising import raises
 from tiltmeter.benchmarks.kit.choices import answers_of
 from tiltmeter.cli import main
 from tiltmeter.families import find_family
+from tiltmeter.families.choices.head_protocol import HeadReader
 from tiltmeter.families.choices.head_training import FILE, train_head
+from tiltmeter.families.choices.logprob_protocols import NOT_FINITE
+from tiltmeter.families.choices.prompts import find_prompt
 from tiltmeter.finetune.choice_head import Chosen
 from tiltmeter.judges.kit.training import TrainingOptions
 from tiltmeter.models import load_any, with_choice_head
@@ -66,9 +69,17 @@ def test_scores_equal_plain_transformers(head: Path) -> None:
 def test_batches_do_not_change_scores(head: Path) -> None:
     model = load_any(head)
     pairs = [(item.context or "", f"{item.texts['question']} {answer}") for item in AGE.items for answer in answers_of(item)]
-    whole, single = model.scores(pairs), model.scores(pairs, batch_tokens=1)
+    whole, single = (np.array(model.scores(pairs, batch_tokens=budget)) for budget in ("auto", 1))
     assert np.abs(whole - single).max() < 1e-5
-    assert np.abs(model.scores(pairs[::-1])[::-1] - whole).max() < 1e-5
+    assert np.abs(np.array(model.scores(pairs[::-1])[::-1]) - whole).max() < 1e-5
+
+
+def test_scores_that_are_no_number_are_not_called_too_long(head: Path) -> None:
+    model = load_any(head)
+    with torch.no_grad():
+        model.module.classifier.weight.fill_(torch.nan)
+    found = HeadReader(model, find_prompt(None, "en")).read(AGE.items[:2])
+    assert [reading.reason for reading in found] == [NOT_FINITE] * 2
 
 
 def test_answers_are_estimated_and_have_no_order(head: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import QUESTION
-from tiltmeter.families.choices.logprob_protocols import TOO_LONG, Reading
+from tiltmeter.families.choices.logprob_protocols import Reading, make_reading
 from tiltmeter.families.choices.prompts import Prompt
 from tiltmeter.models import ChoiceHead
 
@@ -34,10 +35,14 @@ class HeadReader:
         scores = iter(self.model.scores([pair for some in pairs for pair in some], batch_tokens=self.batch_tokens))
         found = []
         for item, some in zip(items, pairs, strict=True):
-            values = np.array([next(scores) for _ in some])
-            order = tuple(range(len(values)))
-            if np.isnan(values).any():
-                found.append(Reading(item.id, order, reason=TOO_LONG))
-                continue
-            found.append(Reading(item.id, order, tuple(map(float, values - np.logaddexp.reduce(values)))))
+            values = [score for _ in some if (score := next(scores)) is not None]
+            fits = len(values) == len(some)
+            found.append(make_reading(item.id, tuple(range(len(some))), _log_softmax(values) if fits else None))
         return found
+
+
+def _log_softmax(scores: Sequence[float]) -> NDArray[np.float64]:
+    values = np.array(scores)
+    with np.errstate(invalid="ignore"):  # infinite scores become a missing answer with its reason
+        found: NDArray[np.float64] = values - np.logaddexp.reduce(values)
+    return found

@@ -57,7 +57,7 @@ def train_head(
         )  # fmt: skip
     prompt = find_prompt(None, benchmark.language)
     plan = replace(RECIPE, rows=options.rows, warmup=RECIPE.warmup if options.warmup is None else options.warmup)
-    trained = train_choice_head(
+    head, finished = train_choice_head(
         load_model(model, precision="fp32", device=options.device),
         [(pairs_of(item, prompt), int(item.extra["right"])) for item in questions],
         learned,
@@ -68,8 +68,8 @@ def train_head(
         watch=watch,
     )  # fmt: skip
     unseen = [item for item in known if item.bias_type in left_out]
-    accuracy = _accuracy(HeadReader(trained.head, prompt), unseen)
-    folder = trained.save(place, {FILE: accuracy | {"left_out": left_out, "learned": learned}})
+    accuracy = _accuracy(HeadReader(head, prompt), unseen)
+    folder = finished.save(place, {FILE: accuracy | {"left_out": left_out, "learned": learned}})
     return folder, (
         f"{accuracy['right']:,} of {accuracy['n']:,} disambiguated questions of {', '.join(left_out)} are answered right "
         f"({accuracy['share']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}], questions as units; chance about 0.33)."

@@ -159,7 +159,7 @@ def sorted_by_answer(row: Sequence[float] | NDArray[np.float64], order: Sequence
 
 
 def make_reading(
-    item: str, order: tuple[int, ...], values: Sequence[float] | None, lengths: tuple[int, ...] = ()
+    item: str, order: tuple[int, ...], values: Sequence[float] | NDArray[np.float64] | None, lengths: tuple[int, ...] = ()
 ) -> Reading:
     """Make a reading of log-probabilities; one that is missing or not finite is a reason instead."""
     if values is None:

@@ -17,7 +17,7 @@ from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.families.kit.protocol import AskContext, family_of
 from tiltmeter.families.labels.options import Options
 from tiltmeter.families.labels.recipes import RECIPES, choose
-from tiltmeter.finetune import LabelledTexts, Made, Recipe, TrainedClassifier, train_classifier, unfinished
+from tiltmeter.finetune import Finished, LabelledTexts, Made, Recipe, train_classifier, unfinished
 from tiltmeter.finetune.classifier import VERSION
 from tiltmeter.finetune.export import MANIFEST
 from tiltmeter.models import Classifier, LanguageModel, load_classifier
@@ -43,8 +43,8 @@ def classifiers_of(
                 classifier = load_classifier(folder, precision="fp32", device=model.device)
                 facts = _facts(read_json(folder / MANIFEST))
             else:
-                trained = _train(model, source, options, recipe, named, folder, context)
-                classifier, facts = trained.classifier, _facts(trained.manifest)
+                classifier, finished = _train(model, source, options, recipe, named, folder, context)
+                facts = _facts(finished.manifest)
         if root and folder is not None:
             mark_used(folder / MANIFEST, root)
         yield seed, classifier, {"recipe": named, **facts, **_place(folder)}
@@ -66,7 +66,7 @@ def _train(
     named: str,
     folder: Path | None,
     context: AskContext,
-) -> TrainedClassifier:
+) -> tuple[Classifier, Finished]:
     learned = source.learned_from or source.name
     examples = [(example.text, int(example.toxic)) for example in source.training]
     data = {"source": source.learned_from or source.source, "sha256": source.training_hash}
@@ -77,7 +77,7 @@ def _train(
 
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
-    trained = train_classifier(
+    classifier, finished = train_classifier(
         model,
         LabelledTexts((FINE, TOXIC), examples, max_length=options.max_length),
         recipe,
@@ -87,8 +87,8 @@ def _train(
         watch=watch,
     )
     if folder is not None:
-        trained.save(folder)
-    return trained
+        finished.save(folder)
+    return classifier, finished
 
 
 def check_training(training: Sequence[Example], name: str) -> None:

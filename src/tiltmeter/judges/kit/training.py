@@ -68,7 +68,7 @@ def train_judge(
     train = _pairs(_limited(labelled.train, options.limit))
     plan = replace(RECIPES.get(construct, OTHER), rows=options.rows)
     plan = plan if options.warmup is None else replace(plan, warmup=options.warmup)
-    trained = train_classifier(
+    classifier, finished = train_classifier(
         load_model(model, precision="fp32", device=options.device),
         LabelledTexts(labelled.names, train, _pairs(labelled.held_out)),
         plan.recipe(len(train), options.seed, epochs=options.epochs, rate=options.rate),
@@ -84,13 +84,13 @@ def train_judge(
         work=unfinished(place),
         watch=watch,
     )
-    said = trained.classifier.label([row.text for row in labelled.test])
+    said = classifier.label([row.text for row in labelled.test])
     errors = measured_errors(labelled.test, said.probability, labelled.negative, options.seed)
     files: Files = {
         FILE: errors | {"notion": construct, "test": labelled.source},
         "README.md": _card(labelled, construct, errors),
     }
-    return trained.save(place, files)
+    return finished.save(place, files)
 
 
 def _limited(rows: Sequence[Row], n: int | None) -> Sequence[Row]:
