@@ -43,7 +43,7 @@ class ChoiceHead(WeightedModel):
         lengths = np.array([len(row["input_ids"]) for row in rows], dtype=np.int64)
         limit = self.tokens.max_length
         fitting = np.flatnonzero(lengths <= limit) if limit else np.arange(len(rows))
-        found: list[float | None] = [None] * len(rows)
+        values: list[float | None] = [None] * len(rows)
         order, at = fitting[np.argsort(-lengths[fitting], kind="stable")], 0
         budget = (CPU_TOKENS if self.device == "cpu" else GPU_TOKENS) if batch_tokens == "auto" else int(batch_tokens)
         while at < len(order):
@@ -52,7 +52,7 @@ class ChoiceHead(WeightedModel):
                 with passing(self.precision, self._module):
                     logits = pair_logits(self._module, self.tokenizer, [rows[n] for n in some])
                 for n, score in zip(some, logits.double().cpu().tolist(), strict=True):
-                    found[n] = score
+                    values[n] = score
             except OutOfMemoryError:
                 if len(some) == 1:
                     raise ModelError(
@@ -62,7 +62,7 @@ class ChoiceHead(WeightedModel):
                 budget = max(1, budget // 2)
                 continue
             at += len(some)
-        return found
+        return values
 
 
 def load_choice_head(

@@ -81,6 +81,8 @@ class Fingerprint:
         An edit through `.data` moves no tensor and counts no version, so the values are looked at.
         """
         stored = self.module.state_dict(keep_vars=True)
+        if getattr(self.module, "is_quantized", False):  # bitsandbytes rounds its scales when a pass packs them
+            stored = {name: one for name, one in stored.items() if name in dict(self.module.named_parameters())}
         tensors = {name: one for name, one in stored.items() if hasattr(one, "data_ptr") and not one.is_meta}
         if sum(one.numel() for one in tensors.values()) <= WHOLE:
             return checksum(tensors)

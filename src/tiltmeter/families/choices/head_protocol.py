@@ -44,5 +44,5 @@ class HeadReader:
 def _log_softmax(scores: Sequence[float]) -> NDArray[np.float64]:
     values = np.array(scores)
     with np.errstate(invalid="ignore"):  # infinite scores become a missing answer with its reason
-        found: NDArray[np.float64] = values - np.logaddexp.reduce(values)
-    return found
+        normalised: NDArray[np.float64] = values - np.logaddexp.reduce(values)
+    return normalised
