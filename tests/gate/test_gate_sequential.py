@@ -19,6 +19,7 @@ from tiltmeter.gate.sequential import decide_sequentially
 from tiltmeter.gate.sequential_result import ALL_ITEMS, EARLY, OPEN
 from tiltmeter.gate.sources import StoredAnswers, ask_models
 from tiltmeter.runs import Run
+from tiltmeter.storage.files import json_text
 
 SCORE = "bias_score[aul,mine]"
 
@@ -160,3 +161,67 @@ def test_options_without_effect_are_refused(
     assert tiltmeter("check", run.folder, "--rule", f"{SCORE} shown to be within 5", *words) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert tiltmeter("check", "--sequential", "--rule", f"{SCORE} shown to be within 5") == 2
+
+
+def tied(run: Run) -> Run:
+    """Give both sentences of every pair one score."""
+    table = run.answers["pairs"].table
+    table["score"] = -20.0
+    return run
+
+
+def test_all_pairs_tied_are_refused_as_by_the_full_gate(tmp_path: Path) -> None:
+    run = tied(leaning_run(tmp_path / "r", {"m": 0.5}, n=400))
+    rule = f"{SCORE} shown to be within 20"
+    codes = []
+    for decide in (lambda: check(run, rule), lambda: decided(run, rule)):
+        with pytest.raises(TiltmeterError) as refused:
+            decide()
+        codes.append(refused.value.code)
+    assert codes[0] == codes[1]
+
+
+def test_repeated_pairs_are_refused_before_the_first_look(tmp_path: Path) -> None:
+    run = leaning_run(tmp_path / "r", {"m": 0.5}, n=400)
+    items = run.answers["pairs"].items
+    items["stereo"], items["anti"] = "They 1.", "We 1."
+    with pytest.raises(TiltmeterError) as refused:
+        decided(run, f"{SCORE} shown to be within 20")
+    assert refused.value.code == "duplicate-name" and refused.value.fields["kind"] == "pair"
+
+
+def test_the_same_weights_are_no_baseline(tmp_path: Path) -> None:
+    run = leaning_run(tmp_path / "r", {"m": 0.5, "twin": 0.5}, n=400)
+    facts = [manifest["model"] for manifest in run.answers["pairs"].manifests]
+    facts[1]["weights_sha256"] = facts[0]["weights_sha256"]
+    book = read_rules([f"{SCORE} no worse than baseline by 3 for m"])
+    with pytest.raises(TiltmeterError) as full:
+        check(run, book, baseline_model="twin")
+    with pytest.raises(TiltmeterError) as early:
+        decide_sequentially(StoredAnswers(gather(run, baseline_model="twin")), book)
+    assert early.value.code == full.value.code
+
+
+def test_a_baseline_that_no_rule_compares_with_is_refused(run: Run) -> None:
+    book = read_rules([f"{SCORE} shown to be within 20 for far"])
+    with pytest.raises(TiltmeterError) as refused:
+        decide_sequentially(StoredAnswers(gather(run, baseline_model="limit")), book)
+    assert refused.value.code == "inapplicable-option" and refused.value.fields["option"] == "--baseline"
+
+
+def test_an_early_pass_shows_that_few_scores_are_missing(tmp_path: Path) -> None:
+    """Missing scores that come late fail the full gate, so a pass waits until their share is bounded."""
+    run = leaning_run(tmp_path / "r", {"m": 0.5}, n=1200)
+    whole = decided(run, f"{SCORE} shown to be within 30")["m"]
+    table = run.answers["pairs"].table
+    table.loc[table["item"].str[1:].astype(int) % 25 == 0, ["score", "reason"]] = [float("nan"), "too long"]
+    some = decided(run, f"{SCORE} shown to be within 30")["m"]
+    assert whole[:2] == (PASS, EARLY) and some[0] == PASS and whole[2] < some[2]
+
+
+def test_the_end_of_a_budget_is_named_and_its_json_is_strict(run: Run) -> None:
+    book = read_rules([f"{SCORE} shown to be within 5 for limit"])
+    found = decide_sequentially(StoredAnswers(gather(run)), book, budget=20)
+    read = json.loads(json_text(found.to_dict()), parse_constant=pytest.fail)
+    assert read["decided"] is False and read["findings"][0]["low"] is None
+    assert decide_sequentially(StoredAnswers(gather(run)), book).is_decided

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.raising import raises
 from support.small_models import CausalModel
 from support.small_server import PASSING, SILENT, SmallServer
 from tiltmeter.errors import ServerError, UsageError
@@ -96,6 +97,12 @@ def test_a_server_without_log_probabilities_gives_text() -> None:
     with SmallServer(fault="no-logprobs") as server:
         model = load_served(server.address)
     assert model.probe.capability == "text" and model.capabilities == {"answers", "text", "chat", "classes"}
+
+
+@pytest.mark.parametrize("fault", ["no-logprobs", "chat-only"])
+def test_a_first_token_without_log_probabilities_of_the_prompt_is_refused(fault: str) -> None:
+    with SmallServer(fault=fault) as server, raises("inapplicable-option", UsageError, option="--first-token"):
+        load_served(server.address, ServerOptions(first_token="."))
 
 
 def test_a_chat_only_server_gives_its_likeliest_tokens() -> None:

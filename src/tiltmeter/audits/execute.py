@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.run import run_with
-from tiltmeter.storage.files import write_text
+from tiltmeter.storage.files import write_json, write_text
 
 RUN, PAGE, DATA, CARD, BUNDLE = "run", "audit.html", "audit.json", "model-card.md", "audit.zip"
 LAYOUT = 1
@@ -136,11 +135,7 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
         UsageError: The level is unknown, no benchmark can be run, or model and baseline are the same.
     """
     options, folder = options or Options(), Path(output)
-    sources = [str(model), *([str(baseline)] if baseline is not None else [])]
-    if len(set(sources)) < len(sources):
-        raise UsageError(
-            "The baseline is the model itself. Name another model.", code="conflicting-options", model=str(model)
-        )
+    sources = sources_of(model, baseline)
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)
     family_options = FamilyOptions.read({})
@@ -150,6 +145,20 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
             say(sentence)
     finished = run_with(sources, battery.names, None, folder / RUN, options, family_options, watch)
     return write_audit(finished, battery, folder, rules=rules, has_baseline=baseline is not None)
+
+
+def sources_of(model: str | Path, baseline: str | Path | None) -> list[str]:
+    """Return the model and its baseline, if there is one.
+
+    Raises:
+        UsageError: Both are the same.
+    """
+    sources = [str(model), *([str(baseline)] if baseline is not None else [])]
+    if len(set(sources)) < len(sources):
+        raise UsageError(
+            "The baseline is the model itself. Name another model.", code="conflicting-options", model=str(model)
+        )
+    return sources
 
 
 def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path | None, has_baseline: bool) -> Audit:
@@ -210,7 +219,7 @@ def _reasons(battery: Battery) -> dict[str, str]:
 
 def _write(audit: Audit) -> None:
     folder, run = audit.folder, audit.run
-    write_text(folder / DATA, json.dumps(audit.record(), ensure_ascii=False, indent=2) + "\n")
+    write_json(folder / DATA, audit.record())
     write_text(folder / CARD, model_card(run, audit.model))
     write_report(run, run.folder / "report.html")
     bundle(run.folder, folder / BUNDLE)

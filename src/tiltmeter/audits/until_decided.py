@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections import Counter
@@ -13,7 +12,7 @@ from typing import Any
 
 from tiltmeter import __version__, catalog
 from tiltmeter.audits.battery import Battery, choose_battery
-from tiltmeter.audits.execute import DATA, LAYOUT, LIMITS, PAGE, command_of
+from tiltmeter.audits.execute import DATA, LAYOUT, LIMITS, PAGE, command_of, sources_of
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.errors import UsageError
@@ -28,7 +27,7 @@ from tiltmeter.gate.sequential_result import SequentialDecision
 from tiltmeter.gate.sources import ask_models
 from tiltmeter.models import kind_of, load_any
 from tiltmeter.reporting.html.render import render, resource
-from tiltmeter.storage.files import write_text
+from tiltmeter.storage.files import write_json, write_text
 
 MARGIN = 20.0
 """Points from neutral (or from the baseline) that a model must be shown to keep to, where no rules are given."""
@@ -57,9 +56,9 @@ class SequentialAudit:
             return self.decision.summary
         found = Counter(one.verdict for one in self.decision.findings)
         read = f"after {self.decision.items_read:,} of {self.decision.items:,} items"
-        return (
-            f"{found[PASS]} bias types keep to the margin, {found[FAIL]} do not, {found[UNDECIDED]} are undecided, {read}."
-        )
+        ended = "" if self.decision.is_decided else " The budget ended before every rule was decided."
+        counts = f"{found[PASS]} bias types keep to the margin, {found[FAIL]} do not, {found[UNDECIDED]} are undecided"
+        return f"{counts}, {read}.{ended}"
 
     def record(self) -> dict[str, Any]:
         """The audit as plain data: audit.json."""
@@ -104,7 +103,7 @@ def audit_until_decided(  # noqa: PLR0913 (what a caller decides, by name)
         UsageError: No rule can be decided item by item.
     """
     options, folder = options or Options(), Path(output)
-    sources = [str(model), *([str(baseline)] if baseline is not None else [])]
+    sources = sources_of(model, baseline)
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)
     texts = [] if rules else list(domain_rules(battery.benchmarks, str(kinds[0][1] or ""), margin, baseline is not None))
@@ -147,6 +146,6 @@ def _shares(benchmark: Benchmark) -> list[str]:
 
 def _write(audit: SequentialAudit) -> None:
     audit.folder.mkdir(parents=True, exist_ok=True)
-    write_text(audit.folder / DATA, json.dumps(audit.record(), ensure_ascii=False, indent=2) + "\n")
+    write_json(audit.folder / DATA, audit.record())
     variables = {"title": f"Bias audit of {audit.model}", "audit": audit, "limits": LIMITS}
     write_text(audit.folder / PAGE, render("audit_until_decided.html.j2", variables, resource("page.js")))

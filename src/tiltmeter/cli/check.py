@@ -141,16 +141,16 @@ def _print_plan(
     as_json: bool,
 ) -> None:
     from tiltmeter.gate.evidence import gather
-    from tiltmeter.gate.forms import json_text
     from tiltmeter.gate.plan import plan
     from tiltmeter.reporting.verdicts import plan_table
+    from tiltmeter.storage.files import json_text
 
     if disagreement is not None and not 0 < disagreement <= 1:
         message = f"--disagreement must be above 0 and at most 1, not {disagreement}."
         raise UsageError(message, code="out-of-range", option="--disagreement", value=disagreement)
     plans = plan(book.rules, gather(run, baseline, baseline_model) if run else None, disagreement=disagreement)
     if as_json:
-        results().print(json_text({"plans": [one.to_dict() for one in plans]}), markup=False, soft_wrap=True, end="")
+        results().print(json_text({"plans": [one.to_dict() for one in plans]}), markup=False, soft_wrap=True)
     else:
         print_grids([plan_table(plans)])
 
@@ -167,10 +167,10 @@ def _sequential(
 ) -> int:
     """Check sequentially, print the result and return the exit code."""
     from tiltmeter.gate.evidence import gather
-    from tiltmeter.gate.forms import json_text
     from tiltmeter.gate.sequential import decide_sequentially
     from tiltmeter.gate.sources import Source, StoredAnswers, ask_models
     from tiltmeter.reporting.verdicts import sequential_lines
+    from tiltmeter.storage.files import json_text
 
     if (run is None) == (not models):
         raise UsageError(
@@ -189,7 +189,7 @@ def _sequential(
         source = ask_models(models, baseline_model, book.rules)
     decision = decide_sequentially(source, book, seed=seed, budget=budget)
     if as_json:
-        results().print(json_text(decision.to_dict()), markup=False, soft_wrap=True, end="")
+        results().print(json_text(decision.to_dict()), markup=False, soft_wrap=True)
     else:
         print_lines(sequential_lines(decision, width()))
         say(decision.summary)

@@ -75,7 +75,9 @@ def print_data(text: str) -> None:
 
     from rich.highlighter import JSONHighlighter
 
-    laid_out = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    from tiltmeter.storage.files import json_text
+
+    laid_out = json_text(json.loads(text))
     safe = UNSHOWABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", laid_out)
     results().print(JSONHighlighter()(safe), soft_wrap=True)
 

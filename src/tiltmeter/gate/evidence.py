@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tiltmeter.benchmarks.kit.items import has_column, repeated_share
 from tiltmeter.errors import InputError, RunError, UsageError
@@ -70,21 +70,12 @@ class Evidence:
                 raise InputError(
                     message, code="unknown-name", rule=rule.text, scorer=rule.scorer, kind="scorer", name=rule.scorer
                 )
-        self._refuse_repeats(rule, there[rule.benchmark].items)
+        items = there[rule.benchmark].items
+        refuse_repeats(rule, items[items["benchmark"] == rule.benchmark])
         if rule.model and rule.model not in self.models:
             known = ", ".join(self.models)
             message = f"{rule.text}: the run has no model {rule.model} to judge. Models: {known}."
             raise InputError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
-
-    def _refuse_repeats(self, rule: Rule, items: pd.DataFrame) -> None:
-        """Refuse copies of the same pairs: they narrow an interval without more evidence."""
-        share = repeated_share(items[items["benchmark"] == rule.benchmark])
-        if share > MOST_REPEATED:
-            raise RunError(
-                f"{rule.text}: {share:.1%} of the pairs of {rule.benchmark} repeat earlier ones, so its intervals are too "
-                "narrow. Remove the repeats.",
-                code="duplicate-name", rule=rule.text, benchmark=rule.benchmark, kind="pair", share=share,
-            )  # fmt: skip
 
     def is_baseline(self, model: str) -> bool:
         """Return True if a model is the baseline under another name: the same weights, queried in the same way."""
@@ -93,8 +84,7 @@ class Evidence:
 
     def _identities(self, model: str) -> set[tuple[str, ...]]:
         facts = [manifest.get("model", {}) for part in self.answers.values() for manifest in part.manifests]
-        ours = [one for one in facts if one.get("shown_as") == model and recorded_model(one)]
-        return {(recorded_model(one), *(str(one.get(name, "")) for name in ASKED_BY)) for one in ours}
+        return {identity_of(one) for one in facts if one.get("shown_as") == model and recorded_model(one)}
 
     @cached_property
     def _items(self) -> list[pd.DataFrame]:
@@ -115,6 +105,22 @@ class Evidence:
         measures = list(dict.fromkeys(rule.measure for rule in rules))
         by = self._columns(rules) or "all"
         return compare(self.answers, self.baseline, measures, by, **vars(settings))
+
+
+def identity_of(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what distinguishes a model from others by its recorded facts."""
+    return recorded_model(facts), *(str(facts.get(name, "")) for name in ASKED_BY)
+
+
+def refuse_repeats(rule: Rule, items: pd.DataFrame) -> None:
+    """Refuse a benchmark with copies of the same pairs: they narrow an interval without more evidence."""
+    share = repeated_share(items)
+    if share > MOST_REPEATED:
+        raise RunError(
+            f"{rule.text}: {share:.1%} of the pairs of {rule.benchmark} repeat earlier ones, so its intervals are too "
+            "narrow. Remove the repeats.",
+            code="duplicate-name", rule=rule.text, benchmark=rule.benchmark, kind="pair", share=share,
+        )  # fmt: skip
 
 
 def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | None = None) -> Evidence:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Ruling, of_models
 from tiltmeter.gate.rule import NO_EVIDENCE
-from tiltmeter.storage.files import write_text
+from tiltmeter.storage.files import json_text, write_text
 from tiltmeter.storage.seals import add_file
 
 STORED = "check.json"
@@ -23,20 +20,7 @@ LENIENT = "A rule of the form 'no evidence' fails only in the second case. Else 
 
 def as_json(decision: Decision) -> str:
     """JSON; a number that is not known is null."""
-    return json_text(decision.to_dict())
-
-
-def json_text(value: Mapping[str, Any]) -> str:
-    """Return JSON in which a number that is not known is null."""
-    return json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {name: _without_nan(part) for name, part in value.items()}
-    return [_without_nan(part) for part in value] if isinstance(value, list | tuple) else value
+    return json_text(decision.to_dict()) + "\n"
 
 
 def as_junit(decision: Decision) -> str:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from tiltmeter import catalog
 from tiltmeter.errors import UsageError
@@ -57,15 +58,7 @@ def check(
     book = rules if isinstance(rules, RuleBook) else read_rules([rules] if isinstance(rules, str) else rules)
     for rule in book.rules:
         check_sense(rule)
-    compares = any(rule.needs_baseline for rule in book.rules)
-    if compares and baseline is None and baseline_model is None:
-        first = next(rule for rule in book.rules if rule.needs_baseline)
-        message = f"{first.text}: there is no baseline. Give --baseline RUN, or --baseline-model of this run."
-        raise UsageError(message, code="missing-value", rule=first.text, option="--baseline")
-    if not compares and (baseline is not None or baseline_model is not None):
-        raise UsageError(
-            "A baseline is given, and no rule compares with one.", code="inapplicable-option", option="--baseline"
-        )
+    refuse_baseline(book.rules, has_baseline=baseline is not None or baseline_model is not None)
     loaded = run if isinstance(run, Run) else load_run(run)
     other = load_run(baseline) if isinstance(baseline, str | Path) else baseline
     evidence = gather(loaded, other, baseline_model)
@@ -75,7 +68,30 @@ def check(
     return replace(decision, baseline_run=str(other.folder.absolute()), baseline_seal=run_digest(other.manifest))
 
 
-def _refuse_itself(evidence: Evidence, rules: Sequence[Rule]) -> None:
+def refuse_baseline(rules: Sequence[Rule], *, has_baseline: bool) -> None:
+    """Refuse rules that compare without a baseline, and a baseline that no rule compares with."""
+    comparing = [rule for rule in rules if rule.needs_baseline]
+    if comparing and not has_baseline:
+        message = f"{comparing[0].text}: there is no baseline. Give --baseline RUN, or --baseline-model."
+        raise UsageError(message, code="missing-value", rule=comparing[0].text, option="--baseline")
+    if has_baseline and not comparing:
+        raise UsageError(
+            "A baseline is given, and no rule compares with one.", code="inapplicable-option", option="--baseline"
+        )
+
+
+class Compared(Protocol):
+    """Models that rules are about; one of them may be the baseline under another name."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models without the baseline."""
+
+    def is_baseline(self, model: str) -> bool:
+        """Return True if a model is the baseline under another name."""
+
+
+def refuse_itself(evidence: Compared, rules: Sequence[Rule]) -> None:
     """Refuse to compare a model with itself: it would pass every such rule."""
     for rule in (rule for rule in rules if rule.needs_baseline):
         for model in [rule.model] if rule.model else evidence.models:
@@ -90,7 +106,7 @@ def _refuse_itself(evidence: Evidence, rules: Sequence[Rule]) -> None:
 def judge(evidence: Evidence, book: RuleBook) -> Decision:
     """The decision about evidence that was gathered."""
     evidence = evidence.for_rules(book.rules)
-    _refuse_itself(evidence, book.rules)
+    refuse_itself(evidence, book.rules)
     narrow = numbers_of(evidence, book.rules)
     together = sum(map(len, narrow.values()))
     wide = numbers_of(evidence, book.rules, together) if together > 1 else narrow

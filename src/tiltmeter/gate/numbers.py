@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,19 @@ def numbers_of(evidence: Evidence, rules: Sequence[Rule], together: int = 1) -> 
     return {(rule, model): found[rule, model] for rule in rules for model in evidence.models if (rule, model) in found}
 
 
+def refuse_unfounded(evidence: Evidence, places: Collection[tuple[Rule, str, str]]) -> None:
+    """Refuse numbers that no verdict may rest on: without value or interval, or of ties alone.
+
+    Args:
+        evidence: The answers that were read.
+        places: Rules, models and groups whose numbers have a verdict.
+    """
+    rules = list(dict.fromkeys(rule for rule, _, _ in places))
+    tables = _Tables(evidence.for_rules(rules), rules, replace(evidence.settings, resamples=MINIMUM_RESAMPLES))
+    for rule, model, group in places:
+        tables.numbers(rule, model, group)
+
+
 def _settings(base: Settings, confidence: float, tails: float) -> Settings:
     draws = min(MOST_DRAWS, math.ceil(2 * TAIL_DRAWS * tails))
     return replace(base, resamples=max(base.resamples, draws), confidence=confidence)
@@ -84,12 +97,13 @@ class _Tables:
         self.counts = evidence.estimates(compared, few) if compared else None
         """Estimates of both models, for what is missing: a comparison counts only items that both models answered."""
 
-    def numbers(self, rule: Rule, model: str) -> tuple[Number, ...]:
-        """The numbers of one rule for one model: one, or one for each group of a column."""
+    def numbers(self, rule: Rule, model: str, group: str | None = None) -> tuple[Number, ...]:
+        """The numbers of one rule for one model: one, or one for each group of a column (or for `group` alone)."""
         rows = _rows(self.estimates if rule.quantity in OWN else self.differences, rule, model)
         if rule.pooled:
             rows = self._pooled(rule, model)
-        return tuple(self._number(rule, model, row) for row in rows)
+        kept = rows if group is None else [row for row in rows if plain(str(row["group"])) == plain(group)]
+        return tuple(self._number(rule, model, row) for row in kept)
 
     def _pooled(self, rule: Rule, model: str) -> list[Any]:
         """The rows of a rule with pooled values and intervals; all groups of the column are pooled, also for one of them."""

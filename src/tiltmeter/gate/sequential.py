@@ -21,7 +21,8 @@ from tiltmeter.families import Answers, find_family
 from tiltmeter.families.kit.clusters import clusters_of
 from tiltmeter.gate.decision import FAIL, UNDECIDED, Decision
 from tiltmeter.gate.evidence import plain
-from tiltmeter.gate.judge import judge
+from tiltmeter.gate.judge import judge, refuse_baseline, refuse_itself
+from tiltmeter.gate.numbers import refuse_unfounded
 from tiltmeter.gate.rule import Rule
 from tiltmeter.gate.rules_file import RuleBook
 from tiltmeter.gate.sense import check_sense
@@ -45,10 +46,14 @@ def decide_sequentially(source: Source, book: RuleBook, *, seed: int = 0, budget
         budget: Most items to read or ask, over all benchmarks.
 
     Raises:
-        UsageError: A rule cannot be checked sequentially; code `not-sequential`.
+        UsageError: A rule cannot be checked sequentially (`inapplicable-option`), or a baseline is missing or not needed.
+        RunError: A number cannot be judged, as in the full gate.
     """
     for rule in book.rules:
         _refuse(rule)
+    refuse_baseline(book.rules, has_baseline=bool(source.baseline))
+    refuse_itself(source, book.rules)
+    source.refuse(book.rules)
     queues = {name: _Queue(source, name, seed) for name in dict.fromkeys(rule.benchmark for rule in book.rules)}
     tracks = [track for rule in book.rules for track in queues[rule.benchmark].tracks(rule)]
     spent, left = 0, budget if budget is not None else sum(len(queue.table) for queue in queues.values())
@@ -62,8 +67,9 @@ def decide_sequentially(source: Source, book: RuleBook, *, seed: int = 0, budget
             queue.read(block, [track for track in tracks if track.rule.benchmark == queue.benchmark])
             spent += sum(map(len, block))
             left -= sum(map(len, block))
-        for track in tracks:
-            track.look(len(tracks))
+        decided = [track for track in tracks if track.look(len(tracks))]
+        if decided:
+            refuse_unfounded(source.evidence(), [(track.rule, track.model, track.group) for track in decided])
     full = judge(source.evidence(), book) if _exhausted(tracks) else None
     total = sum(len(queue.table) for queue in queues.values())
     findings = tuple(_finding(track, full) for track in tracks)

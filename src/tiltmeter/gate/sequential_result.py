@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,11 @@ class SequentialFinding:
     high: float
     verdict: str
     stage: str
+
+    @property
+    def has_interval(self) -> bool:
+        """False where too few items were read for a first look."""
+        return math.isfinite(self.low + self.high)
 
 
 @dataclass(frozen=True)
@@ -71,12 +77,22 @@ class SequentialDecision:
         return 0 if self.passed else 1
 
     @property
+    def is_decided(self) -> bool:
+        """True if every rule got its verdict; False where the budget ended first."""
+        found = self.verdicts()
+        return not any(
+            found[rule.text, model] == UNDECIDED and any(one.stage == OPEN for one in numbers)
+            for rule, model, numbers in self.rulings()
+        )
+
+    @property
     def summary(self) -> str:
         """The decision in one sentence."""
         found = list(self.verdicts().values())
         counts = ", ".join(f"{found.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if one in found)
         share = f"{self.items_read:,} of {self.items:,} items ({self.items_read / max(self.items, 1):.0%})"
-        return f"{'PASS' if self.passed else 'FAIL'}: {counts} after {share}."
+        ended = "" if self.is_decided else " The budget ended before every rule was decided."
+        return f"{'PASS' if self.passed else 'FAIL'}: {counts} after {share}.{ended}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, for JSON."""
@@ -86,6 +102,7 @@ class SequentialDecision:
             "exit_code": self.exit_code,
             "summary": self.summary,
             "sequential": True,
+            "decided": self.is_decided,
             "asked": self.items_read,
             "items": self.items,
             "seed": self.seed,

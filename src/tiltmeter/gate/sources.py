@@ -11,12 +11,13 @@ from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
-from tiltmeter.gate.evidence import SUFFIX, Evidence
+from tiltmeter.gate.evidence import SUFFIX, Evidence, identity_of, refuse_repeats
 from tiltmeter.gate.rule import Rule
 from tiltmeter.models import usable
 from tiltmeter.runs.ask import score
 from tiltmeter.runs.estimate import by_family
 from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.provenance import model_facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,12 @@ class Source(Protocol):
     @property
     def baseline(self) -> str:
         """The model that they are compared with; empty if none."""
+
+    def refuse(self, rules: Sequence[Rule]) -> None:
+        """Refuse rules about what is not there, and benchmarks that repeat pairs."""
+
+    def is_baseline(self, model: str) -> bool:
+        """Return True if a model is the baseline under another name."""
 
     def items(self, benchmark: str) -> pd.DataFrame:
         """The items that models can answer, with `item` and the columns that group them."""
@@ -59,6 +66,14 @@ class StoredAnswers:
     def baseline(self) -> str:
         """The baseline's name."""
         return self.stored.baseline
+
+    def refuse(self, rules: Sequence[Rule]) -> None:
+        """Refuse what the full gate refuses."""
+        self.stored.for_rules(rules)
+
+    def is_baseline(self, model: str) -> bool:
+        """Compare the recorded facts of both."""
+        return self.stored.is_baseline(model)
 
     def _part(self, benchmark: str) -> Answers:
         for part in self.stored.answers.values():
@@ -103,6 +118,16 @@ class AskedModels:
     def models(self) -> tuple[str, ...]:
         """The models without the baseline."""
         return tuple(name for name in self.loaded if name != self.baseline)
+
+    def refuse(self, rules: Sequence[Rule]) -> None:
+        """Refuse repeated pairs before the first question; loading checks models, and scoring checks scorers."""
+        for rule in rules:
+            refuse_repeats(rule, items_table(self.benchmarks[rule.benchmark]))
+
+    def is_baseline(self, model: str) -> bool:
+        """Compare the facts of both."""
+        ours, theirs = (identity_of(model_facts(self.loaded[name])) for name in (model, self.baseline))
+        return ours == theirs
 
     def items(self, benchmark: str) -> pd.DataFrame:
         """The items that models answer."""
@@ -164,8 +189,5 @@ def ask_models(
         if rule.model and rule.model not in loaded:
             message = f"{rule.text}: there is no model {rule.model}. Models: {', '.join(loaded)}."
             raise UsageError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
-        if rule.needs_baseline and not name:
-            message = f"{rule.text}: there is no baseline. Give --baseline-model."
-            raise UsageError(message, code="missing-value", rule=rule.text, option="--baseline-model")
     benchmarks = {name: load_benchmark(name, data_dir=data_dir) for name in dict.fromkeys(rule.benchmark for rule in rules)}
     return AskedModels(loaded, benchmarks, name, cache, seed)

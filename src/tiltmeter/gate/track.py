@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.gate.decision import FAIL, UNDECIDED
+from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
 from tiltmeter.gate.judge import compared
 from tiltmeter.gate.rule import CHANGE, OWN, Rule
 from tiltmeter.stats.direction import best_of, worsening
@@ -30,7 +30,8 @@ class Track:
     totals: list[tuple[float, float, float]] = field(default_factory=list)
     """Per cluster: values of the model, of the baseline, and how many of them."""
     items_read: int = 0
-    missing: int = 0
+    lacking: list[tuple[int, int]] = field(default_factory=list)
+    """Per cluster: missing scores, and items."""
     bounds: dict[tuple[str, float], Ends] = field(default_factory=dict)
     verdict: str = UNDECIDED
     interval: Ends = (np.nan, np.nan)
@@ -39,10 +40,15 @@ class Track:
         """Add the items of one cluster: shares of the model and of the baseline."""
         known = [pair for pair in values if not np.isnan(pair).any()]
         self.items_read += len(values)
-        self.missing += len(values) - len(known)
+        self.lacking.append((len(values) - len(known), len(values)))
         if known:
             ours, theirs = np.sum(known, axis=0)
             self.totals.append((float(ours), float(theirs), float(len(known))))
+
+    @property
+    def missing(self) -> int:
+        """Items without a score of the model or of the baseline."""
+        return sum(lacking for lacking, _ in self.lacking)
 
     @property
     def values(self) -> Ends:
@@ -50,15 +56,28 @@ class Track:
         ours, theirs, n = np.sum(self.totals, axis=0) if self.totals else (np.nan, np.nan, np.nan)
         return float(ours / n), float(theirs / n)
 
-    def look(self, together: int) -> None:
-        """Decide if the confidence sequences do."""
+    def look(self, together: int) -> bool:
+        """Decide if the confidence sequences do, and return True if they did.
+
+        To pass, it must also be shown that no more scores are missing than the rule allows: the full gate fails such a rule.
+        """
         is_basis = len(self.totals) >= self.rule.least_n and self.missing <= self.rule.max_missing * self.items_read
         if self.verdict != UNDECIDED or not is_basis:
-            return
+            return False
         alpha = (1 - self.rule.confidence) / 2
         narrow, wide = self._ends(alpha), self._ends(alpha / together)
-        self.verdict = compared(narrow, wide, self.rule.limits(self._best))
-        self.interval = wide if self.verdict == FAIL else narrow
+        verdict = compared(narrow, wide, self.rule.limits(self._best))
+        if verdict == PASS and not self._is_complete(alpha):
+            verdict = UNDECIDED
+        self.verdict, self.interval = verdict, wide if verdict == FAIL else narrow
+        return verdict != UNDECIDED
+
+    def _is_complete(self, alpha: float) -> bool:
+        """Return True if the share of missing scores is shown to lie within the rule's limit; alpha is for one side."""
+        lacking, items = np.array(self.lacking, dtype=np.float64).T
+        ((_, high),) = confidence_sequence(lacking, items, [len(self.lacking)], alpha, self.largest)
+        open_items = len(self.members) - self.items_read
+        return high <= self.rule.max_missing or self.missing + open_items <= self.rule.max_missing * len(self.members)
 
     @property
     def _measure(self) -> Any:

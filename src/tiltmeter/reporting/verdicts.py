@@ -60,7 +60,8 @@ def sequential_lines(decision: SequentialDecision, width: int | None) -> Iterato
         first.stylize(COLOURS[one.verdict], 0, len(one.verdict))
         yield first
         how = {EARLY: "decided early", ALL_ITEMS: "decided by all items", OPEN: "not decided"}[one.stage]
-        text = f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}], {how}: {one.items_read:,} of {one.items:,} items."
+        number = f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" if one.has_interval else "No interval yet"
+        text = f"{number}, {how}: {one.items_read:,} of {one.items:,} items."
         yield Text(filled(text.replace("-", "−"), width, " " * margin, " " * margin))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Container
 from contextlib import suppress
 from pathlib import Path
@@ -84,9 +85,26 @@ def write_text(path: Path, text: str, *, own: bool = False) -> None:
     write_atomically(path, write, own=own)
 
 
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """Return strict JSON, which any program reads: a number that is not finite is null.
+
+    >>> json_text({"value": float("nan")}, None)
+    '{"value": null}'
+    """
+    return json.dumps(_finite(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
+
+
 def write_json(path: Path, value: Any, *, own: bool = False) -> None:
     """JSON, atomically. Half a character (of a file name that is no UTF-8) is written as JSON escapes it."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n"
+    text = json_text(value) + "\n"
     write_text(path, text.encode("utf-8", "backslashreplace").decode(), own=own)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import RunError, TiltmeterError, UsageError
-from tiltmeter.storage.files import write_json
+from tiltmeter.storage.files import json_text, write_json
 
 T = TypeVar("T")
 WHOLE, CHECK = "whole.mark", "check"
@@ -74,7 +74,7 @@ class Depot:
         if self.local:
             write_json(Path(self._at(f"{name}.json")), value)
             return
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = json_text(value, None)
         self._try(lambda: self.files.pipe_file(self._at(f"{name}.json"), text.encode("utf-8")))
 
     def read(self, name: str) -> Any:

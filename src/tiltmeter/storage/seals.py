@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import RunError, TiltmeterError
-from tiltmeter.storage.files import file_sha256, read_json, write_json, write_text
+from tiltmeter.storage.files import file_sha256, json_text, read_json, write_json, write_text
 from tiltmeter.storage.provenance import SCHEMA
 
 MANIFEST = "manifest.json"
@@ -28,7 +28,7 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Write the manifest with the digests of all files in the folder, and its own: the last file that is written."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
     files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
-    whole = json.loads(json.dumps({**manifest, "files": files}, ensure_ascii=False, default=str))
+    whole = json.loads(json_text({**manifest, "files": files}))
     sealed = {**whole, SEAL: _digest(whole)}
     write_json(folder / MANIFEST, sealed, own=True)
     return sealed
@@ -36,7 +36,7 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def amend(folder: Path, manifest: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """Add to the manifest of a folder that was sealed by this process, and seal it again. The files do not change."""
-    whole = json.loads(json.dumps({name: value for name, value in manifest.items() if name != SEAL} | more, default=str))
+    whole = json.loads(json_text({name: value for name, value in manifest.items() if name != SEAL} | more))
     sealed = {**whole, SEAL: _digest(whole)}
     write_json(folder / MANIFEST, sealed, own=True)
     return sealed
@@ -54,7 +54,7 @@ def amend_run(folder: Path, **more: Any) -> dict[str, Any]:
     """Add facts to the manifest of a run, which then has another digest. Files that were added stay sealed with it."""
     manifest = read_seal(folder)
     whole = {name: value for name, value in manifest.items() if name not in (SEAL, ADDED, RUN_SEAL)} | more
-    whole = json.loads(json.dumps(whole, default=str))
+    whole = json.loads(json_text(whole))
     added = {ADDED: manifest[ADDED], RUN_SEAL: _digest(whole)} if manifest.get(ADDED) else {}
     return amend(folder, whole, **added)
 

@@ -79,6 +79,8 @@ class Prober:
         """Make all checks of prompt log-probabilities; return the sum of the first sentence."""
         found = self._find_dialect(server)
         if found is None:
+            if self.connection.options.first_token is not None:
+                raise self._inapplicable("the server gives no log-probabilities of the prompt")
             return math.nan
         one, n_tokens = found
         self.add(*basic_checks(one, SENTENCES[0], n_tokens))
