@@ -234,3 +234,20 @@ def test_what_is_shared_by_all_rows_goes_into_the_caption() -> None:
     text = typeset(rows, "markdown", "Ours")
     assert text.split(". ")[:2] == ["Ours", "starter-pairs, cps"]
     assert cells(text)[0] == ["model", "bias_score (50)", "n", "missing"] and len(cells(text)) == 4
+
+
+def test_a_measure_that_no_run_stored_is_computed(tmp_path: Path) -> None:
+    own = tmp_path / "median_gap.py"
+    own.write_text(
+        '"""Median difference."""\nimport numpy as np\nfrom tiltmeter.catalog import Measure\n\n'
+        'MEASURE = Measure(reads=("stereo", "anti"), neutral=0.0, unit="nats", role="bias", '
+        'direction="two-sided", cites="ours")\n\n\n'
+        'def median_gap(stereo, anti):\n    """Median of the differences."""\n    '
+        "return np.median(stereo - anti, axis=-1)\n",
+        "utf-8",
+    )
+    both = table("estimates", small_run(), measures=[str(own), "bias_score"])
+    assert set(both["measure"]) == {"median_gap", "bias_score"}
+    stored = table("estimates", small_run(), measures=["bias_score"])
+    again = both[both["measure"] == "bias_score"]
+    assert sorted(again["low"].dropna()) == pytest.approx(sorted(stored["low"].dropna()))  # by the settings of the run

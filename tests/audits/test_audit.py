@@ -121,3 +121,32 @@ def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_command_refuses_two_levels() -> None:
     result = CliRunner().invoke(app, ["audit", str(TINY), "--quick", "--full"])
     assert result.exit_code and getattr(result.exception, "code", "") == "conflicting-options"
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("bias_score[pll,crows-pairs] within 30..70", "unknown-name"),
+        ("bias_score[pll,starter-pairs] no worse than baseline by more than 5", "missing-value"),
+    ],
+)
+def test_rules_that_cannot_be_checked_are_refused_before_anything_is_asked(
+    rule: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tiltmeter.audits.battery.LEVELS", dict.fromkeys(("quick", "full"), ("starter-pairs",)))
+    rules = tmp_path / "rules.toml"
+    rules.write_text(f'rules = ["{rule}"]\n')
+    with pytest.raises(UsageError) as caught:
+        tiltmeter.audit(TINY, None, tmp_path / "out", level="quick", rules=rules, options=Options(cache=str(tmp_path / "c")))
+    assert (
+        caught.value.code == code and caught.value.fields["rule"].startswith(rule[:30]) and not (tmp_path / "out").exists()
+    )
+
+
+def test_the_command_names_every_rule_with_its_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.audits.battery.LEVELS", dict.fromkeys(("quick", "full"), ("starter-pairs",)))
+    rules = tmp_path / "rules.toml"
+    rules.write_text('min_n = 5\nrules = ["bias_score[pll,starter-pairs] within 49..51"]\n')
+    words = ["audit", str(TINY), "--quick", "--no-plan", "--rules", str(rules), "-o", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 1 and "starter-pairs] within" in result.output

@@ -13,6 +13,7 @@ from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from tiltmeter.errors import RunError, TiltmeterError
 from tiltmeter.runs.reading import verify_run
+from tiltmeter.storage.files import write_text
 from tiltmeter.storage.seals import read_seal
 
 MODELS = GOLDEN / "models"
@@ -76,3 +77,19 @@ def test_a_changed_report_is_not_opened(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("webbrowser.open", lambda _: True)
     assert command("open", str(folder)) == 0
     assert "all is well" not in (folder / "report.html").read_text()
+
+
+def test_a_linked_folder_does_not_lead_into_a_run(tmp_path: Path) -> None:
+    folder = make(tmp_path / "run").folder
+    link = tmp_path / "elsewhere"
+    link.symlink_to(folder, target_is_directory=True)
+    before = (folder / "estimates.csv").read_bytes()
+    with pytest.raises(TiltmeterError) as caught:
+        write_text(link / "estimates.csv", "overwritten")
+    assert caught.value.code == "output-exists" and (folder / "estimates.csv").read_bytes() == before
+    inner = tmp_path / "inner"
+    inner.symlink_to(folder / "observations", target_is_directory=True)
+    (file,) = list(inner.rglob("*.parquet"))[:1]
+    with pytest.raises(TiltmeterError) as caught:
+        write_text(file, "overwritten")
+    assert caught.value.code == "output-exists"

@@ -23,6 +23,7 @@ from tiltmeter.families import family_of
 from tiltmeter.families.kit.protocol import EVIDENCE_KINDS, Watch
 from tiltmeter.families.kit.worst import WorstGroups, worst_groups
 from tiltmeter.gate import Decision, check, read_rules
+from tiltmeter.gate.rule import Rule
 from tiltmeter.models import kind_of
 from tiltmeter.reporting.evidence_text import facts_of
 from tiltmeter.reporting.html import write_report
@@ -138,6 +139,8 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
     sources = sources_of(model, baseline)
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)
+    if rules is not None:
+        refuse_rules(read_rules((), Path(rules)).rules, battery, has_baseline=baseline is not None)
     family_options = FamilyOptions.read({})
     if say is not None:
         plan = plan_run(sources, battery.benchmarks, options, family_options, is_default=False)
@@ -159,6 +162,24 @@ def sources_of(model: str | Path, baseline: str | Path | None) -> list[str]:
             "The baseline is the model itself. Name another model.", code="conflicting-options", model=str(model)
         )
     return sources
+
+
+def refuse_rules(rules: Sequence[Rule], battery: Battery, *, has_baseline: bool) -> None:
+    """Refuse, before the first question, rules about a benchmark that the audit leaves out or about a missing baseline.
+
+    Raises:
+        UsageError: A rule names such a benchmark (`unknown-name`), or compares with no baseline (`missing-value`).
+    """
+    for rule in rules:
+        if rule.benchmark not in battery.names:
+            why = battery.left_out.get(rule.benchmark, f"it is not part of the {battery.level} battery")
+            raise UsageError(
+                f"{rule.text}: this audit does not run {rule.benchmark} ({why}). It runs: {', '.join(battery.names)}.",
+                code="unknown-name", rule=rule.text, kind="benchmark", name=rule.benchmark, names=battery.names,
+            )  # fmt: skip
+        if rule.needs_baseline and not has_baseline:
+            message = f"{rule.text}: there is no baseline. Give --baseline MODEL."
+            raise UsageError(message, code="missing-value", rule=rule.text, option="--baseline")
 
 
 def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path | None, has_baseline: bool) -> Audit:

@@ -54,7 +54,10 @@ def audit(
     """
     from tiltmeter.audits import audit as do_audit
     from tiltmeter.audits.page import headline
+    from tiltmeter.cli.show import print_lines
     from tiltmeter.execution.options import Options
+    from tiltmeter.gate.forms import explained
+    from tiltmeter.reporting.verdicts import decision_lines, sequential_lines
 
     if quick and full:
         raise UsageError("Use --quick or --full, not both.", code="conflicting-options", options=["--quick", "--full"])
@@ -63,8 +66,6 @@ def audit(
     _refuse_misplaced(until_decided, margin, budget, price, rules)
     if until_decided:
         from tiltmeter.audits.until_decided import MARGIN, audit_until_decided
-        from tiltmeter.cli.show import print_lines
-        from tiltmeter.reporting.verdicts import sequential_lines
 
         points = MARGIN if margin is None else margin
         stopped = audit_until_decided(
@@ -92,7 +93,9 @@ def audit(
             if worst.sentence:
                 say(f"  {name}: {worst.sentence}")
         if found.decision is not None:
+            print_lines(decision_lines(found.decision, width()))
             say(found.decision.summary)
+            note(explained(found.decision))
     note(f"Audit: {output / 'audit.html'}")
     raise typer.Exit(found.exit_code)
 

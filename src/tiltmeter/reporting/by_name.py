@@ -243,7 +243,7 @@ def stored_estimates(
 ) -> pd.DataFrame:
     """The estimates as the runs stored them, so that figures and tables show the same numbers as the runs.
 
-    They are computed again only for other settings, or for a grouping that a run does not have.
+    They are computed again only for other settings, or for a grouping or a measure that a run does not have.
     """
     import pandas as pd
 
@@ -251,16 +251,28 @@ def stored_estimates(
     answers = load_answers(folders)  # raises an error for runs that cannot be combined
     stored = [with_details(load_run(folder)).estimates for folder in folders]
     if settings is None and all(len(table) and (by is None or by in set(table["by"])) for table in stored):
-        return _only(_only(pd.concat(stored, ignore_index=True), "measure", measure), "scorer", scorers)
+        rows = pd.concat(stored, ignore_index=True)
+        if _names("measure", measure) <= set(rows["measure"]):
+            return _only(_only(rows, "measure", measure), "scorer", scorers)
     chosen = load_answers(folders, scorers) if scorers else answers
-    return estimate_all(chosen, measure, by or DEFAULT_BY, settings or Settings())
+    return estimate_all(chosen, measure, by or DEFAULT_BY, settings or _settings_of(folders))
+
+
+def _settings_of(folders: Sequence[str | Path]) -> Settings:
+    """The settings that all runs were estimated by; the default where they differ."""
+    several = {stored_settings(load_run(folder).manifest.get("asked", {})) for folder in folders}
+    return several.pop() if len(several) == 1 else Settings()
+
+
+def _names(column: str, wanted: Sequence[str] | None) -> set[str]:
+    """Names as tables have them; those in files of the user's are loaded."""
+    return {catalog.name_of(f"{column}s", name).replace("-", "_") for name in wanted or ()}
 
 
 def _only(rows: pd.DataFrame, column: str, wanted: Sequence[str] | None) -> pd.DataFrame:
     if not wanted:
         return rows
-    names = [catalog.name_of(f"{column}s", name) for name in wanted]  # those in files of the user's are loaded
-    kept = rows[rows[column].isin([name.replace("-", "_") for name in names])]
+    kept = rows[rows[column].isin(_names(column, wanted))]
     if not len(kept):
         there = ", ".join(dict.fromkeys(rows[column]))
         message = f"These runs have no estimates with {column} {', '.join(wanted)}. There are: {there}."

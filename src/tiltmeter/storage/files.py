@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 def refuse_run_file(path: Path) -> None:
     """Refuse to overwrite a file of a finished run: its manifest, and what the manifest lists."""
-    for folder in path.absolute().parents if path.is_file() else ():
+    folders = dict.fromkeys((*path.absolute().parents, *path.resolve().parents))  # a link may lead into a run
+    for folder in folders if path.is_file() else ():
         for name in _listed(folder / "manifest.json"):
             if (folder / name).is_file() and path.samefile(folder / name):
                 raise UsageError(

@@ -88,13 +88,13 @@ def _share(judged: Judged, settings: Settings) -> dict[str, Any]:
     measure = catalog.find("measures", MEASURE)
     value = float(measured(measure, judged.sums.sum(0)))
     units = judged.units(np.arange(len(judged.sums)))
-    low, high, _ = interval(
+    low, high, note = interval(
         measure, units, value, measured(measure, drawn_together(judged, judged.sums, settings)), settings
     )
     return {
         "model": judged.model, "benchmark": judged.benchmark, "judge": judged.judge, "temperature": judged.temperature,
         "negative": value, "low": low, "high": high, "texts": int(judged.sums[:, 0].sum()),
-        "prompts": units.prompts, "not_judged": len(judged.why),
+        "prompts": units.prompts, "not_judged": len(judged.why), "note": note,
     } | _clusters(units)  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
     return {
         "model": hot.model, "benchmark": hot.benchmark, "judge": hot.judge, "from": cold.temperature, "to": hot.temperature,
         "negative_from": values[1], "negative_to": values[0], "difference": row.difference, "low": row.low, "high": row.high,
-        "p": row.p, "prompts": units.prompts,
+        "p": row.p, "prompts": units.prompts, "note": row.note,
     } | _clusters(units)  # fmt: skip
 
 
@@ -123,11 +123,13 @@ def _clusters(units: Units) -> dict[str, int]:
 
 def _sentences(changes: pd.DataFrame) -> Iterator[str]:
     for row in changes.to_dict("records"):
+        is_tested = np.isfinite([row["low"], row["high"], row["p"]]).all()
         sure = "" if row["p"] < 0.05 else ", which may be chance"
+        certainty = f"[{row['low']:+.1%}, {row['high']:+.1%}]{sure}" if is_tested else f"({row['note']})"
         yield (
             f"{row['model']} on {row['benchmark']}, {row['judge']}: {row['negative_from']:.1%} negative at {row['from']:g} "
             f"and {row['negative_to']:.1%} at {row['to']:g}: {row['difference']:+.1%} "
-            f"[{row['low']:+.1%}, {row['high']:+.1%}]{sure}."
+            f"{certainty}."
         )
 
 
