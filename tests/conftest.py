@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 
 import tiltmeter
-from tiltmeter import Answers, LanguageModel
+from tiltmeter import Answers, LanguageModel, catalog
 from tiltmeter.execution.options import FamilyOptions
 from tiltmeter.storage.seals import seal
 
@@ -87,6 +87,14 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("TILTMETER_DATA", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def own_catalog() -> Iterator[None]:
+    """No test finds the measures and scorers that another one loaded from a file."""
+    yield
+    if catalog.files.loaded:
+        catalog.forget()
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import tiltmeter
 from conftest import GOLDEN
 from test_cli import tiltmeter as command
 from tiltmeter.errors import RunError, TiltmeterError
+from tiltmeter.gate.stored import stored_decision
+from tiltmeter.runs import load_run
 from tiltmeter.runs.reading import verify_run
 from tiltmeter.storage.files import write_text
 from tiltmeter.storage.seals import read_seal
@@ -93,3 +95,28 @@ def test_a_linked_folder_does_not_lead_into_a_run(tmp_path: Path) -> None:
     with pytest.raises(TiltmeterError) as caught:
         write_text(file, "overwritten")
     assert caught.value.code == "output-exists"
+
+
+def test_a_run_in_the_current_folder_is_replaced_file_by_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder itself cannot be renamed; files of the user's stay, and nothing of the earlier run does."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    make(Path())
+    (folder / "notes.txt").write_text("mine")
+    place = folder.stat().st_ino
+    assert make(Path(), model="tiny-roberta", overwrite=True).answers["pairs"].models == ["tiny-roberta"]
+    assert folder.stat().st_ino == place and (folder / "notes.txt").read_text() == "mine"
+    assert [path.name for path in (folder / "observations").iterdir()] == ["tiny-roberta"]
+    verify_run(folder)
+
+
+def test_a_decision_about_an_earlier_baseline_is_not_exported(tmp_path: Path) -> None:
+    new, old = make(tmp_path / "new").folder, make(tmp_path / "old", model="tiny-roberta").folder
+    rule = "bias_score[aul,starter-pairs] moves at most 20"
+    assert command("check", str(new), "--rule", rule, "--baseline", str(old), "--min-n", "10") in (0, 1)
+    assert stored_decision(load_run(new)) is not None
+    make(tmp_path / "old", model="tiny-albert", overwrite=True)
+    with pytest.raises(RunError) as caught:
+        stored_decision(load_run(new))
+    assert caught.value.code == "outdated-result" and caught.value.fields["reason"] == "earlier-baseline"
