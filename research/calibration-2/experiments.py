@@ -93,6 +93,51 @@ def _asks(names: Sequence[str], data: Path, size: Size) -> Iterator[str]:
         yield f'\n[[ask]]\nbenchmarks = ["plumb-prompts"]\n{shared}options = {{samples = {size.samples}}}'
 
 
+METHODS: tuple[tuple[str, str, dict[str, object]], ...] = (
+    ("cda", "cda", {"steps": 1000, "rows": 128, "length": 64, "rate": 1e-4}),
+    ("more-text", "dropout", {"steps": 1000, "rows": 128, "length": 64, "rate": 1e-4, "hidden": 0.1, "attention": 0.1}),
+    ("dropout", "dropout", {"steps": 1000, "rows": 128, "length": 64, "rate": 1e-4}),
+    ("sentence-debias", "sentence-debias", {}),
+    ("self-debias", "self-debias", {}),
+    ("inlp-80", "inlp", {"iterations": 80, "until_chance": False}),
+    ("inlp-chance", "inlp", {"iterations": 80, "until_chance": True}),
+    ("context-debias", "context-debias", {"epochs": 3.0, "scale": "raw", "rate": 5e-5}),
+    ("auto-debias", "auto-debias", {"beam": 100, "candidates": 5000}),
+)
+"""Name, method, and options as published; more-text is the control: the same lines and steps, the model's own dropout."""
+SLOWEST = "auto-debias"
+WITHOUT_TEXT = ("self-debias", "auto-debias")
+
+
+def write_debias(file: Path, data: Path, seeds: Sequence[int], *, steps: int | None = None) -> Path:
+    """Write the experiment file of debiased gender models beside that of the doses.
+
+    Seed after seed, but the slow search of Auto-Debias of all seeds comes last. `steps`: of a trial.
+    """
+    tables = []
+    slow = [one for one in METHODS if one[0] == SLOWEST]
+    quick = [one for one in METHODS if one[0] != SLOWEST]
+    for seed, methods in [*((seed, quick) for seed in seeds), *((seed, slow) for seed in seeds)]:
+        models = [f"plumb-mlm-{dose}-seed{seed}" for dose in ("neutral", "gender-1", "gender+1")]
+        for name, method, given in methods:
+            options = given | ({} if method in WITHOUT_TEXT else {"text": str(data / "gendered.txt")})
+            if steps is not None and "steps" in options:
+                options |= {"steps": steps}
+            listed = ", ".join(f"{key} = {_toml(value)}" for key, value in options.items())
+            tables.append(
+                f"\n[[debias]]\nmethod = {_toml(method)}\nname = {_toml(name)}\nseeds = [{seed}]\n"
+                f"models = {_toml(models)}\noptions = {{{listed}}}\n"
+            )
+    target = file.with_name("debias.toml")
+    target.write_text(file.read_text("utf-8") + "".join(tables), "utf-8")
+    return target
+
+
+def debiased_names(file: Path) -> list[str]:
+    """The debiased models of an experiment, in the order of its file."""
+    return [model.name for model in read_experiment(file).models if model.variant and model.variant.dose is None]
+
+
 def names_of(file: Path, bases: Sequence[str], doses: Sequence[float]) -> list[str]:
     """Models with these doses in the order of the file, seed after seed: those without any dose among them if 0 is one."""
     shown = {display_name(base) if "/" not in base else Path(base).name for base in bases}

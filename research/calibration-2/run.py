@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from experiments import FULL, SEEDS, TRIAL, names_of, write_frames
+from experiments import FULL, SEEDS, TRIAL, debiased_names, names_of, write_debias, write_frames
 from packing import pack
 
 PLUMB, ALL, HALF, WHOLE = ("plumb-mlm", "plumb-clm"), (-1.0, -0.5, 0.5, 1.0), (-0.5, 0.5), (-1.0, 0.0, 1.0)
@@ -31,6 +31,7 @@ class Step:
     """Some models of one experiment file.
 
     `written`: doses of the file in `folder`. `doses`: those of this step. `text`: the natural text of its data, if any.
+    `debiased`: its gender models, debiased, instead.
     """
 
     folder: str
@@ -38,12 +39,14 @@ class Step:
     written: tuple[float, ...]
     doses: tuple[float, ...]
     text: str = ""
+    debiased: bool = False
 
 
 STEPS = {
     "core": Step("frames", PLUMB, ALL, WHOLE),
     "half": Step("frames", PLUMB, ALL, HALF),
     "natural": Step("natural", PLUMB, (-1.0, 1.0), WHOLE, "natural.txt"),
+    "debias": Step("frames", PLUMB, ALL, (), debiased=True),
     "roberta": Step("roberta", ("roberta-mix",), (-1.0, 1.0), WHOLE),
 }
 
@@ -65,8 +68,10 @@ def main() -> None:
         facts["steps"][name]["seconds"] = round(time.time() - began, 1)
         print(name, facts["steps"][name], flush=True)
         facts["ended"] = time.time()
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / f"facts-{facts['started']:.0f}.json").write_text(json.dumps(facts, indent=1), "utf-8")
-        print(_guarded(lambda: pack(folder, out)), flush=True)
+        if not options.prepare:
+            print(_guarded(lambda: pack(folder, out)), flush=True)
 
 
 def _options() -> argparse.Namespace:
@@ -80,6 +85,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=12)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
     parser.add_argument("--precision", default="fp32", help="Of asking; training is fp32. tf32 on a GPU.")
+    parser.add_argument("--prepare", action="store_true", help="Only write the texts and experiment files.")
     parser.add_argument("--most", type=int, help="Only so many models of each step, the first ones.")
     parser.add_argument("--trial", action="store_true", help="Few items and steps: a trial of this program.")
     return parser.parse_args()
@@ -103,7 +109,11 @@ def _do(step: Step, options: argparse.Namespace, folder: Path, data: Path, end: 
         text=text,
         precision=options.precision,
     )
-    names = names_of(file, bases, step.doses)[: options.most]
+    if options.prepare:
+        return {"status": "written", "file": str(file)}
+    if step.debiased:
+        file = write_debias(file, data, options.seeds, steps=size.steps if options.trial else None)
+    names = (debiased_names(file) if step.debiased else names_of(file, bases, step.doses))[: options.most]
     with _alarm(end - time.time()):
         try:
             make_cells(file, models=names, engine=Engine(workers=options.workers, threads=1))
