@@ -145,8 +145,8 @@ def _require_both_sides(contrasts: Sequence[Contrast], cells: Mapping[Key, Seque
     if not any(_is_usable(cells, contrast.name, group) for contrast in contrasts for group in (0, 1)):
         domain = contrasts[0].domain
         raise InputError(
-            f"{source} has too few sentences about {domain} that name one group and attributes of one side. At least {FEWEST} "
-            "with attributes of each side are needed. Give a longer text.",
+            f"{source} has too few sentences about {domain} that name one group and attributes of one side. "
+            f"At least {FEWEST} with attributes of each side are needed. Give a longer text.",
             code="too-few",
             kind="sentences",
             domain=domain,
