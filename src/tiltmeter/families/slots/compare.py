@@ -40,7 +40,7 @@ def compare(
     The same sentences are drawn for both, so what the models share cancels. p is from the bootstrap of the difference;
     Holm-corrected over the groups, or the gaps, of a measure.
     """
-    filled = list(fills_of(answers, by))
+    filled = fills_of(answers, by)
     reference = {fills.benchmark: fills for fills in filled if fills.model == second}
     for ours in (fills for fills in filled if fills.model == first and fills.benchmark in reference):
         theirs = reference[ours.benchmark]
