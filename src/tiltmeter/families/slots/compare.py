@@ -26,7 +26,8 @@ from tiltmeter.families.slots.fills import Fills, fills_of
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import stratum_of
-from tiltmeter.stats.resampling import bootstrap_alike, exchanged_models, generator, statistic
+from tiltmeter.stats.moments import exchanged_models
+from tiltmeter.stats.resampling import bootstrap_alike, generator, statistic
 from tiltmeter.stats.settings import Settings
 
 RANKED_DIFFERENTLY = "not computed: the two models were ranked differently (another top k, or another kind of model)"
