@@ -30,10 +30,15 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one process for each core
 
+import numpy as np
+from numpy.typing import NDArray
+
 from honesty_cells import CELLS
-from honesty_tally import Facts, Tally, added, tallies, truths
+from honesty_tally import Facts as Row
+from honesty_tally import Tally, added, tallies, truths
 from neutral_data.kit import Cell
 from tiltmeter.families.labels import estimands
+from tiltmeter.families.labels.facts import Facts
 from tiltmeter.families.pairs import estimate as pairs_estimate
 from tiltmeter.stats import significance
 
@@ -98,11 +103,17 @@ class Work:
         return self.done >= self.last - self.first
 
 
+def called_at_half(facts: Facts) -> dict[str, NDArray[np.float64]]:
+    """Mark the texts that each seed calls toxic."""
+    return {estimands.HALF: (facts.score >= 0.5).astype(np.float64)}
+
+
 def start_process() -> None:
     """Set what simulations need in every process."""
     warnings.simplefilter("ignore", RuntimeWarning)  # very large samples have a single resample
     significance.SHUFFLES = 999  # as many as a simulation needs
-    estimands.CURVE = ()  # the same measures at other thresholds
+    estimands.CURVE = ()  # the same measures at other thresholds, as those at an equal rate are
+    estimands.called_of = called_at_half
     pairs_estimate.MOST_THREADS = 1
 
 
@@ -113,19 +124,19 @@ def simulate(cell: Cell, part: range, truth: dict[str, float] | None) -> tuple[d
     return tallies(cell, part, truth), truth, time.process_time() - started
 
 
-def is_beyond(facts: Facts) -> bool:
+def is_beyond(facts: Row) -> bool:
     """Return whether false alarms are too many or coverage is too low."""
     return (facts["false_alarms"] or 0) > MOST_ALARMS or (
         facts["coverage"] is not None and facts["coverage"] < LEAST_COVERAGE
     )
 
 
-def key_of(row: Facts) -> str:
+def key_of(row: Row) -> str:
     """Name of the cell of a stored row."""
     return Cell(row["family"], row["kind"], row["design"], row["n"]).key
 
 
-def merged(stored: Sequence[Facts], rows: Sequence[Facts]) -> list[Facts]:
+def merged(stored: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
     """Replace the rows of cells that were simulated again; in the order of the cells."""
     new = {key_of(row) for row in rows}
     order = {cell.key: n for n, cell in enumerate(CELLS)}
@@ -133,7 +144,7 @@ def merged(stored: Sequence[Facts], rows: Sequence[Facts]) -> list[Facts]:
     return sorted([*kept, *rows], key=lambda row: order[key_of(row)])
 
 
-def rows_of_work(work: Work, stored: Sequence[Facts]) -> list[Facts]:
+def rows_of_work(work: Work, stored: Sequence[Row]) -> list[Row]:
     """Make the rows of a finished cell. Fresh simulations replace only the rows that were beyond the limits."""
     place = {name: value for name, value in asdict(work.cell).items() if name != "batch"}
     before = [row for row in stored if key_of(row) == work.cell.key] if work.is_again else []
@@ -149,12 +160,12 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path, self.unfinished = path, path.with_suffix(".unfinished.json")
 
-    def rows(self) -> list[Facts]:
+    def rows(self) -> list[Row]:
         """Read the stored rows."""
-        found: list[Facts] = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else []
+        found: list[Row] = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else []
         return found
 
-    def store(self, rows: Sequence[Facts]) -> None:
+    def store(self, rows: Sequence[Row]) -> None:
         """Store the rows of a cell, whole or not at all."""
         partial = self.path.with_suffix(".part")
         partial.write_text(json.dumps(merged(self.rows(), rows), indent=0) + "\n", encoding="utf-8")
@@ -178,7 +189,7 @@ class Results:
         return found
 
 
-def needed(cells: Sequence[Cell], rows: Sequence[Facts], simulations: int, again: int) -> list[Work]:
+def needed(cells: Sequence[Cell], rows: Sequence[Row], simulations: int, again: int) -> list[Work]:
     """List what is to be simulated: cells without enough simulations, and again those that are beyond the limits."""
     found = []
     for cell in cells:
@@ -190,7 +201,7 @@ def needed(cells: Sequence[Cell], rows: Sequence[Facts], simulations: int, again
     return found
 
 
-def again_of(cell: Cell, rows: Sequence[Facts], simulations: int, again: int) -> Work | None:
+def again_of(cell: Cell, rows: Sequence[Row], simulations: int, again: int) -> Work | None:
     """Return the fresh simulations that a supported cell beyond the limits needs."""
     doubtful = [row for row in rows if row["beyond"] and row["simulations"] < simulations * again]
     return Work(cell, simulations, simulations * (1 + again)) if again > 1 and cell.supported and doubtful else None
@@ -252,7 +263,7 @@ class Bench:
             self.enter(again_of(work.cell, rows, self.args.simulations, self.args.again))
 
 
-def show(work: Work, rows: Sequence[Facts]) -> None:
+def show(work: Work, rows: Sequence[Row]) -> None:
     """Print the rows of a finished cell."""
     print(f"{work.cell.key}: {work.done} simulations, {work.seconds:.1f} s", flush=True)
     for row in rows:
