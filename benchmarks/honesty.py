@@ -44,7 +44,7 @@ from tiltmeter.stats import significance
 
 MOST_ALARMS, LEAST_COVERAGE = 0.07, 0.92
 AGAIN = 10
-PART = 100
+PART = 40
 """Simulations that one process makes at a time."""
 LARGE = 60
 """Units from which on a cell is slow, so that it comes after the others of its kind."""

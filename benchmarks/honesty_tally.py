@@ -105,7 +105,8 @@ def truths(cell: Cell) -> dict[str, float]:
     unknown = [name for name in module.measures(cell) if catalog.find("measures", name).spec.neutral is None]
     if cell.kind == "compare" or not unknown:
         return {}
-    large = replace(cell, n=max(1, MANY // 10 if "cluster" in cell.design else MANY), batch=5)
+    is_long = "cluster" in cell.design or "nine" in cell.design
+    large = replace(cell, n=MANY // 10 if is_long else MANY, batch=5)
     found: dict[str, list[float]] = {}
     for name, row in rows_of(large, 0, 0.0, Settings(1, CONFIDENCE, 0), unknown):
         found.setdefault(name, []).append(row.value)
@@ -127,7 +128,9 @@ def tallies(cell: Cell, simulations: range, truth: Mapping[str, float]) -> dict[
     for run in simulations[:: cell.batch]:
         for name, row in rows_of(cell, run, 0.0, Settings(RESAMPLES, CONFIDENCE, run)):
             found.setdefault(name, Tally()).add(row, truth_of(cell, name, row, truth))
-    for run in simulations[: max(cell.batch, len(simulations) // WITH_EFFECT)][:: cell.batch]:
-        for name, row in rows_of(cell, run, 1.0, Settings(RESAMPLES, CONFIDENCE, run)):
+    few = max(1, len(simulations) // WITH_EFFECT)
+    small = replace(cell, batch=min(cell.batch, few))
+    for run in simulations[:few][:: small.batch]:
+        for name, row in rows_of(small, run, 1.0, Settings(RESAMPLES, CONFIDENCE, run)):
             found.setdefault(name, Tally()).add_effect(row)
     return found
