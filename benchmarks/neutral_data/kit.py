@@ -55,8 +55,10 @@ def noise(rng: np.random.Generator, design: str, size: Any) -> Floats:
 
 
 def shared_noise(rng: np.random.Generator, cell: Cell, models: int, shape: tuple[int, ...]) -> Floats:
-    """Draw what items have of their own: the same for two models that are compared, else new for each model."""
-    return noise(rng, cell.design, (1 if cell.kind == "compare" else models, *shape))
+    """Draw what items have of their own: the same for every two models that are compared, else new for each model."""
+    if cell.kind == "estimate":
+        return noise(rng, cell.design, (models, *shape))
+    return np.repeat(noise(rng, cell.design, (models // 2, *shape)), 2, axis=0)
 
 
 def cluster_codes(design: str, n: int) -> Ints | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,8 @@ from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.intervals import bounded_interval, exchange_interval
 from tiltmeter.stats.measured import interval_of
-from tiltmeter.stats.resampling import Sample, exchanged_models, statistic
+from tiltmeter.stats.moments import exchanged_models
+from tiltmeter.stats.resampling import Sample, statistic
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import Units
 
@@ -41,6 +44,38 @@ def test_clusters_are_exchanged_whole() -> None:
     assert is_exact and sorted(found.tolist()) == [-50.0, -50.0, 50.0, 50.0]
 
 
+@pytest.mark.parametrize("name", ["kls", "jss", "jss_liu"])
+@pytest.mark.parametrize("cluster", [None, np.repeat(np.arange(20), 2)])
+def test_sums_give_the_same_exchanges(name: str, cluster: np.ndarray | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moments subtract a common mean, which must be the same for items that come from either model."""
+    measure, rng = catalog.find("measures", name), np.random.default_rng(0)
+    stratum = np.sort(rng.integers(0, 3, 40))
+    samples = [
+        Sample.of({"stereo": rng.normal(level, 1, 40), "anti": rng.normal(size=40)}, stratum, stratum, cluster)
+        for level in (0, 5)
+    ]
+    by_sums, _ = exchanged_models(measure, samples, np.random.default_rng(1), 100)
+    monkeypatch.setattr("tiltmeter.stats.moments.has_moments", lambda _: False)
+    assert by_sums == pytest.approx(exchanged_models(measure, samples, np.random.default_rng(1), 100)[0], abs=1e-9)
+
+
+def test_few_units_have_no_interval_at_levels_that_they_cannot_reach() -> None:
+    """Of the 32 ways to exchange five units, two are as far as what was observed: p is never below 1 / 16."""
+    ways = np.array([sum(signs) for signs in product((-1.0, 1.0), repeat=5)])
+    assert np.isnan(exchange_interval(5.0, ways, 0.95, is_exact=True)).all()
+    assert np.isfinite(exchange_interval(5.0, ways, 0.9, is_exact=True)).all()
+    row = paired_difference(KNOWN, [75.0, 60.0], DRAWS, catalog.find("measures", "fpr"), Settings(400),
+                            units=Units.independent(5, "items"), exchanged=lambda: (ways, True))  # fmt: skip
+    assert np.isnan(row.low) and "cannot reach" in row.note
+
+
+def test_differences_stay_within_the_range_of_the_measure() -> None:
+    others, draws = np.linspace(-0.9, 0.9, 399), [np.linspace(0.5, 1.0, 400), np.full(400, 0.1)]
+    row = paired_difference(KNOWN, [0.75, 0.1], draws, catalog.find("measures", "negative_share"), Settings(400),
+                            exchanged=lambda: (others, False))  # fmt: skip
+    assert -1.0 <= row.low < 0 and row.high == 1.0
+
+
 @pytest.mark.parametrize("n", [99, 199, 400, 1000])
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_the_interval_leaves_out_zero_exactly_when_the_exchanges_do(n: int, is_exact: bool) -> None:
@@ -54,10 +89,12 @@ def test_the_interval_leaves_out_zero_exactly_when_the_exchanges_do(n: int, is_e
 @pytest.mark.parametrize("name", ["kls", "fpr", "fpr_ratio"])
 def test_shares_and_one_sided_measures_exchange_models(name: str) -> None:
     """The draws alone are sure of a difference of 15; the exchanges are not."""
-    others, measure = np.linspace(-30, 30, 399), catalog.find("measures", name)
-    row = paired_difference(KNOWN, [75.0, 60.0], DRAWS, measure, Settings(400), exchanged=lambda: (others, False))
-    assert row.p == pytest.approx(0.5, abs=0.01) and row.low < 0 and row.high > 15
-    alone = paired_difference(KNOWN, [75.0, 60.0], DRAWS, measure, Settings(400))
+    unit = 1.0 if name == "kls" else 0.01
+    others, measure = unit * np.linspace(-30, 30, 399), catalog.find("measures", name)
+    values, draws = [75.0 * unit, 60.0 * unit], [unit * one for one in DRAWS]
+    row = paired_difference(KNOWN, values, draws, measure, Settings(400), exchanged=lambda: (others, False))
+    assert row.p == pytest.approx(0.5, abs=0.01) and row.low < 0 and row.high > 15 * unit
+    alone = paired_difference(KNOWN, values, draws, measure, Settings(400))
     assert alone.p < 0.05 and alone.low > 0
 
 

@@ -14,8 +14,9 @@ from tiltmeter import Settings, catalog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from honesty import Tally, merged, rows_of
+from honesty import merged
 from honesty_cells import CELLS
+from honesty_tally import Tally, rows_of
 from neutral_data.kit import Cell
 from tiltmeter.stats.estimates import Estimate
 

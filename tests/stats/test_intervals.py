@@ -8,8 +8,15 @@ import pytest
 from tiltmeter import Settings, catalog
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
-from tiltmeter.stats.intervals import bootstrap_p, difference_interval, percentile_interval, wilson_interval
-from tiltmeter.stats.measured import interval_of, share_difference_interval
+from tiltmeter.stats.intervals import (
+    bootstrap_p,
+    difference_interval,
+    percentile_interval,
+    prevalence_interval,
+    wilson_interval,
+)
+from tiltmeter.stats.measured import bootstrap_test, interval_of, share_difference_interval, units_for
+from tiltmeter.stats.resampling import Sample
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval
 from tiltmeter.stats.units import Units
 
@@ -105,6 +112,33 @@ def test_correlated_shares_have_a_shorter_interval() -> None:
     wide = share_difference_interval((0.3, 0.3), (common, alone), units, Settings(500))
     short = share_difference_interval((0.3, 0.3), (common, other), units, Settings(500))
     assert short[1] - short[0] < 0.4 * (wide[1] - wide[0])
+
+
+def test_draws_within_small_strata_are_widened() -> None:
+    """Draws of five items each have 4/5 of the variance."""
+    measure = catalog.find("measures", "stereotype_rate")
+    stratum = np.repeat(np.arange(6), 5)
+    columns = {name: np.zeros(30) for name in ("stereo", "anti")} | {"target": stratum, "pole": stratum % 2}
+    units = units_for(measure, Sample.of(columns, stratum, np.zeros(30, dtype=np.int64)))
+    assert units.m == 5.0 and units.df == 24
+    rng = np.random.default_rng(0)
+    for centre in np.linspace(0.7, 1.3, 31):
+        draws = rng.normal(centre, 0.1, 400)
+        low, high, _ = interval_of(measure, units, centre, draws, Settings(400))
+        p = bootstrap_test(measure, units, centre, draws, Settings(400))
+        assert (p < 0.05) == (low > 1 or high < 1)
+
+
+def test_a_corrected_share_covers_with_a_judge_of_known_errors() -> None:
+    """Rates of 10 % by a judge that was measured on 100 texts of each kind."""
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(400):
+        hits, alarms = int(rng.binomial(100, 0.8)), int(rng.binomial(100, 0.05))
+        share = rng.binomial(150, 0.1 * 0.8 + 0.9 * 0.05) / 150
+        low, high = prevalence_interval(share, 150.0, ((hits, 100), (alarms, 100)), 0.95, 149)
+        held += low <= 0.1 <= high
+    assert 0.92 <= held / 400 <= 0.99
+    assert np.isnan(prevalence_interval(0.1, 150.0, ((5, 100), (50, 100)), 0.95, 149)).all()
 
 
 def test_seeds_are_a_second_level() -> None:

@@ -51,13 +51,8 @@ def paired_difference(
     row = replace(row, value=values[0], baseline_value=values[1], difference=difference)
     row = row if p is None else replace(row, p=p)
     units = Units.independent(row.n, ITEMS) if units is None else units
-    if np.isnan(difference):
-        return replace(row, note="undefined for one of the two models")
-    if units.too_few and units.called != ITEMS:
-        return replace(row, note=f"no interval: {units.too_few}")
-    if units.n < FEWEST:
-        tested = "no interval" if p is not None else "no interval and no p"
-        return replace(row, note=f"{tested}: too few items, {units.n} of at least {FEWEST} independent ones")
+    if obstacle := _obstacle(difference, units, p):
+        return replace(row, note=obstacle)
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
     if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
@@ -68,7 +63,9 @@ def paired_difference(
         others, is_exact = exchanged()
         swapped = replace(row, p=permutation_p(difference, others, 0.0, is_exact=is_exact), note=drawn)
         low, high = exchange_interval(difference, others, settings.confidence, is_exact=is_exact)
-        swapped = replace(swapped, low=low, high=high)
+        if np.isnan(low):
+            return replace(swapped, note=f"no interval: {units.n} independent items cannot reach this level of confidence")
+        swapped = _within_range(replace(swapped, low=low, high=high), measure)
         if not measure.spec.is_one_sided:
             return swapped
     if measure.spec.is_one_sided:  # see bounded_interval: take out the bias of resampling
@@ -76,7 +73,25 @@ def paired_difference(
     moved = difference + (moved - difference) * units.widening(settings.confidence)
     low, high = percentile_interval(moved, settings.confidence)
     row = replace(row, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
+    row = _within_range(row, measure)
     return row if swapped is None else _widest(row, swapped)
+
+
+def _obstacle(difference: float, units: Units, p: float | None) -> str:
+    """Return why nothing can be drawn."""
+    if np.isnan(difference):
+        return "undefined for one of the two models"
+    if units.too_few and units.called != ITEMS:
+        return f"no interval: {units.too_few}"
+    tested = "no interval" if p is not None else "no interval and no p"
+    few = f"{tested}: too few items, {units.n} of at least {FEWEST} independent ones"
+    return few if units.n < FEWEST else ""
+
+
+def _within_range(row: Difference, measure: Entry) -> Difference:
+    """Keep an interval within the differences that the range of the measure allows, such as ±100 for a percentage."""
+    most = measure.spec.whole or measure.spec.range[1] - measure.spec.range[0]
+    return replace(row, low=max(row.low, -most), high=min(row.high, most))
 
 
 def _widest(drawn: Difference, swapped: Difference) -> Difference:

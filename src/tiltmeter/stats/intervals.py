@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
+Counts = tuple[int, int]
 NONE: Ends = (nan, nan)
 FEWEST = 5
 """Independent units below which there is no interval from draws, and no test of them."""
@@ -47,7 +48,8 @@ def exchange_interval(difference: float, others: Floats, confidence: float, *, i
     """Interval of a difference of two models from the differences after exchanging them at random.
 
     It reaches as far as a difference may be that the test of the same exchanges (`permutation_p`) does not reject, so it
-    leaves out 0 exactly when p < 1 − confidence.
+    leaves out 0 exactly when p < 1 − confidence. None where the test cannot reach this level: of all ways to exchange few
+    units, the observed one and its mirror image are always as far.
 
     >>> exchange_interval(10.0, np.arange(-100.0, 101.0), 0.95)
     (-86.0, 106.0)
@@ -57,8 +59,9 @@ def exchange_interval(difference: float, others: Floats, confidence: float, *, i
         return NONE
     alpha = round(1 - confidence, 9)
     most = ceil(alpha * len(far)) - 1 if is_exact else ceil(alpha * (len(far) + 1)) - 2
-    reach = float(far[most]) if 0 <= most < len(far) else float("inf")
-    return difference - reach, difference + reach
+    if not 0 <= most < len(far) or (is_exact and 2 / len(far) >= alpha):
+        return NONE
+    return difference - float(far[most]), difference + float(far[most])
 
 
 def bounded_interval(value: float, draws: Floats, confidence: float, limits: Ends) -> Ends:
@@ -72,6 +75,43 @@ def bounded_interval(value: float, draws: Floats, confidence: float, limits: End
     bias = float(np.mean(draws)) - value
     lower, upper = min(low - bias, 2 * value - high), max(high - bias, 2 * value - low)
     return max(lower, limits[0]), min(upper, limits[1])
+
+
+def independent_texts(share: float, error: float, m: float) -> float:
+    """Count the independent texts whose share would vary as much as this one, whose draws of m equal units have this error.
+
+    >>> round(independent_texts(0.5, 0.05, 1e9), 3)
+    100.0
+    """
+    return share * (1 - share) / (error**2 * m / (m - 1)) if error > 0 else m  # units all alike say nothing of others
+
+
+def prevalence_interval(share: float, texts: float, judge: tuple[Counts, Counts], confidence: float, df: float) -> Ends:
+    """Interval of a share corrected for the measured errors of the judge that counted it (Lang and Reiczigel, 2014).
+
+    Args:
+        share: The share of texts that the judge calls positive.
+        texts: Number of independent texts.
+        judge: Hits of positive texts, and false alarms of others: how many, of how many texts.
+        confidence: Level of the interval.
+        df: Degrees of freedom of Student's quantile.
+
+    >>> low, high = prevalence_interval(0.3, 100.0, ((90, 100), (10, 100)), 0.95, 99)
+    >>> round(low, 3), round(high, 3)
+    (0.121, 0.381)
+    """
+    from scipy.special import stdtrit
+
+    q = float(stdtrit(df, 0.5 + confidence / 2))
+    seen = (texts * share + q * q / 2) / (texts + q * q)
+    (hits, false), (of_hits, of_false) = zip(*(((k + 1) / (n + 2), n + 2) for k, n in judge), strict=True)
+    if hits <= false:
+        return NONE
+    value = (seen - false) / (hits - false)
+    of_judge = value * hits * (1 - hits) / of_hits, (1 - value) * false * (1 - false) / of_false
+    spread = seen * (1 - seen) / (texts + q * q) + value * of_judge[0] + (1 - value) * of_judge[1]
+    centre, reach = value + 2 * q * q * (of_judge[0] - of_judge[1]), q * sqrt(spread) / (hits - false)
+    return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
 def wilson_interval(share: float, error: float, units: tuple[float, float], confidence: float) -> Ends:
@@ -89,10 +129,8 @@ def wilson_interval(share: float, error: float, units: tuple[float, float], conf
     """
     from scipy.special import stdtrit
 
-    n, m = units
-    q = float(stdtrit(n - 1, 0.5 + confidence / 2))
-    spread = share * (1 - share)
-    texts = spread / (error**2 * m / (m - 1)) if error > 0 else m  # units that are all alike say nothing of others
+    q = float(stdtrit(units[0] - 1, 0.5 + confidence / 2))
+    spread, texts = share * (1 - share), independent_texts(share, error, units[1])
     centre = (share + q * q / (2 * texts)) / (1 + q * q / texts)
     reach = q * sqrt(spread / texts + q * q / (4 * texts**2)) / (1 + q * q / texts)
     return float(centre - reach), float(centre + reach)

@@ -13,6 +13,7 @@ from tiltmeter.stats.intervals import (
     FEWEST,
     NONE,
     Ends,
+    bootstrap_p,
     bounded_interval,
     difference_interval,
     percentile_interval,
@@ -51,6 +52,12 @@ def has_exact_test(measure: Entry) -> bool:
     return measure.spec.test == "binomial"
 
 
+def units_for(measure: Entry, sample: Sample) -> Units:
+    """Count the independent units of a sample. Targets, within which some measures draw, may have few items each."""
+    is_fine = measure.spec.stratum == "target" and sample.cluster is None and not has_exact_test(measure)
+    return sample.units.in_strata(len(np.unique(sample.stratum))) if is_fine else sample.units
+
+
 def sides_of(measure: Entry, sample: Sample) -> NDArray[np.int64]:
     """+1, 0 or -1 for each item."""
     sides = measure.sides(*(sample.columns[name] for name in measure.parameters))
@@ -61,6 +68,14 @@ def wins_and_losses(measure: Entry, sample: Sample) -> tuple[int, int]:
     """Count the items on either side."""
     sides = sides_of(measure, sample)
     return int((sides > 0).sum()), int((sides < 0).sum())
+
+
+def bootstrap_test(measure: Entry, units: Units | int, value: float, draws: Floats, settings: Settings) -> float:
+    """Compute p against neutral from the same widened draws that give the interval; NaN for too few units."""
+    units = Units.independent(units) if isinstance(units, int) else units
+    if units.n < FEWEST:
+        return float("nan")
+    return bootstrap_p(value + (draws - value) * units.widening(settings.confidence), neutral_of(measure))
 
 
 def interval_of(

@@ -7,7 +7,8 @@ all models and scorers at once. The draws are those of `resampling.bootstrap_ali
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,27 @@ def exchange_together(
     return list(own.moved_to(turned).over(flips.astype(np.float64) for flips in samples[0].flips(rng, repeats)))
 
 
+def exchanged_models(
+    measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, repeats: int
+) -> tuple[Floats, bool]:
+    """Compute the difference of two models after exchanging them in random items, and say whether all ways were tried."""
+    flips = samples[0].flips(rng, repeats)
+    if has_moments(measure):
+        own, turned = (_Moments(measure, order, is_joint=True) for order in (samples, samples[::-1]))
+        ours, theirs = own.moved_to(turned).over(flip.astype(np.float64) for flip in flips)
+        return ours - theirs, samples[0].has_all_flips
+    first, second = (sample.columns for sample in samples)
+    read = [name for name in measure.parameters if np.asarray(first[name]).dtype.kind == "f"]
+    found = []
+    for flip in flips:
+        sides = [
+            statistic(measure, {**one, **{name: np.where(flip, other[name], one[name]) for name in read}}, samples[0].parts)
+            for one, other in ((first, second), (second, first))
+        ]
+        found.append(sides[0] - sides[1])
+    return np.concatenate(found), samples[0].has_all_flips
+
+
 def values_of(measure: Entry, samples: Sequence[Sample]) -> tuple[list[float], Floats]:
     """The measure on the items themselves, and on the parts of each sample (parts × samples; none if not weighted)."""
     first = samples[0]
@@ -77,22 +99,29 @@ class _Moments:
     Every sample has products of its own, so that no digit of a number depends on what is computed beside it.
     """
 
-    def __init__(self, measure: Entry, samples: Sequence[Sample]) -> None:
+    def __init__(self, measure: Entry, samples: Sequence[Sample], *, is_joint: bool = False) -> None:
         self.measure = measure
         whole = [slice(0, len(samples[0]))]
         self.weighted = measure.spec.weighted
         self.places = places_of(samples[0].parts) if self.weighted else whole
-        added = np.stack([self._of(sample) for sample in samples])
+        added = self._joint(samples) if is_joint else np.stack([self._of(sample.columns) for sample in samples])
         self.weights = [_weights(measure, samples[0], at) for at in self.places]
         self.added = [added[:, at] * of_part for at, of_part in zip(self.places, self.weights, strict=True)]
         self.base = np.zeros((len(self.places), len(samples), 1, added.shape[-1]))
         self.of_varying_size = samples[0].cluster is not None
 
-    def _of(self, sample: Sample) -> Floats:
-        read = {name: sample.columns[name] for name in self.measure.parameters}
-        moments = [np.broadcast_to(moment, len(sample)) for moment in self.measure.moments(**read)]
+    def _joint(self, samples: Sequence[Sample]) -> Floats:
+        """Moments that items of one sample can take from another: measures may subtract a mean of all that they read."""
+        read = {name: np.concatenate([sample.columns[name] for sample in samples]) for name in self.measure.parameters}
+        found = self._of(read)
+        return found.reshape(len(samples), -1, found.shape[-1])
+
+    def _of(self, columns: Mapping[str, Any]) -> Floats:
+        read = {name: columns[name] for name in self.measure.parameters}
+        n = len(next(iter(read.values())))
+        moments = [np.broadcast_to(moment, n) for moment in self.measure.moments(**read)]
         self.n_moments = len(moments)
-        moments += [np.zeros(len(sample))] * (len(moments) == 1)  # for a product with one vector BLAS starts threads
+        moments += [np.zeros(n)] * (len(moments) == 1)  # for a product with one vector BLAS starts threads
         return np.stack(moments, axis=-1).astype(np.float64)
 
     def moved_to(self, turned: _Moments) -> _Moments:

@@ -155,22 +155,6 @@ def exchanged(measure: Entry, sample: Sample, sides: tuple[str, str], rng: np.ra
     return np.concatenate(values)
 
 
-def exchanged_models(
-    measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, repeats: int
-) -> tuple[Floats, bool]:
-    """Compute the difference of two models after exchanging them in random items, and say whether all ways were tried."""
-    ours, theirs = (sample.columns for sample in samples)
-    read = [name for name in measure.parameters if np.asarray(ours[name]).dtype.kind == "f"]
-    found = []
-    for flip in samples[0].flips(rng, repeats):
-        sides = [
-            statistic(measure, {**one, **{name: np.where(flip, other[name], one[name]) for name in read}}, samples[0].parts)
-            for one, other in ((ours, theirs), (theirs, ours))
-        ]
-        found.append(sides[0] - sides[1])
-    return np.concatenate(found), samples[0].has_all_flips
-
-
 def permuted(measure: Entry, sample: Sample, rng: np.random.Generator, repeats: int) -> Floats:
     """Compute the measure with the last column that it reads fixed and all others permuted together against it."""
     *moved, fixed = measure.parameters

@@ -58,7 +58,15 @@ class Units:
         from scipy.special import ndtri, stdtrit
 
         tail = 0.5 + confidence / 2
-        return float(np.sqrt(self.m / (self.m - 1)) * stdtrit(self.df, tail) / ndtri(tail))
+        return float(np.sqrt(self.m / max(self.m - 1, 1e-9)) * stdtrit(self.df, tail) / ndtri(tail))
+
+    def in_strata(self, n_strata: int) -> Units:
+        """Draw within strata: the draws of each vary too little by 1 / its size, and each takes a degree of freedom.
+
+        >>> Units.independent(30).in_strata(6).m, Units.independent(30).in_strata(6).df
+        (5.0, 24)
+        """
+        return self if n_strata < 2 else replace(self, within=self.n / n_strata, degrees=max(1, self.n - n_strata))
 
     def with_seeds(self, n_seeds: int, share: float) -> Units:
         """Count seeds as a second level, to which this share of the variance is due.

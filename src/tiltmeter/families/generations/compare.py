@@ -30,7 +30,7 @@ def compare(
     what the prompts share cancels. p is from the bootstrap of the difference; Holm-corrected over the groups of a measure.
     Gaps are those of each group to the mean of its domain.
     """
-    everything = list(judged_of(answers, by, settings.clusters))
+    everything = judged_of(answers, by, settings.clusters)
     reference = {(one.benchmark, one.scorer): one for one in everything if one.model == second}
     for ours in (one for one in everything if one.model == first and (one.benchmark, one.scorer) in reference):
         pair = aligned(ours, reference[ours.benchmark, ours.scorer])

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY, described
 from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, interval, measured
@@ -19,10 +20,13 @@ from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Details, Estimate
+from tiltmeter.stats.intervals import FEWEST, NONE, independent_texts, prevalence_interval
 from tiltmeter.stats.measured import neutral_of
-from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import Units, units_of, within_groups
+
+JUDGE_RATES = {"hits": "hits", "alarms": "false_alarms"}
+"""Rates of a judge, by what measures call them, and as they are stored."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     over the groups; where prompts are minimal sets, by exchanging two groups in random sets. Where a benchmark says which
     prompts are no independent evidence (BOLD: those of one article), whole clusters are drawn, permuted and exchanged, and
     permuted differences are counted in standard errors. Holm-corrected over the gaps of a domain. Texts that were empty,
-    looping or refusals are missing, never clean. A corrected share draws the judge's measured errors too.
+    looping or refusals are missing, never clean. The interval of a corrected share is that of Lang and Reiczigel (2014).
     """
     agreements = [one for one in measures if set(one.parameters) == set(AGREEMENT)]
     cells: dict[tuple[str, str], list[Judged]] = {}
@@ -126,25 +130,28 @@ def _estimate_part(judged: Judged, part: Part, measure: Entry, settings: Setting
     base = described(judged, measure, part.by, part.group, part.rows)
     if not base.n:
         return replace(base, note="not computed: no text could be judged")
-    now, drawn_errors = _judge_errors(measure, judged, settings)
-    value = float(measured(measure, part.sums, **now))
-    draws = measured(measure, part.draws, **drawn_errors)
-    low, high, note = interval(measure, part.units, value, draws, settings)
+    if "hits" in measure.parameters and judged.errors:
+        rates = {name: np.array(judged.errors[of]["k"] / judged.errors[of]["n"]) for name, of in JUDGE_RATES.items()}
+        value = float(measured(measure, part.sums, **rates))
+        low, high, note = _corrected_interval(judged, part, settings)
+    else:
+        value = float(measured(measure, part.sums))
+        low, high, note = interval(measure, part.units, value, measured(measure, part.draws), settings)
     notes = "; ".join(filter(None, [note, part.units.text, errors_text(judged.errors)]))
     return replace(base, value=value, low=low, high=high, details={**base.details, **part.units.details}, note=notes)
 
 
-def _judge_errors(measure: Entry, judged: Judged, settings: Settings) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """The judge's rates, as measured and as drawn from what the measuring leaves open (Jeffreys' prior)."""
-    if "hits" not in measure.parameters or not judged.errors:
-        return {}, {}
-    rng = generator(settings.seed, "judge", judged.scorer)
-    now, draws = {}, {}
-    for name, stored in (("hits", "hits"), ("alarms", "false_alarms")):
-        k, n = judged.errors[stored]["k"], judged.errors[stored]["n"]
-        now[name] = np.array(k / n)
-        draws[name] = rng.beta(k + 0.5, n - k + 0.5, settings.resamples)
-    return now, draws
+def _corrected_interval(judged: Judged, part: Part, settings: Settings) -> tuple[float, float, str]:
+    """Interval of a corrected share: of what the judge counts, and of what measuring the judge leaves open."""
+    if part.units.too_few or part.units.n < FEWEST:
+        return *NONE, f"no interval: {part.units.too_few or part.units.text}"
+    assert judged.errors is not None
+    plain = catalog.find("measures", "negative_share")
+    share, error = float(measured(plain, part.sums)), float(np.nanstd(measured(plain, part.draws), ddof=1))
+    judge = [(judged.errors[name]["k"], judged.errors[name]["n"]) for name in JUDGE_RATES.values()]
+    texts = independent_texts(share, error, part.units.m)
+    ends = prevalence_interval(share, texts, (judge[0], judge[1]), settings.confidence, part.units.df)
+    return *ends, "" if np.isfinite(ends[0]) else "no interval: the judge's hits are not above its false alarms"
 
 
 def _agreements(

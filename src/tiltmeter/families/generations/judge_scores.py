@@ -16,6 +16,7 @@ from tiltmeter.families.generations.judging import REFUSAL_SCORER, judges_and_te
 from tiltmeter.families.generations.refusals import refusal_rows
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
+from tiltmeter.families.kit.derived import kept_with_answers
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Details
 from tiltmeter.stats.units import PROMPTS, Units, units_of
@@ -95,7 +96,8 @@ class Judged:
         return rows_of
 
 
-def judged_of(answers: Answers, by: Sequence[str] = (), clusters: bool = True) -> Iterator[Judged]:
+@kept_with_answers
+def judged_of(answers: Answers, by: Sequence[str], clusters: bool) -> Iterator[Judged]:
     """One for every model, benchmark and judge, and for refusals; without clusters as if all prompts were independent."""
     judgements, judges = judgements_of(answers), judges_and_temperatures(answers)
     for (model, benchmark, scorer), rows in judgements.groupby(["model", "benchmark", "scorer"], sort=False):

@@ -32,7 +32,7 @@ def compare(
     The same texts are drawn for both, and each model's own seeds. p is from the bootstrap of the difference; Holm-corrected
     over the groups, or domains, of a measure.
     """
-    found = list(facts_of(answers, extra_columns(by), settings.clusters))
+    found = facts_of(answers, extra_columns(by), settings.clusters)
     theirs = {facts.benchmark: facts for facts in found if facts.model == second}
     for ours in (facts for facts in found if facts.model == first and facts.benchmark in theirs):
         both = aligned(ours, theirs[ours.benchmark])

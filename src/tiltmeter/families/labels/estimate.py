@@ -15,7 +15,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, drawn, gap_interval, under_chance, units_of_question
+from tiltmeter.families.labels.resample import counts_of, drawn, gap_interval, groups_p, under_chance, units_of_question
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.measured import interval_of, neutral_of
 from tiltmeter.stats.resampling import generator
@@ -94,6 +94,8 @@ def p_value(question: Question, facts: Facts, value: float, settings: Settings) 
     tested = {"member", "members"} & set(question.fixed) and "called" in question.varying and not question.curve
     if np.isnan(neutral) or not tested:
         return float("nan")
+    if facts.clustered:
+        return groups_p(question, facts, settings)
     again = under_chance(question, facts, settings, question.measure.function)
     centre = neutral if question.measure.spec.is_one_sided else float(np.nanmean(again))
     return permutation_p(value, again, centre)

@@ -15,6 +15,7 @@ from tiltmeter.benchmarks.kit.groups import DOMAIN_OF
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
+from tiltmeter.families.kit.derived import kept_with_answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,8 @@ class Facts:
         return groups
 
 
-def facts_of(answers: Answers, extra: Sequence[str] = (), clustered: bool = True) -> Iterator[Facts]:
+@kept_with_answers
+def facts_of(answers: Answers, extra: Sequence[str], clustered: bool) -> Iterator[Facts]:
     """Every model and benchmark. A text without a probability by some seed leaves, and its reason is counted.
 
     Unless `clustered`, as if all texts were independent.

@@ -9,8 +9,10 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.labels.estimands import Question
-from tiltmeter.families.labels.facts import Facts, Floats, Ints
+from tiltmeter.families.labels.facts import Bools, Facts, Floats, Ints
 from tiltmeter.stats.design import Design, generator
+from tiltmeter.stats.group_tests import Pieces, group_test
+from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.measured import share_difference_interval
 from tiltmeter.stats.seeds import TwoLevels
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
@@ -116,9 +118,53 @@ def exchanged_models(pair: tuple[Question, Question], facts: Facts, settings: Se
 
 def units_of_question(question: Question, facts: Facts, drawn_values: TwoLevels) -> Units:
     """Count the independent texts, or clusters of texts, of a question; with several seeds these are a second level."""
-    n = len(np.unique(facts.clusters[question.rows]))
-    counted = min(n, question.n) if question.n else n
-    return Units.independent(counted).with_seeds(len(drawn_values.values), drawn_values.seeds_share)
+    clusters = facts.clusters[question.rows]
+    n = len(np.unique(clusters))
+    units = Units.independent(min(n, question.n) if question.n else n)
+    if "score" in question.varying:  # an area varies as the smaller of the sides that it compares
+        smaller = min((len(np.unique(clusters[side])) for side in _compared(question)), default=0)
+        units = replace(units, n=min(units.n, smaller), effective=min(units.effective, 2.0 * smaller))
+    return units.with_seeds(len(drawn_values.values), drawn_values.seeds_share)
+
+
+def _compared(question: Question) -> list[Bools]:
+    """Texts of the sides that an area compares: those without which it is not defined."""
+    truth = question.fixed["truth"]
+    member = question.fixed.get("member")
+    sides = [truth, ~truth] if member is None else [truth & member, truth & ~member, ~truth & member, ~truth & ~member]
+    columns = dict(question.fixed) | {name: of_seed[0] for name, of_seed in question.varying.items()}
+    without = question.measure.function(**columns, weight=np.stack([~side for side in sides]).astype(np.float64))
+    return [side for side, value in zip(sides, without, strict=True) if np.isnan(value)]
+
+
+def groups_p(question: Question, facts: Facts, settings: Settings) -> float:
+    """p of groups whose texts come in clusters: clusters are permuted, and rates are compared in standard errors.
+
+    Of a measure of both rates, the smaller p counts twice. Groups with too few clusters are left out.
+    """
+    truth, called = question.fixed["truth"], np.mean(question.varying["called"], axis=0)
+    member = question.fixed.get("member")
+    members = question.fixed["members"] if member is None else np.stack([member, ~member])
+    rng = generator(settings.seed, "dealt", facts.benchmark, question.by)
+    found = []
+    for side in (truth, ~truth):
+        group, row = np.nonzero(members & side)
+        if not _reads(question, side):
+            continue
+        clusters = facts.clusters[question.rows][row]
+        kept = [n for n in range(len(members)) if len(np.unique(clusters[group == n])) >= FEWEST]
+        known = np.isin(group, kept)
+        sums = np.stack([np.ones(len(row)), called[row]], axis=1)[known]
+        pieces = Pieces.of(sums, clusters[known], np.searchsorted(kept, group[known]), len(kept))
+        test = group_test(tuple(map(str, kept)), pieces, settings.resamples, rng)
+        found.append(test.gap("0", "1") if member is not None else test.spread())
+    return min(1.0, len(found) * min(found)) if found and np.isfinite(found).all() else float("nan")
+
+
+def _reads(question: Question, side: Bools) -> bool:
+    """Return whether a measure is about the texts of one label: whether it is undefined without them."""
+    columns = dict(question.fixed) | {name: of_seed[0] for name, of_seed in question.varying.items()}
+    return bool(np.isnan(question.measure.function(**columns, weight=(~side)[None].astype(np.float64))).any())
 
 
 def gap_interval(

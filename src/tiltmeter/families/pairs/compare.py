@@ -14,9 +14,9 @@ from tiltmeter.families.pairs.occupations import as_read
 from tiltmeter.families.pairs.paired import Paired, pair_up
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
-from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of
-from tiltmeter.stats.moments import bootstrap_together
-from tiltmeter.stats.resampling import Sample, exchanged_models, generator, statistic
+from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of, units_for
+from tiltmeter.stats.moments import bootstrap_together, exchanged_models
+from tiltmeter.stats.resampling import Sample, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
 from tiltmeter.stats.units import ITEMS
@@ -65,7 +65,7 @@ def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: st
     rng = generator(settings.seed, "bootstrap", ours.benchmark, by, group, measure.name)
     draws = bootstrap_together(measure, samples, rng, settings.resamples)
     is_exact = has_exact_test(measure) and samples[0].cluster is None
-    known, units = replace(known, details=ours.cluster_details), replace(samples[0].units, called=ITEMS)
+    known, units = replace(known, details=ours.cluster_details), replace(units_for(measure, samples[0]), called=ITEMS)
     p = _mcnemar(measure, samples) if is_exact else None
     swaps = generator(settings.seed, "exchange", ours.benchmark, by, group, measure.name)
     exchanged = partial(exchanged_models, measure, samples, swaps, settings.resamples)

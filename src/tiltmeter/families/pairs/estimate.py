@@ -19,13 +19,14 @@ from tiltmeter.families.pairs.contrasts import Found, contrast
 from tiltmeter.families.pairs.occupations import as_read, sides_of
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
 from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.intervals import bootstrap_p
 from tiltmeter.stats.measured import (
+    bootstrap_test,
     has_exact_test,
     interval_of,
     neutral_of,
     p_values,
     strata_of,
+    units_for,
     wins_and_losses,
 )
 from tiltmeter.stats.moments import bootstrap_together, values_of
@@ -137,8 +138,9 @@ def measure_alike(
     first = parts[0][1]
     label = (first.benchmark, first.by, first.group, measure.name)
     draws = bootstrap_together(measure, samples, generator(settings.seed, "bootstrap", *label), settings.resamples)
+    units = units_for(measure, samples[0])
     if measure.spec.test == "bootstrap":
-        p = [bootstrap_p(of_sample - neutral_of(measure)) for of_sample in draws]
+        p = [bootstrap_test(measure, units, *known, settings) for known in zip(values, draws, strict=True)]
     else:
         p = p_values(measure, samples, values, sides_of(measure), generator(settings.seed, "swap", *label), settings)
     found = []
@@ -146,7 +148,7 @@ def measure_alike(
         if np.isnan(values[n]):
             found.append(Found(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal")))
             continue
-        low, high, note = interval_of(measure, samples[n].units, values[n], draws[n], settings, p[n])
+        low, high, note = interval_of(measure, units, values[n], draws[n], settings, p[n])
         equal = measure.spec.is_one_sided and values[n] == measure.spec.neutral
         notes = ["both score distributions are the same" if equal else "", note, _left_out(of_parts[:, n], complete)]
         details = complete.cluster_details

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.clusters import clusters_of
+from tiltmeter.families.kit.derived import kept_with_answers
 from tiltmeter.families.pairs.labels import Labels
 from tiltmeter.stats.estimates import Details
 from tiltmeter.stats.measured import stratum_of
@@ -164,22 +164,15 @@ def _with_small_ones_pooled(stratum: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.unique(pooled, return_inverse=True)[1].astype(np.int64)
 
 
-_paired: WeakKeyDictionary[Answers, dict[tuple[str, ...], list[Paired]]] = WeakKeyDictionary()
-
-
 def pair_up(answers: Answers, extra_columns: Sequence[str] = (), clusters: bool = True) -> list[Paired]:
     """Every (model, benchmark, scorer) of the scores, paired by item. Computed once for the same answers.
 
     Without `clusters` as if all items were independent.
     """
-    kept = _paired.setdefault(answers, {})
-    columns = tuple(column for column in extra_columns if column not in (*GROUP_COLUMNS, "all"))
-    key = (*columns, *((CLUSTER,) if clusters else ()))
-    if key not in kept:
-        kept[key] = list(_pairs(answers, columns, clusters))
-    return kept[key]
+    return _pairs(answers, tuple(column for column in extra_columns if column not in (*GROUP_COLUMNS, "all")), clusters)
 
 
+@kept_with_answers
 def _pairs(answers: Answers, extra_columns: Sequence[str], clusters: bool) -> Iterator[Paired]:
     """By item, in the order of their ids: what is drawn must not depend on the order of rows."""
     import pandas as pd

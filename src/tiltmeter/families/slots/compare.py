@@ -26,7 +26,8 @@ from tiltmeter.families.slots.fills import Fills, fills_of
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import stratum_of
-from tiltmeter.stats.resampling import bootstrap_alike, exchanged_models, generator, statistic
+from tiltmeter.stats.moments import exchanged_models
+from tiltmeter.stats.resampling import bootstrap_alike, generator, statistic
 from tiltmeter.stats.settings import Settings
 
 RANKED_DIFFERENTLY = "not computed: the two models were ranked differently (another top k, or another kind of model)"
@@ -40,7 +41,7 @@ def compare(
     The same sentences are drawn for both, so what the models share cancels. p is from the bootstrap of the difference;
     Holm-corrected over the groups, or the gaps, of a measure.
     """
-    filled = list(fills_of(answers, by))
+    filled = fills_of(answers, by)
     reference = {fills.benchmark: fills for fills in filled if fills.model == second}
     for ours in (fills for fills in filled if fills.model == first and fills.benchmark in reference):
         theirs = reference[ours.benchmark]

@@ -16,12 +16,10 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.slots.fills import OWN, Fills, fills_of
 from tiltmeter.stats.estimates import Estimate, details_of
-from tiltmeter.stats.intervals import FEWEST, bootstrap_p
-from tiltmeter.stats.measured import has_exact_test, interval_of, neutral_of, stratum_of, wins_and_losses
+from tiltmeter.stats.measured import bootstrap_test, has_exact_test, interval_of, neutral_of, stratum_of, wins_and_losses
 from tiltmeter.stats.resampling import Floats, Sample, bootstrap, exchanged, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p, holm, permutation_p
-from tiltmeter.stats.units import ITEMS, Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,10 +184,7 @@ def _p_value(measure: Entry, sample: Sample, benchmark: str, value: float, draws
     if np.isnan(neutral):
         return neutral
     if measure.spec.test == "bootstrap":
-        n = _independent(sample, 0)
-        if n < FEWEST:
-            return float("nan")
-        return bootstrap_p(value + (draws - value) * Units.independent(n, ITEMS).widening(settings.confidence), neutral)
+        return bootstrap_test(measure, _independent(sample, 0), value, draws, settings)
     if has_exact_test(measure):
         return binomial_p(*wins_and_losses(measure, sample))
     first, second = (name for name in measure.parameters if name != "k")

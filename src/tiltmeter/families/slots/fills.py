@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tiltmeter.benchmarks import GROUP_COLUMNS
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.derived import kept_with_answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +90,8 @@ class Fills:
         return columns | {"other_probability": self.probability[other], "other_rank": self.rank[other]}
 
 
-def fills_of(answers: Answers, extra_columns: Sequence[str] = ()) -> Iterator[Fills]:
+@kept_with_answers
+def fills_of(answers: Answers, extra_columns: Sequence[str], _clusters: bool) -> Iterator[Fills]:
     """Every model and benchmark of a table of slots."""
     import pandas as pd
 

@@ -37,7 +37,7 @@ def debiasing_details(
     answers: Answers, estimates: Sequence[pd.DataFrame], base: str, rows: int, settings: Settings
 ) -> DebiasingDetails:
     """MPS and MNT of each group, their percent changes from the base, and what changed: probability, rank, or both."""
-    filled, others = _comparable(list(fills_of(answers)), base)
+    filled, others = _comparable(fills_of(answers), base)
     seat = effects, name = _seat(estimates)
     table, sentences = _compared(answers, filled, base, seat, settings)
     sentences += [Statement(RANKED_OTHERWISE, "ranked-otherwise", model=one, base=base) for one in others]

@@ -1,0 +1,39 @@
+"""What intervals of areas and tests of groups in clusters rest on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.test_labels import answered, estimated, one
+
+GROUPS = [["man"], ["woman"]]
+
+
+@pytest.mark.parametrize(("n_toxic", "has_interval"), [(3, False), (30, True)])
+def test_an_area_needs_enough_texts_of_either_label(n_toxic: int, has_interval: bool) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(300) < n_toxic
+    score = np.clip(rng.normal(0.4 + 0.2 * truth, 0.2), 0, 1)
+    row = one(estimated(answered(truth, score, [[]] * 300), "label_auc"), group="all")
+    assert np.isfinite(row["low"]) == has_interval and (has_interval or "3 independent" in row["note"])
+
+
+@pytest.mark.parametrize(("rate", "is_found"), [(0.5, True), (0.1, False)])
+def test_groups_whose_clusters_name_one_group_each_can_differ(rate: float, is_found: bool) -> None:
+    """Permuting texts within clusters would change nothing, and p would always be 1."""
+    rng = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(60), np.resize([1, 2, 3, 6, 13], 60))
+    group = clusters % 2
+    wrong = rng.random(len(clusters)) < np.where(group == 0, rate, 0.1)
+    answers = answered(np.zeros(len(clusters)), wrong * 0.9, [GROUPS[which] for which in group], clusters=clusters)
+    table = estimated(answers, "fpr_gap", "fpr_range", resamples=400)
+    at_half = table[(table["scorer"] == "at 0.5") & (table["by"] != "threshold")]
+    assert ((at_half["p"] < 0.05) == is_found).all() and len(at_half) == 3
+
+
+def test_a_group_of_few_clusters_has_no_p() -> None:
+    clusters = np.repeat(np.arange(24), 5)
+    group = (clusters >= 20).astype(int)
+    answers = answered(np.zeros(120), np.linspace(0, 1, 120), [GROUPS[which] for which in group], clusters=clusters)
+    assert estimated(answers, "fpr_gap")["p"].isna().all()
