@@ -293,7 +293,8 @@ def _with_byte(place: int, value: int) -> Callable[[Path], Any]:
         lambda path: path.write_bytes(path.read_bytes() * 2),
         _with_comment, _linked, _stored, _padded,
     ],
-    ids=["version", "flags", "time", "disk", "disk at the end", "fewer entries", "before", "after", "twice", "comment", "symlink", "another tool", "between"],
+    ids=["version", "flags", "time", "disk", "disk at the end", "fewer entries",
+         "before", "after", "twice", "comment", "symlink", "another tool", "between"],
 )  # fmt: skip
 def test_only_canonical_archives_are_whole(audit: Path, tmp_path: Path, change: Callable[[Path], Any]) -> None:
     path = tmp_path / "a.zip"

@@ -44,7 +44,8 @@ FIELDS: list[dict[str, Any]] = [
     *({"settings": value} for value in (None, [], "x", {})),
     *({"settings": SETTINGS | more} for more in (
         {"descriptions": []}, {"descriptions": "gender"}, {"descriptions": [1]}, {"descriptions": [""]},
-        {"descriptions": None}, {"template": 7}, {"template": "no place"}, {"template": "\ud800{}"}, {"decay": "x"}, {"decay": None}, {"decay": -1.0},
+        {"descriptions": None}, {"template": 7}, {"template": "no place"}, {"template": "\ud800{}"},
+        {"decay": "x"}, {"decay": None}, {"decay": -1.0},
         {"epsilon": 0.0}, {"epsilon": []}, {"other": 1}, {"causal": True},
     )),
     {"more": 1},

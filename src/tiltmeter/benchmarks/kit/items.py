@@ -256,7 +256,7 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
 def repeated_share(items: pd.DataFrame) -> float:
     """The share of pairs of sentences that are no evidence of their own.
 
-    Such a pair repeats an earlier one, but for case and spaces or the order of its sentences, or its sentences are identical.
+    Such a pair repeats an earlier one, whatever case, spaces and order it has, or its two sentences are identical.
     Pairs that stand there in both orders give a bias score of 50 by construction.
     """
     import pandas as pd
