@@ -118,6 +118,14 @@ def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "MEASURE 2.11" in page and "Worst groups" in page and "No legal advice" in page
 
 
+def test_no_audit_is_written_into_the_folder_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(UsageError) as caught:
+        tiltmeter.audit(TINY, output=tmp_path)
+    assert caught.value.code == "output-exists"
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+
+
 def test_the_command_refuses_two_levels() -> None:
     result = CliRunner().invoke(app, ["audit", str(TINY), "--quick", "--full"])
     assert result.exit_code and getattr(result.exception, "code", "") == "conflicting-options"

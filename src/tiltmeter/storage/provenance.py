@@ -57,6 +57,8 @@ class Data(Protocol):
     @property
     def items(self) -> Sequence[Any]: ...
     @property
+    def skipped_share(self) -> float: ...
+    @property
     def cluster(self) -> str | None: ...
     @property
     def cluster_noun(self) -> str: ...
@@ -105,6 +107,7 @@ def benchmark_facts(benchmark: Data, **more: Any) -> dict[str, Any]:
         "cluster": benchmark.cluster,
         "cluster_noun": benchmark.cluster_noun,
         "notes": benchmark.note_counts(),
+        "skipped_share": benchmark.skipped_share,
         **more,
     }
 

@@ -67,6 +67,7 @@ class Note:
 
     row: str
     what: str
+    is_skip: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class Benchmark:
     """The column in `extra` whose items are resampled together, since they are no independent evidence."""
     cluster_noun: str = "clusters"
     """Name of its values, in the plural: articles, templates."""
+    skipped_share: float = 0.0
+    """The share of rows of the source that are no items, for the reasons in `notes`."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
@@ -220,7 +223,8 @@ def make_benchmark(
             file=str(facts.get("source") or name),
             reasons=reasons,
         )
-    return make(name=name, items=items, notes=tuple(notes), **facts)
+    skipped = sum(note.is_skip for note in notes)
+    return make(name=name, items=items, notes=tuple(notes), skipped_share=skipped / (skipped + len(items)), **facts)
 
 
 def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> Iterator[Item]:
@@ -230,7 +234,7 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
     numbers: dict[str, count[int]] = {}
     for label, row in rows:
         if isinstance(row, str):
-            notes.append(Note(label, f"skipped: {row}"))
+            notes.append(Note(label, f"skipped: {row}", is_skip=True))
             continue
         if row.id in taken:
             notes.append(Note(label, REPEATED_ID))
@@ -250,9 +254,23 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
 
 
 def repeated_share(items: pd.DataFrame) -> float:
-    """The share of pairs of sentences that repeat an earlier one."""
+    """The share of pairs of sentences that are no evidence of their own.
+
+    Such a pair repeats an earlier one, whatever case, spaces and order it has, or its two sentences are identical.
+    Pairs that stand there in both orders give a bias score of 50 by construction.
+    """
+    import pandas as pd
+
     pairs = items[items["stereo"].notna()] if "stereo" in items else items[:0]
-    return float(pairs.duplicated(["context", "stereo", "anti"]).mean()) if len(pairs) else 0.0
+    if not len(pairs):
+        return 0.0
+    context, stereo, anti = (pairs[name].map(_plain) for name in ("context", "stereo", "anti"))
+    keys = [(before, *sorted(pair)) for before, *pair in zip(context, stereo, anti, strict=True)]
+    return float((pd.Series(keys).duplicated().to_numpy() | (stereo == anti).to_numpy()).mean())
+
+
+def _plain(text: object) -> str:
+    return " ".join(str(text).casefold().split())
 
 
 def odd_text(item: Item) -> Iterator[str]:
