@@ -176,11 +176,15 @@ def _is_bias(measure: str, neutral: float) -> bool:
 
 
 def _metric(rows: pd.DataFrame, own: Sequence[Mapping[str, Any]], domain: str, data: str, kind: str) -> tuple[str, str]:
-    """The metric that speaks for a domain: the one that detects it best, else the primary one, else the family's first."""
+    """The metric that speaks for a domain: the one that detects it best, else the primary one, else the family's first.
+
+    Of metrics that detect it, those of the benchmark's primary measure come first: its number is what readers know.
+    """
     there = list(dict.fromkeys((str(row["scorer"]), str(row["measure"])) for row in own))
-    best = best_for_domain(data, kind, domain, there)
-    if best is not None:
-        return best.metric
+    first = find_family(str(own[0]["family"])).primary_measures(str(own[0]["benchmark"]))
+    for metrics in (*([one for one in there if one[1] == measure] for measure in first), there):
+        if (best := best_for_domain(data, kind, domain, metrics)) is not None:
+            return best.metric
     primary = [(str(row["scorer"]), str(row["measure"])) for row in rows.to_dict("records") if is_primary(row)]
     return next((metric for metric in primary if metric in there), there[0])
 

@@ -89,6 +89,8 @@ class Benchmark:
     """The column in `extra` whose items are resampled together, since they are no independent evidence."""
     cluster_noun: str = "clusters"
     """Name of its values, in the plural: articles, templates."""
+    whole_sha256: str = ""
+    """The digest of all items, where these are all items of some domains: evidence is about whole benchmarks."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
@@ -132,7 +134,7 @@ class Benchmark:
             return self
         if n < 1:
             raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
-        return self._first(n)
+        return replace(self._first(n), whole_sha256="")
 
     def _first(self, n: int) -> Self:
         """The first n items. A benchmark whose first items are all alike chooses others."""
@@ -152,7 +154,8 @@ class Benchmark:
         return self._keep(frozenset(self._known_group(name) for name in names)) if names else self
 
     def _keep(self, groups: frozenset[str]) -> Benchmark:
-        return replace(self, items=fold(item for item in self.items if self._group_of(item) in groups))
+        kept = fold(item for item in self.items if self._group_of(item) in groups)
+        return replace(self, items=kept, whole_sha256="")
 
     def _known_group(self, name: str) -> str:
         found = next((group for group in self.group_names if group.casefold() == name.strip().casefold()), None)
