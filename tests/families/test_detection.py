@@ -20,6 +20,7 @@ from tiltmeter import catalog
 from tiltmeter.audits import verdicts
 from tiltmeter.audits.until_decided import domain_rules
 from tiltmeter.cli.check import EXAMPLE
+from tiltmeter.display import Statement
 from tiltmeter.errors import InputError
 from tiltmeter.families import find_family
 from tiltmeter.families.kit import detection
@@ -42,6 +43,8 @@ from tiltmeter.families.kit.primary import primary_metric
 from tiltmeter.families.pairs.check import applicable_scorers, default_scorers
 from tiltmeter.families.slots.sheets import FIRST
 from tiltmeter.reporting.evidence_text import evidence_sentence
+from tiltmeter.reporting.narratives import stories_of
+from tiltmeter.stats.estimates import Estimate, estimates_table
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "src" / "tiltmeter" / "families" / "kit" / "data" / detection.FILE
@@ -88,10 +91,20 @@ def test_no_metric_without_detection_is_a_headline_where_one_with_it_exists(
         assert not detected or not names_one or chosen in detected, (missing, chosen)
 
 
-def test_the_first_number_of_slots_detects() -> None:
-    """Slots have no overall number; their tables and headlines begin with this measure."""
-    rows = [row for row in ROWS if row.family == "slots"]
-    assert rows and verdict_on(rows, "slots", FIRST[0]) == DETECTS
+@pytest.mark.parametrize(("value", "verdict"), [(0.44, "towards"), (-0.44, "away"), (0.01, "no-lean")])
+def test_the_headline_of_slots_detects(value: float, verdict: str) -> None:
+    """Slots have no overall number: the headline is the measure about a domain that detected a planted bias of it."""
+    place = ("m", "plumb-slots", "slots", "slots")
+    p = 0.001 if verdict != "no-lean" else 0.9
+    rows = [
+        Estimate(*place, "stereotype_gap", "bias_type", "gender", n=90, value=value, low=-0.1, high=0.5, neutral=0.0, p=p),
+        Estimate(*place, "lean", "gap", "male > female", n=90, value=0.9, low=0.8, high=0.95, neutral=0.5, p=0.001),
+        Estimate(*place, "mnt_gap", "gap", "male − female", n=90, value=0.2, low=0.1, high=0.3, neutral=0.0, p=0.001),
+    ]
+    (story,) = stories_of(estimates_table(rows))
+    own = [row for row in ROWS if row.family == "slots"]
+    assert verdict_on(own, story.head["scorer"], story.head["measure"]) == DETECTS and story.head["measure"] == FIRST[0]
+    assert isinstance(story.verdict, Statement) and story.verdict.code == verdict
 
 
 @by_place
