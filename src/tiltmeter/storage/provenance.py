@@ -64,6 +64,8 @@ class Data(Protocol):
     def cluster_noun(self) -> str: ...
     @property
     def data_hash(self) -> str: ...
+    @property
+    def whole_sha256(self) -> str: ...
     def note_counts(self) -> dict[str, int]: ...
 
 
@@ -108,6 +110,7 @@ def benchmark_facts(benchmark: Data, **more: Any) -> dict[str, Any]:
         "cluster_noun": benchmark.cluster_noun,
         "notes": benchmark.note_counts(),
         "skipped_share": benchmark.skipped_share,
+        **({"whole_sha256": benchmark.whole_sha256} if benchmark.whole_sha256 else {}),
         **more,
     }
 

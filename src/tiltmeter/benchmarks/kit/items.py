@@ -92,6 +92,8 @@ class Benchmark:
     """Name of its values, in the plural: articles, templates."""
     skipped_share: float = 0.0
     """The share of rows of the source that are no items, for the reasons in `notes`."""
+    whole_sha256: str = ""
+    """The digest of all items, where these are all items of some domains: evidence is about whole benchmarks."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
@@ -135,7 +137,7 @@ class Benchmark:
             return self
         if n < 1:
             raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
-        return self._first(n)
+        return replace(self._first(n), whole_sha256="")
 
     def _first(self, n: int) -> Self:
         """The first n items. A benchmark whose first items are all alike chooses others."""
@@ -155,7 +157,8 @@ class Benchmark:
         return self._keep(frozenset(self._known_group(name) for name in names)) if names else self
 
     def _keep(self, groups: frozenset[str]) -> Benchmark:
-        return replace(self, items=fold(item for item in self.items if self._group_of(item) in groups))
+        kept = fold(item for item in self.items if self._group_of(item) in groups)
+        return replace(self, items=kept, whole_sha256="")
 
     def _known_group(self, name: str) -> str:
         found = next((group for group in self.group_names if group.casefold() == name.strip().casefold()), None)
