@@ -411,7 +411,7 @@ KINDS = {
     "Research": "Research report",
 }  # fmt: skip
 """Parts of the site, and the word that begins the first line of their pages."""
-LONG = {"choices", "choose", "gate"}
+LONG = {"choose", "gate"}
 """Guides that are longer than a guide should be. The list only gets shorter."""
 
 

@@ -17,7 +17,7 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.requests import LikelihoodRequests, TextRequests
 
 ONE_ORDER = frozenset({"reordered", *COMPARED, *REFUSAL_GAP_READS})
-"""What is not read: another order of the options, and what only groups have, not all items."""
+"""Inputs that stay empty: those of several orders of the options, and those of a group and the others."""
 
 
 def likelihood_requests(benchmark: ChoiceBenchmark) -> LikelihoodRequests:
