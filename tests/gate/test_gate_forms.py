@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tiltmeter import TiltmeterError
 from tiltmeter.gate import check, read_rules
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
 from tiltmeter.gate.grammar import parse
-from tiltmeter.gate.rule import DISTANCE, NO_EVIDENCE, SHOWN, VALUE, WORSENING
+from tiltmeter.gate.rule import DISTANCE, LIMIT, NO_EVIDENCE, SHOWN, VALUE, WORSENING
 from tiltmeter.runs import Run
 
 SCORE = "bias_score[aul,mine]"
@@ -147,9 +148,8 @@ def test_forms_in_a_file(tmp_path: Path, leaning: Run) -> None:
     rules = read_rules(file=tmp_path / "gate.toml").rules
     assert [(rule.form, rule.quantity, rule.limits(50.0)) for rule in rules] == [
         (NO_EVIDENCE, DISTANCE, (45.0, 55.0)), (SHOWN, DISTANCE, (45.0, 55.0)), (SHOWN, VALUE, (45.0, 55.0)),
-        (SHOWN, WORSENING, rules[3].limits(50.0)), (NO_EVIDENCE, VALUE, (45.0, 55.0)), (SHOWN, DISTANCE, (30.0, 70.0)),
+        (LIMIT, WORSENING, (-math.inf, 3.0)), (NO_EVIDENCE, VALUE, (45.0, 55.0)), (SHOWN, DISTANCE, (30.0, 70.0)),
     ]  # fmt: skip
-    assert rules[3].high == 3
     assert rules[-1].pooled and rules[-1].worst
     (tmp_path / "bad.toml").write_text(f'{place}shown_within = 5\npooling = "yes"\n')
     with pytest.raises(TiltmeterError) as refused:

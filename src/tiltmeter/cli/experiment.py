@@ -12,6 +12,7 @@ import typer
 from tiltmeter.cli.console import fail, note, progress_bar, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.show import print_grids, print_json
+from tiltmeter.display import number_text
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="Experiment file (TOML), or one that comes with tiltmeter: cao-2022.")
@@ -105,8 +106,8 @@ def _print_plan(file: Path) -> None:
 
 def _spoken(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        return f"{number_text(seconds, 0)} s"
+    return f"{number_text(seconds / 60, 0)} min" if seconds < 5400 else f"{number_text(seconds / 3600)} h"
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"run": run, "status": status}

@@ -9,6 +9,7 @@ import typer
 
 from tiltmeter.cli.console import note, print_data, say
 from tiltmeter.cli.show import print_grids
+from tiltmeter.display import significant_text
 
 Url = Annotated[
     str, typer.Argument(help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1; or openai:.")
@@ -49,5 +50,5 @@ def probe(
     if found.capability != "prompt":
         say(f"Reason: {found.reason}.")
     server = " ".join(filter(None, (found.server.name, found.server.version)))
-    noise = "" if found.dialect is None else f"; two repeats differ by {found.noise:.2g}"
+    noise = "" if found.dialect is None else f"; two repeats differ by {significant_text(found.noise, 2)}"
     note(f"{server}; {found.requests} requests{noise}.")

@@ -11,6 +11,7 @@ from tiltmeter.cli.completion import complete_run
 from tiltmeter.cli.console import note, progress_bar, say
 from tiltmeter.cli.folders import run_folder
 from tiltmeter.cli.options import RunFolder
+from tiltmeter.display import number_text
 from tiltmeter.errors import RunError, TiltmeterError
 
 NAME = "report.html"
@@ -64,4 +65,4 @@ def write(runs: Any, path: Path, baseline: str | None = None) -> None:
 
     with showing(progress_bar):
         written = write_report(runs, path, baseline)
-    note(f"Report: {written} ({written.stat().st_size / 1e6:.1f} MB)")
+    note(f"Report: {written} ({number_text(written.stat().st_size / 1e6)} MB)")

@@ -11,6 +11,7 @@ import typer
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.help import App
 from tiltmeter.cli.options import DataDir
+from tiltmeter.display import number_text, range_text
 from tiltmeter.errors import UsageError
 
 train_app = App(no_args_is_help=True, help="Train classifiers that judge texts, and heads that choose answers.")
@@ -86,7 +87,8 @@ def classifier(
     accuracy = measured["accuracy"]
     results().print(f"{errors_text(measured)[:1].upper()}{errors_text(measured)[1:]}.", markup=False, soft_wrap=True)
     results().print(
-        f"Accuracy {accuracy['share']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}] on {accuracy['n']:,} texts.",
+        f"Accuracy {number_text(accuracy['share'], 3)} {range_text(accuracy['low'], accuracy['high'], 3)} on "
+        f"{accuracy['n']:,} texts.",
         markup=False,
     )
     errors().print(f"Classifier: {folder}", markup=False, soft_wrap=True)

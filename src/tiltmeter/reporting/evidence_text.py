@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tiltmeter.display import number_text
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, rows_about
 from tiltmeter.families.kit.primary import benchmark_of, model_of
 from tiltmeter.families.kit.story import Story
@@ -55,4 +56,4 @@ def _part(lead: str, domains: Sequence[str]) -> str:
 
 
 def _bounded(row: Detection) -> str:
-    return f"{row.domain} (effect below {max(row.high, 0.0):.1f} points per dose)"
+    return f"{row.domain} (effect below {number_text(max(row.high, 0.0))} points per dose)"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog
+from tiltmeter.display import p_text
 from tiltmeter.families.kit.story import certain, value_text
 from tiltmeter.stats.direction import best_of
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd

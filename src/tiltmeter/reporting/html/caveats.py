@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tiltmeter.display import number_text, share_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import readings
 from tiltmeter.families.kit.reading import remarks as reading_remarks
@@ -87,7 +88,7 @@ def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, st
         # An interval reaches as far as a lean that is detected half of the time.
         error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
         least = smallest_difference(error, confidence)
-        shown = f"{least:.1f}" if least < head["neutral"] else f"none: too few {find_family(head['family']).UNIT}"
+        shown = number_text(least) if least < head["neutral"] else f"none: too few {find_family(head['family']).UNIT}"
         yield story.model, story.benchmark, f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", shown
 
 
@@ -99,4 +100,4 @@ def flag_remarks(cards: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, st
         counts = Counter(n for flags in items.get("flags", ()) for n in flags)
         for n, count in sorted(counts.items()):
             some = f" of the {len(items['id']):,} shown" if "sample" in card else ""
-            yield card["name"], names[n], f"{count:,}{some}", f"{100 * count / max(1, len(items['id'])):.1f} %"
+            yield card["name"], names[n], f"{count:,}{some}", share_text(count / max(1, len(items["id"])))
