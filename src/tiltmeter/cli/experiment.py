@@ -43,7 +43,7 @@ def run(
     model: Only = None,
     cells_only: CellsOnly = False,
 ) -> None:
-    """Ask every model of an experiment file every benchmark, resumable; write one run folder.
+    """Run every model of an experiment file on every benchmark; write one run folder. Resumable.
 
     What is there is not made again. A model or benchmark that fails stops no other; it is tried again by the next call. The
     exit code is 1 if a cell failed. With `--model` only cells are made, as with `--cells-only`.
@@ -68,7 +68,7 @@ def run(
 
 
 def status(file: File, as_json: Json = False) -> None:
-    """Show the progress of an experiment, from its storage; also while another machine works on it."""
+    """Show the progress of an experiment from its storage, even while another machine runs it."""
     from tiltmeter.execution import status as read
 
     now = read(file)
@@ -112,7 +112,7 @@ def _spoken(seconds: float) -> str:
 
 COMMANDS: dict[str, Callable[..., None]] = {"run": run, "status": status}
 
-experiment_app = App(no_args_is_help=True, help="Run many models and benchmarks by one file.")
+experiment_app = App(no_args_is_help=True, help="Run many models and benchmarks described in one file.")
 for _name, _command in COMMANDS.items():
     experiment_app.command(_name)(_command)
 

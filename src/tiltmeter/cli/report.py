@@ -24,7 +24,7 @@ One = Annotated[
 
 
 def report(runs: RunFolder, output: Output = None, baseline: Baseline = None) -> None:
-    """Write one HTML page about runs: the story, figures, every item.
+    """Write one HTML page about runs: summary, figures and every item.
 
     It needs no model and no network.
     """
@@ -34,7 +34,7 @@ def report(runs: RunFolder, output: Output = None, baseline: Baseline = None) ->
 def open_(run: One = Path("last")) -> None:
     """Open the report of a run in your browser.
 
-    A run that has no report yet gets one. Without a browser, the path is printed.
+    Writes the report if the run has none. Without a browser, prints its path.
     """
     import webbrowser
 

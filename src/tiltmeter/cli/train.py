@@ -26,13 +26,9 @@ def group() -> None:
 def classifier(
     notion: Annotated[
         str,
-        typer.Argument(
-            help="What it judges: toxicity, regard, stereotype, your table's subject; or choices: a head that answers."
-        ),
+        typer.Argument(help="Construct: toxicity, regard, stereotype, your table's subject; or choices (a head)."),
     ],
-    model: Annotated[
-        str, typer.Option("-m", "--model", help="The model whose body it gets: hub id, folder or embedded name.")
-    ],
+    model: Annotated[str, typer.Option("-m", "--model", help="Model to start from: hub id, folder or embedded name.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")],
     data: Annotated[
         Path | None,
@@ -52,15 +48,15 @@ def classifier(
         typer.Option(help="choices: category to leave out of training and to ask about later; repeatable, at least one."),
     ] = None,
     data_dir: DataDir = None,
-    epochs: Annotated[float, typer.Option(help="Times that all texts are seen. Default: the paper's.")] = 0.0,
+    epochs: Annotated[float, typer.Option(help="Passes over all texts. Default: the paper's.")] = 0.0,
     rate: Annotated[
         float, typer.Option(help="Learning rate. Default: the paper's, which is for models of BERT's size.")
     ] = 0.0,
     warmup: Annotated[
         float | None, typer.Option(help="Share of the steps in which the rate rises; a larger rate needs some.")
     ] = None,
-    rows: Annotated[int, typer.Option(help="Texts in a step.")] = 16,
-    limit: Annotated[int | None, typer.Option(help="Learn from so many texts only.")] = None,
+    rows: Annotated[int, typer.Option(help="Texts per step.")] = 16,
+    limit: Annotated[int | None, typer.Option(help="Train on this many texts only.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the new head and of the order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
 ) -> None:

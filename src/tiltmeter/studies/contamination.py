@@ -1,4 +1,4 @@
-"""contamination: can a model complete the items of a benchmark verbatim, as if it had learned them by heart?"""
+"""Contamination: can a model complete the items of a benchmark verbatim, as if it had memorised them?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""formats: how far protocol, prompt and order of options decide a bias score, and whether a ranking of models survives."""
+"""Formats: how far protocol, prompt and order of options decide a bias score, and whether a ranking of models survives."""
 
 from __future__ import annotations
 

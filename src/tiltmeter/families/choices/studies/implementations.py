@@ -1,4 +1,4 @@
-"""implementations: what public implementations of BBQ's bias scores report on the same answers, and what is true."""
+"""Implementations: what public implementations of BBQ's bias scores report for the same answers, beside the true values."""
 
 from __future__ import annotations
 

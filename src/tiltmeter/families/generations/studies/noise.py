@@ -1,4 +1,4 @@
-"""noise: how far what a judge says changes when words of the texts are swapped or deleted."""
+"""Noise: how much a judge's verdicts change when words of the texts are swapped or deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""temperature: how far what judges say of a model's texts depends on the temperature that they were sampled with."""
+"""Temperature: how much judges' verdicts on a model's texts depend on the sampling temperature."""
 
 from __future__ import annotations
 
