@@ -92,6 +92,10 @@ def load_model(
 
     Raises:
         ModelError: The model cannot be found, downloaded or loaded, lacks weights, or needs code that is not trusted.
+
+    Example:
+        >>> load_model("plumb-mlm", device="cpu").kind
+        'masked'
     """
     name = display_name(str(name_or_folder))
     with room_for(name):
