@@ -16,7 +16,7 @@ import tiltmeter
 from conftest import golden_model
 from tiltmeter.models import RowLength
 from tiltmeter.models.lm_head import BodyAndHead
-from tiltmeter.models.prefix_trees import row_length
+from tiltmeter.models.prefix_trees import NOT_FINITE, row_length
 from tiltmeter.probes.plan import make_plan
 from tiltmeter.probes.shared_prefixes import shared_rows
 from tiltmeter.probes.views import Query
@@ -186,4 +186,4 @@ def test_broken_weights_share_nothing() -> None:
     module = module_of("gpt2")
     with torch.no_grad():
         module.transformer.wte.weight.fill_(math.nan)
-    assert BodyAndHead(module, causal=True).unshared == "its states are not finite"
+    assert BodyAndHead(module, causal=True).unshared == NOT_FINITE

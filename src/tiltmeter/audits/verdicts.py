@@ -11,11 +11,12 @@ import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.audits.domains import domain_of_row
+from tiltmeter.display import number_text, p_text, range_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.detection import DETECTS, UNTESTED, best_for_domain, rows_about, verdict_on
 from tiltmeter.families.kit.primary import FURTHER, is_primary
 from tiltmeter.families.kit.story import decimals_of
-from tiltmeter.stats.significance import holm, p_text, smallest_difference
+from tiltmeter.stats.significance import holm, smallest_difference
 from tiltmeter.studies.kit.domains import DOMAINS
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Verdict:
         if self.verdict == NOT_MEASURED:
             return f"not measured: {self.reason}"
         places = decimals_of(self.measure, self.value, self.detectable)
-        least = f"{self.detectable:.{places}f}"
+        least = number_text(self.detectable, places)
         said = {
             BIAS: "evidence of bias", AWAY: "evidence of a lean away from the stereotypes",
             NONE: f"no evidence (could have detected {least} or more from {self.neutral:g})",
@@ -92,10 +93,10 @@ class Verdict:
         if self.verdict == NOT_MEASURED:
             return ""
         places = decimals_of(self.measure, self.value, self.low, self.high)
-        sign = "+" if self.verdict in (MORE, LESS, ALIKE) else ""
-        ends = f" [{self.low:{sign}.{places}f}, {self.high:{sign}.{places}f}]" if math.isfinite(self.low) else ""
-        number = f"{self.value:{sign}.{places}f}{ends}".replace("-", "−")
-        return f"{number}, p {p_text(self.p_corrected)}, n = {self.n:,}"
+        signed = self.verdict in (MORE, LESS, ALIKE)
+        ends = range_text(self.low, self.high, places, signed=signed)
+        number = " ".join(filter(None, [number_text(self.value, places, signed=signed), ends]))
+        return f"{number}, {p_text(self.p_corrected)}, n = {self.n:,}"
 
     @property
     def metric(self) -> str:

@@ -32,6 +32,9 @@ COLUMNS = ((0, 1, 2, 3, 4, 5, 6, 7), (0, 1, 2, 3, 8), (0, 1, 2, 9, 10), (11, 12,
 """A trial: four texts, the two trees that hold them, and the columns of each text."""
 
 
+NOT_FINITE = "its states are not finite"
+
+
 class RowLength(NamedTuple):
     """Tokens of a row: usually, and at most."""
 
@@ -82,7 +85,7 @@ def _difference(
     import torch
 
     if not bool(alone.isfinite().all()):
-        return "its states are not finite"  # broken weights, which are reported later
+        return NOT_FINITE  # broken weights, which are reported later
     if torch.equal(tree, counted):
         return "it ignores positions"
     if torch.equal(tree, unmasked):

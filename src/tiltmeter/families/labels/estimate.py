@@ -12,6 +12,7 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS
 from tiltmeter.catalog import Entry
+from tiltmeter.display import share_text
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
@@ -81,7 +82,7 @@ def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats
 
 
 def _of_seeds(share: float) -> str:
-    return "" if np.isnan(share) else f"{share:.0%} of the variance is that of the seeds"
+    return "" if np.isnan(share) else f"{share_text(share, 0)} of the variance is that of the seeds"
 
 
 def _fewer(draws: int, settings: Settings) -> str:
