@@ -206,7 +206,7 @@ class Queue:
         self.seeds: dict[str, list[int | None]] = defaultdict(list)
         self.dropped: list[str] = []
         self.deaths = Counter[str]()
-        self.begun: set[tuple[str, str]] = set()
+        self.parents: set[str] = set()
         self.first = time.time()
 
     def go(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ class Queue:
             return None if any(planner.exitcode is None for planner in self.planners) else []
         experiment, cells, made_of = pickle.loads(plan.read_bytes())
         wanted = [name for name in cells if cells[name] and _seed(name) == seed]
-        wanted = [name for name in wanted if not (PARENT.match(name) and ("parent", name) in self.begun)]
+        wanted = [name for name in wanted if not (batch.debiased and name in self.parents)]
         past = self.took[batch.name]
         cost = sum(past) / len(past) if len(past) > 3 else batch.cost
         free = (self.end - time.time()) * self.options.workers - len(self.running) * cost / 2
@@ -274,7 +274,7 @@ class Queue:
         tasks = []
         for name in wanted:
             parent = batch.debiased and not PARENT.match(name) and made_of[name]
-            self.begun |= {("parent", name)} if batch.debiased and PARENT.match(name) else set()
+            self.parents |= {name} if batch.debiased and PARENT.match(name) else set()
             tasks.append(Task(batch, plan, name, models / parent if parent else None))
         return tasks
 
