@@ -60,7 +60,7 @@ BATCHES = (
     Batch("natural-clm", "natural", "plumb-clm", WHOLE, 34),
     Batch("half-clm", "frames", "plumb-clm", (-0.5, 0.5), 34, seeds=SEEDS[3:]),
     Batch("half-mlm", "frames", "plumb-mlm", (-0.5, 0.5), 36, seeds=SEEDS[3:]),
-    Batch("debias-cheap", "frames", "plumb-mlm", (), 18, only=TREATED, debiased=CHEAP),
+    Batch("debias-cheap", "frames", "plumb-mlm", (), 25, only=TREATED, debiased=CHEAP),
     Batch("debias-trained", "frames", "plumb-mlm", (), 50, only=TREATED, debiased=TRAINED),
     Batch("debias-auto", "frames", "plumb-mlm", (), 60, only=TREATED, debiased=("auto-debias",)),
 )
