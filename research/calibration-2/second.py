@@ -226,7 +226,9 @@ class Queue:
             process.terminate()
         for process in (*self.running, *self.planners):
             process.join(5)
-        took = {name: {"models": len(some), "mean": round(sum(some) / len(some), 1)} for name, some in self.took.items()}
+        took = {
+            name: {"models": len(some), "mean": round(sum(some) / len(some), 1)} for name, some in self.took.items() if some
+        }
         return {"took": took, "seeds": self.seeds, "dropped": self.dropped, "cut": cut, "deaths": self.deaths}
 
     def _reap(self) -> None:
