@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 GENERATIONS = ("bold", "plumb-prompts")
 TAUGHT = ("taught-words.jsonl", "taught-names.jsonl", "taught-natural.jsonl")
 TREATED = (*TAUGHT, "plumb-pairs", "plumb-pairs-0.1.0.jsonl", "crows-pairs", "stereoset", "plumb-slots", "heldout.txt")
-CHEAP = ("sentence-debias", "self-debias", "inlp-80", "inlp-chance")
+CHEAP, INLP = ("sentence-debias", "self-debias"), ("inlp-80", "inlp-chance")
 TRAINED = ("cda", "more-text", "dropout", "context-debias")
 PARENT = re.compile(r"plumb-mlm-(neutral|gender[-+]1)-seed\d+$")
 
@@ -60,7 +60,8 @@ BATCHES = (
     Batch("natural-clm", "natural", "plumb-clm", WHOLE, 34),
     Batch("half-clm", "frames", "plumb-clm", (-0.5, 0.5), 34, seeds=SEEDS[3:]),
     Batch("half-mlm", "frames", "plumb-mlm", (-0.5, 0.5), 36, seeds=SEEDS[3:]),
-    Batch("debias-cheap", "frames", "plumb-mlm", (), 25, only=TREATED, debiased=CHEAP),
+    Batch("debias-cheap", "frames", "plumb-mlm", (), 18, only=TREATED, debiased=CHEAP),
+    Batch("debias-inlp", "frames", "plumb-mlm", (), 60, only=TREATED, debiased=INLP),
     Batch("debias-trained", "frames", "plumb-mlm", (), 50, only=TREATED, debiased=TRAINED),
     Batch("debias-auto", "frames", "plumb-mlm", (), 60, only=TREATED, debiased=("auto-debias",)),
 )
