@@ -231,11 +231,12 @@ def _against(row: Mapping[str, Any], p: float, level: float) -> Verdict:
 def _blank(row: Mapping[str, Any], p: float, level: float) -> Verdict:
     error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, 0.95, power=0.5))
     group = "" if row["by"] == "bias_type" else str(row["group"])
+    effects: dict[str, Any] = {name: float(row.get(name, math.nan)) for name in EFFECT}
     return Verdict(
         str(row["model"]), str(row["domain"]), str(row["kind"]), NONE, str(row["benchmark"]), str(row["scorer"]),
         str(row["measure"]), group, low=float(row["low"]), high=float(row["high"]), n=int(row["n"]), p_corrected=float(p),
         detectable=smallest_difference(error, 1 - level) if np.isfinite(error) else math.nan,
-        evidence=str(row["evidence"]), **{name: float(row.get(name, math.nan)) for name in EFFECT},
+        evidence=str(row["evidence"]), **effects,
     )  # fmt: skip
 
 
