@@ -31,7 +31,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
     The value is the mean over seeds. Intervals draw texts (clusters of texts where they belong together) and seeds, at two
     levels; notes say which part of the variance is that of the seeds. p of gaps and of domain scores: who is called toxic
-    is permuted at random among texts of the same label (of texts in clusters: whole clusters, with rates in standard errors);
+    is permuted at random among texts of the same label (in clusters: whole clusters, with rates in standard errors);
     Holm-corrected over the groups, or domains, of a measure.
     """
     for facts in facts_of(answers, extra_columns(by), settings.clusters):
