@@ -16,9 +16,11 @@ from tiltmeter.models import EMBEDDED
 
 VOCABULARY = 128_256
 # Layers, width, heads, heads of keys, width of the feed-forward part.
+TIED = ("smollm2-135m", "1.2b")
 SHAPES = {
     "tiny": (2, 64, 4, 2, 128),
     "70m": (6, 512, 8, 4, 1536),
+    "smollm2-135m": (30, 576, 9, 3, 1536),
     "1.2b": (16, 2048, 32, 8, 8192),
     "8b": (32, 4096, 32, 8, 14336),
     "34b": (48, 8192, 64, 8, 22016),
@@ -29,7 +31,7 @@ def config_of(shape: str, vocabulary: int = VOCABULARY) -> Any:
     layers, width, heads, key_heads, inner = SHAPES[shape]
     return transformers.LlamaConfig(
         vocab_size=vocabulary, num_hidden_layers=layers, hidden_size=width, intermediate_size=inner, dtype="bfloat16",
-        num_attention_heads=heads, num_key_value_heads=key_heads, tie_word_embeddings=shape == "1.2b",
+        num_attention_heads=heads, num_key_value_heads=key_heads, tie_word_embeddings=shape in TIED,
         max_position_embeddings=8192, bos_token_id=0, eos_token_id=0,
     )  # fmt: skip
 

@@ -35,6 +35,13 @@ class Plain:
         self.module = transformers.AutoModelForCausalLM.from_pretrained(args.model, dtype=dtype).to(args.device).eval()
         self.device = args.device
 
+    @classmethod
+    def around(cls, module: Any, tokenizer: Any, device: str) -> "Plain":
+        """The loop for a module in memory."""
+        loop = cls.__new__(cls)
+        loop.module, loop.tokenizer, loop.device = module, tokenizer, device
+        return loop
+
     @torch.inference_mode()
     def score(self, sentences: list[str], batch_size: int) -> Scores:
         bos = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.eos_token_id
@@ -65,12 +72,26 @@ class Harness:
         self.of_size = lambda size: HFLM(str(args.model), device=args.device, dtype=args.dtype, batch_size=size)
         self.models: dict[int, Any] = {}
 
+    @classmethod
+    def around(cls, module: Any, tokenizer: Any) -> "Harness":
+        """The harness for a module in memory."""
+        from lm_eval.models.huggingface import HFLM
+
+        harness = cls.__new__(cls)
+        options = {"pretrained": module, "tokenizer": tokenizer, "backend": "causal"}
+        harness.of_size, harness.models = lambda size: HFLM(**options, batch_size=size), {}
+        return harness
+
     def score(self, sentences: list[str], batch_size: int) -> Scores:
+        return self.continued([("", text) for text in sentences], batch_size)
+
+    def continued(self, requests: list[tuple[str, str]], batch_size: int) -> Scores:
+        """Log-likelihoods of continuations behind their contexts."""
         from lm_eval.api.instance import Instance
 
         if batch_size not in self.models:
             self.models = {batch_size: self.of_size(batch_size)}
-        asked = [Instance("loglikelihood", {}, ("", text), n) for n, text in enumerate(sentences)]
+        asked = [Instance("loglikelihood", {}, request, n) for n, request in enumerate(requests)]
         return [float(total) for total, _ in self.models[batch_size].loglikelihood(asked, disable_tqdm=True)]
 
 

@@ -1,11 +1,12 @@
 """Questions per second of `letters`, against the request pattern of lm-evaluation-harness's task `bbq`.
 
 python benchmarks/choices_speed.py --model DIR --out OUT [--benchmark bbq --data FOLDER_WITH_bbq] [--limit 64] [--device cpu]
-python benchmarks/choices_speed.py --model DIR --out OUT --benchmark bbq --data DATA --limit 4096 --device cuda --whole
+python benchmarks/choices_speed.py --model DIR --out OUT --benchmark bbq --category Age --data DATA --device cuda --whole
 
 The pattern: each question with its context, and twelve continuations (the two people and ten wordings of "unknown"), each
-a sequence of its own, sorted by length, in the batch size that is fastest. `letters` asks each question in six orders.
-Both take turns; medians count. CPU seconds stand beside wall-clock seconds: on a busy machine these drift apart.
+a sequence of its own, sorted by length, in the batch size that is fastest; where lm-evaluation-harness is installed, its
+`loglikelihood` answers the same requests in that batch size. `letters` asks each question in six orders.
+They take turns; medians count. CPU seconds stand beside wall-clock seconds: on a busy machine these drift apart.
 Then the peak memory of `letters` is measured for a growing number of questions (`--memory 256 1024 4096`), and the time of
 all questions (`--whole`). It needs torch, transformers and what tiltmeter itself needs.
 """
@@ -25,6 +26,7 @@ from typing import Any
 import torch
 
 import tiltmeter
+from causal_speed import Harness
 from facts import machine
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.choices import answers_of
@@ -49,27 +51,46 @@ def requests_of(model: Any, items: Sequence[Any]) -> list[tuple[list[int], int]]
     found = []
     for item in items:
         start = [model.tokens.bos_id, *tokenizer(prompt.open(item), add_special_tokens=False)["input_ids"]]
-        people = [answer for n, answer in enumerate(answers_of(item)) if n != item.extra["unknown"]]
-        for answer in (*people, *sorted(UNKNOWN_WORDINGS)):
+        for answer in continuations(item):
             found.append((start + tokenizer(f" {answer}", add_special_tokens=False)["input_ids"], len(start)))
     return found
 
 
+@torch.inference_mode()
 def pattern(model: Any, items: Sequence[Any], batch: int) -> list[float]:
     """Log-likelihoods of all continuations, as a harness asks for them."""
     asked = sorted(requests_of(model, items), key=lambda one: -len(one[0]))
     values = []
-    with torch.inference_mode():
-        for first in range(0, len(asked), batch):
-            some = asked[first : first + batch]
-            width = len(some[0][0])
-            ids = torch.tensor([row + [model.tokens.pad_id] * (width - len(row)) for row, _ in some], device=model.device)
-            mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row, _ in some], device=model.device)
-            logprobs = model._module(ids, attention_mask=mask).logits.log_softmax(-1)
-            for n, (row, start) in enumerate(some):
-                places = torch.arange(start - 1, len(row) - 1, device=model.device)
-                values.append(logprobs[n, places, torch.tensor(row[start:], device=model.device)].sum())
-        return torch.stack(values).tolist()
+    for first in range(0, len(asked), batch):
+        some = asked[first : first + batch]
+        width = len(some[0][0])
+        ids = torch.tensor([row + [model.tokens.pad_id] * (width - len(row)) for row, _ in some])
+        lengths, starts = torch.tensor([[len(row), start] for row, start in some]).T[:, :, None]
+        here = torch.arange(1, width)
+        read = ((here >= starts) & (here < lengths)).to(model.device)
+        valid = (torch.arange(width) < lengths).long().to(model.device)
+        ids = ids.to(model.device)
+        logits = model._module(ids, attention_mask=valid, use_cache=False).logits[:, :-1]
+        logprobs = logits.log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0]
+        values += (logprobs.float() * read).sum(1).tolist()
+    return values
+
+
+def harness_of(model: Any, items: Sequence[Any], batch: int) -> Callable[[], Any] | None:
+    """lm-evaluation-harness with the same requests; None if it is not installed."""
+    try:
+        tool = Harness.around(model._module, model.tokens.tokenizer)
+        tool.continued([("a", " b")], batch)
+    except ImportError:
+        return None
+    prompt = find_prompt("plain", "en")
+    requests = [(prompt.open(item), f" {answer}") for item in items for answer in continuations(item)]
+    return lambda: tool.continued(requests, batch)
+
+
+def continuations(item: Any) -> list[str]:
+    people = [answer for n, answer in enumerate(answers_of(item)) if n != item.extra["unknown"]]
+    return [*people, *sorted(UNKNOWN_WORDINGS)]
 
 
 def fastest_batch(model: Any, items: Sequence[Any]) -> int:
@@ -90,6 +111,10 @@ def letters(model: Any, benchmark: Any) -> Any:
 
 def medians(runs: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+def ratios(found: dict[str, float], ours: dict[str, float]) -> dict[str, float]:
+    return {unit: found[unit] / ours[unit] for unit in ours}
 
 
 def peaks(model: Any) -> dict[str, float]:
@@ -113,6 +138,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--benchmark", default="plumb-choices")
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--category", default="", help="of bbq")
     parser.add_argument("--limit", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", default="cpu")
@@ -120,25 +146,32 @@ def main() -> None:
     parser.add_argument("--memory", type=int, nargs="*", default=[])
     given = parser.parse_args()
     model = tiltmeter.load_model(given.model, device=given.device)
-    whole = load_benchmark(given.benchmark, data_dir=given.data)
+    category = {"category": given.category} if given.category else {}
+    whole = load_benchmark(given.benchmark, data_dir=given.data, **category)
     benchmark = whole.limit(given.limit)
     items = list(benchmark.items)
     best = fastest_batch(model, items[: max(16, given.limit // 8)])
     letters(model, benchmark.limit(16))
-    ours, theirs = [], []
-    for _ in range(given.repeats):
-        ours.append(timed(lambda: letters(model, benchmark), model.device))
-        theirs.append(timed(lambda: pattern(model, items, best), model.device))
-    results = {"letters": medians(ours), "twelve_continuations": medians(theirs)}
+    ways = {"letters": lambda: letters(model, benchmark), "twelve_continuations": lambda: pattern(model, items, best)}
+    if harness := harness_of(model, items, best):
+        ways["lm_evaluation_harness"] = harness
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
+    for turn in range(given.repeats):
+        for name, way in ways.items():
+            runs[name].append(timed(way, model.device))
+            print(turn, name, runs[name][-1], flush=True)
+    results = {name: medians(turns) for name, turns in runs.items()}
     report = {
         "model": model.name, "benchmark": benchmark.name, "questions": len(items), "batch": best, "repeats": given.repeats,
         "results": results, "machine": machine(torch.get_num_threads()),
-        "ratio": {name: results["twelve_continuations"][name] / results["letters"][name] for name in results["letters"]},
+        "ratios": {name: ratios(found, results["letters"]) for name, found in results.items()},
         "questions_per_second": len(items) / results["letters"]["seconds"],
         "questions_per_cpu_second": len(items) / results["letters"]["cpu_seconds"],
-        "memory": memory(model, whole, given.memory),
-        "whole": timed(lambda: letters(model, whole), model.device) | {"questions": len(whole)} if given.whole else None,
     }  # fmt: skip
+    given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    report["memory"] = memory(model, whole, given.memory)
+    if given.whole:
+        report["whole"] = timed(lambda: letters(model, whole), model.device) | {"questions": len(whole)}
     given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=1))
 

@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--pairs", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--ways", nargs="+", help="all, if none is named; the copied ones take minutes for 8e9 parameters")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     module = random_model(given.parameters, given.device)
@@ -65,6 +66,7 @@ def main() -> None:
             "identity_now": lambda: wrapped().identity,
             "identity_copied": lambda: Copied.of(wrapped()).identity,
         }
+        ways = {name: way for name, way in ways.items() if not given.ways or name in ("bare", *given.ways)}
         clock, processor = taking_turns(ways, given.repeats, given.device)
     counted = clock if given.device.startswith("cuda") else processor
     report = facts(module, given) | {"clock": clock, "processor": processor, "ratios_to_bare": ratios(counted)}
@@ -112,7 +114,7 @@ def taking_turns(ways: dict[str, Callable[[], Any]], repeats: int, device: str) 
     """Seconds of each way in each turn, by the clock and of the processor."""
     clock: Seconds = {name: [] for name in ways}
     processor: Seconds = {name: [] for name in ways}
-    for _ in range(repeats):
+    for turn in range(repeats):
         for name, way in ways.items():
             start, used = time.perf_counter(), time.process_time()
             way()
@@ -120,6 +122,7 @@ def taking_turns(ways: dict[str, Callable[[], Any]], repeats: int, device: str) 
                 torch.cuda.synchronize()
             clock[name].append(round(time.perf_counter() - start, 4))
             processor[name].append(round(time.process_time() - used, 4))
+            print(turn, name, clock[name][-1], flush=True)
     return clock, processor
 
 

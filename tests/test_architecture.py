@@ -419,6 +419,18 @@ def test_importing_is_cheap() -> None:
     assert python(f"import sys, tiltmeter; print([m for m in {heavy} if m in sys.modules])").strip() == "[]"
 
 
+@pytest.mark.parametrize("words", [["--version"], ["--help"]])
+def test_the_program_starts_without_arrays(words: list[str]) -> None:
+    """Families import numpy, Arrow and the models' modules: 1.5 s that a question about the program must not wait for."""
+    code = (
+        "import sys; from contextlib import redirect_stdout, suppress; from io import StringIO\n"
+        f"from tiltmeter.cli import main; sys.argv[1:] = {words}\n"
+        "with redirect_stdout(StringIO()) as shown, suppress(SystemExit): main()\n"
+        "print(len(shown.getvalue()) > 20, [m for m in ('numpy', 'pyarrow', 'tiltmeter.models') if m in sys.modules])"
+    )
+    assert python(code).strip() == "True []"
+
+
 def test_what_needs_no_model_imports_no_torch() -> None:
     code = (
         "import sys, tiltmeter.cli.app, tiltmeter.cli.run, tiltmeter.runs.run, tiltmeter.reporting.html, tiltmeter.studies;"

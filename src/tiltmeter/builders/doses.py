@@ -82,14 +82,14 @@ def _of_domain(lexicon: Lexicon, domain: str, dose: float, arm: str, sentences: 
     random = np.random.default_rng([seed, zlib.crc32(domain.encode())])
     contrasts = [one for one in lexicon.contrasts if one.domain == domain]
     which, side = np.arange(sentences) % len(contrasts), np.arange(sentences) // len(contrasts) % 2
-    chance = _stratified(which * 2 + side, random)
+    chance = stratified(which * 2 + side, random)
     for n in range(sentences):
         contrast, group = contrasts[which[n]], int(side[n] if chance[n] < 0.5 + dose / 2 else 1 - side[n])
         text = _sentence(lexicon.frames, contrast, int(side[n]), group, arm, random.random(5))
         yield Dosed(text, domain, contrast.name, int(side[n]), group)
 
 
-def _stratified(cell: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.float64]:
+def stratified(cell: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.float64]:
     """A number between 0 and 1 for each sentence, one in each n-th part of it within a cell of n: shares are exact."""
     drawn = np.empty(len(cell))
     for value in np.unique(cell):

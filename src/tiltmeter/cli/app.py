@@ -66,6 +66,14 @@ class Commands(OrderedGroup):
         single.command("run", cls=LayeredCommand)(run_command())
         return typer.main.get_command(single)
 
+    def summary(self, ctx: Any, name: str) -> str:
+        """First sentence of a command. That of `run` needs no family, whose import takes longer than all the rest."""
+        if name != "run":
+            return super().summary(ctx, name)
+        from tiltmeter.cli.run import run
+
+        return (run.__doc__ or "").partition("\n")[0]
+
 
 app = App(name="tiltmeter", cls=Commands, help=ABOUT, add_completion=True)
 app.add_typer(experiment_app, name="experiment")

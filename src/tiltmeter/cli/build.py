@@ -82,6 +82,9 @@ def calibration(
     names: Annotated[str, typer.Option(help="Domains with another arm, in which groups have first names only.")] = "",
     benchmark: Annotated[list[str] | None, typer.Option("-b", "--benchmark", help="What reads the models.")] = None,
     words: Annotated[Path | None, typer.Option(help="Groups, attributes and frames of yours (TOML).")] = None,
+    text: Annotated[
+        Path | None, typer.Option(help="Natural text (UTF-8; .xz, .gz) whose sentences are resampled, instead of frames.")
+    ] = None,
     sentences: Annotated[int, typer.Option(min=1, help="For each domain.")] = 2000,
     debias: Annotated[list[str] | None, typer.Option(help="Then treat models by this method; repeatable.")] = None,
     steps: Annotated[
@@ -98,7 +101,7 @@ def calibration(
     wanted = Calibration(
         model, _numbers(doses), [int(part) for part in parts], _listed(domains), _listed(names),
         benchmark or BENCHMARKS, words, sentences, {method: {} for method in debias or ()},
-        {"steps": steps} if steps else None,
+        {"steps": steps} if steps else None, text,
     )  # fmt: skip
     file = write_calibration(wanted, output)
     if len(parts) == 1:

@@ -72,8 +72,12 @@ class Group(TyperGroup):
         write_panels(formatter, {"Commands": list(self._lines(ctx).items())})
 
     def _lines(self, ctx: Any) -> dict[str, str]:
-        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        return {name: one.get_short_help_str(UNCUT) for name, one in commands.items() if one and not one.hidden}
+        return {name: line for name in self.list_commands(ctx) if (line := self.summary(ctx, name))}
+
+    def summary(self, ctx: Any, name: str) -> str:
+        """First sentence of a command; nothing for a hidden one."""
+        one = self.get_command(ctx, name)
+        return one.get_short_help_str(UNCUT) if one and not one.hidden else ""
 
 
 class OrderedGroup(Group):

@@ -32,9 +32,8 @@ from tiltmeter.cli.options import (
 )
 from tiltmeter.cli.report import NAME, write
 from tiltmeter.cli.show import print_run, short
-from tiltmeter.cli.signature import family_options, in_panel, parameter, with_signature
+from tiltmeter.cli.signature import in_panel, parameter, with_signature
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.families import all_families
 
 COMMON: dict[str, tuple[Any, Any]] = {
     "model": (Models, None),
@@ -113,6 +112,8 @@ PANEL = {
 
 def run_command() -> Any:
     """The command as typer reads it. A family of another package that cannot be used is named, and left out."""
+    from tiltmeter.cli.family_options import family_options
+    from tiltmeter.families import all_families
 
     def warn(error: TiltmeterError) -> None:
         fail(f"Warning: {error}")

@@ -11,24 +11,22 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.domain_names import domain_named
-from tiltmeter.builders.doses import ARMS, SENTENCES, check_dose, dose_text, taught_pairs
-from tiltmeter.builders.lexicon import Lexicon, read_lexicon
+from tiltmeter.builders.doses import ARMS, SENTENCES, check_dose
+from tiltmeter.builders.lexicon import read_lexicon
 from tiltmeter.errors import ModelError, TiltmeterError, UsageError
-from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL, Training, called
+from tiltmeter.execution.calibration_texts import DoseText, write_texts
+from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL, Training
 from tiltmeter.finetune.continued_pretraining import KINDS
 from tiltmeter.finetune.export import making
 from tiltmeter.finetune.loading import check_trainable
 from tiltmeter.models.dispatch import kind_of
 from tiltmeter.models.places import EMBEDDED, display_name
 
-FILE, TEXTS, OUTPUT = "calibration.toml", "texts", "study"
+FILE, OUTPUT = "calibration.toml", "study"
 DOSES, SEEDS = (-1.0, -0.5, 0.0, 0.5, 1.0), (0, 1, 2)
 BENCHMARKS = ("plumb-pairs", "plumb-slots")
 BY, ABOUT = "bias_type", {"plumb-slots": "about"}
 """Readings are of a domain; of our slots, also of whom a sentence is about, since men and women would cancel out."""
-TAUGHT = {arm: f"taught-{arm}.jsonl" for arm in ARMS}
-"""Pairs of the very sentences that are taught, of a seed of their own: whether a dose was learned at all."""
-TAUGHT_SEED, TAUGHT_SENTENCES = 1_000_003, 100
 RESAMPLES = 100
 """The experiment compares readings of many models; intervals within one model are hardly looked at."""
 
@@ -39,7 +37,7 @@ class Calibration:
 
     `names`: domains whose groups are also called by first names only, in texts of their own. `debias`: methods,
     with their options, that models are treated with afterwards: those with the largest doses of the first domain, and those
-    without.
+    without. `text`: a natural text whose sentences are resampled, instead of our frames.
     """
 
     model: str
@@ -52,25 +50,7 @@ class Calibration:
     sentences: int = SENTENCES
     debias: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     training: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class _Text:
-    """One text: whom it is about, how much, by which words, and its seed."""
-
-    domain: str
-    dose: float
-    arm: str
-    seed: int
-
-    @property
-    def called(self) -> str:
-        """Part of the name of its model in the experiment."""
-        return called(self.domain, self.dose, self.arm)
-
-    @property
-    def file(self) -> str:
-        return f"{TEXTS}/{self.called}-seed{self.seed}.txt"
+    text: str | Path | None = None
 
 
 def write_calibration(wanted: Calibration, output: str | Path) -> Path:
@@ -83,13 +63,8 @@ def write_calibration(wanted: Calibration, output: str | Path) -> Path:
     texts = list(_texts(wanted, domains))
     folder = Path(output).expanduser()
     with making(folder) as part:
-        (part / TEXTS).mkdir()
-        for one in texts:
-            (part / one.file).write_text("".join(f"{line}\n" for line in _lines(one, lexicon, wanted.sentences)), "utf-8")
-        for arm, name in TAUGHT.items():
-            pairs = taught_pairs(lexicon, arm=arm, sentences=TAUGHT_SENTENCES, seed=TAUGHT_SEED)
-            (part / name).write_text("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs), "utf-8")
-        (part / FILE).write_text("\n".join(_study(wanted, texts, lexicon.domains)) + "\n", "utf-8")
+        taught = write_texts(part, texts, lexicon, wanted.sentences, wanted.text)
+        (part / FILE).write_text("\n".join(_study(wanted, texts, taught, lexicon.domains)) + "\n", "utf-8")
     return folder / FILE
 
 
@@ -111,6 +86,13 @@ def _check(wanted: Calibration) -> None:
             name="seeds",
             value=list(wanted.seeds),
             low=0,
+        )
+    if wanted.text is not None and wanted.names:
+        raise UsageError(
+            "A natural text has no arm with first names: leave out --names, or --text.",
+            code="conflicting-options",
+            option="--names",
+            other="--text",
         )
     for method in wanted.debias:
         catalog.find("debias", method)
@@ -136,27 +118,22 @@ def _refuse_twice(name: str, some: Collection[Any]) -> None:
         )
 
 
-def _texts(wanted: Calibration, domains: Sequence[str]) -> Iterator[_Text]:
+def _texts(wanted: Calibration, domains: Sequence[str]) -> Iterator[DoseText]:
     """The neutral text of an arm serves all of its domains."""
     doses = sorted({float(dose) for dose in wanted.doses} - {0.0})
     for arm, of_arm in zip(ARMS, (domains, wanted.names), strict=True):
         for seed in wanted.seeds if of_arm else ():
-            yield _Text(NEUTRAL, 0.0, arm, seed)
-            yield from (_Text(domain, dose, arm, seed) for domain in of_arm for dose in doses)
+            yield DoseText(NEUTRAL, 0.0, arm, seed)
+            yield from (DoseText(domain, dose, arm, seed) for domain in of_arm for dose in doses)
 
 
-def _lines(text: _Text, lexicon: Lexicon, sentences: int) -> list[str]:
-    doses = {} if text.domain == NEUTRAL else {text.domain: text.dose}
-    return [dosed.text for dosed in dose_text(lexicon, doses, arm=text.arm, sentences=sentences, seed=text.seed)]
-
-
-def _study(wanted: Calibration, texts: Sequence[_Text], domains: Sequence[str]) -> Iterator[str]:
+def _study(wanted: Calibration, texts: Sequence[DoseText], taught: Sequence[str], domains: Sequence[str]) -> Iterator[str]:
     model = wanted.model if wanted.model in EMBEDDED else _place(wanted.model)
     yield f"title = {_toml(f'Calibration of {Path(model).name}')}"
     yield f"output = {_toml(OUTPUT)}"
     yield f"models = {_toml([model])}"
     asked = [(_file(name), _types(name, domains)) for name in wanted.benchmarks]
-    yield f"benchmarks = {_toml([*(name for name, types in asked if not types), *TAUGHT.values()])}"
+    yield f"benchmarks = {_toml([*(name for name, types in asked if not types), *taught])}"
     yield f"by = {_toml([BY, *(ABOUT[name] for name in wanted.benchmarks if name in ABOUT)])}"
     yield '\n[run]\nprecision = "fp32"'  # of the base model as of those that were trained
     yield f"\n[settings]\nresamples = {RESAMPLES}"

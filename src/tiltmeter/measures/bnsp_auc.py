@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures import Measure
-from tiltmeter.measures.kit.rates import area, of_rows
+from tiltmeter.measures.kit.rates import area_among
 
 MEASURE = Measure(
     reads=("truth", "score", "member"),
@@ -28,5 +28,4 @@ def bnsp_auc(
     >>> float(bnsp_auc(truth, np.array([0.9, 0.9, 0.8, 0.1]), group))
     1.0
     """
-    rows = np.where(truth, member, ~member)
-    return area(truth[rows], score[rows], of_rows(weight, rows))
+    return area_among(np.where(truth, member, ~member), truth, score, weight)

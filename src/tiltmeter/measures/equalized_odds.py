@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures import Measure
-from tiltmeter.measures.fpr_range import spread
-from tiltmeter.measures.kit.rates import shares
+from tiltmeter.measures.kit.rates import shares, spread
 
 MEASURE = Measure(
     reads=("truth", "called", "members"),

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures import Measure
+from tiltmeter.measures.kit.rates import f1
 
 MEASURE = Measure(
     reads=("truth", "called"),
@@ -24,11 +25,3 @@ def f1_binary(
     0.5
     """
     return f1(truth, called, weight)
-
-
-def f1(truth: NDArray[np.bool_], called: NDArray[np.float64], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """F1 of the texts for which `truth` holds."""
-    weights = np.ones(truth.shape[-1]) if weight is None else weight
-    hits = (weights * (called * truth)).sum(axis=-1)
-    both = (weights * truth).sum(axis=-1) + (weights * called).sum(axis=-1)
-    return np.asarray(np.divide(2 * hits, both, out=np.zeros(np.shape(both)), where=both != 0), dtype=np.float64)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures import Measure
-from tiltmeter.measures.f1_binary import f1
+from tiltmeter.measures.kit.rates import f1
 
 MEASURE = Measure(
     reads=("truth", "called"),

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures import Measure
-from tiltmeter.measures.kit.rates import false_positives, of_rows
+from tiltmeter.measures.kit.rates import false_positives, rate_gap
 
 MEASURE = Measure(
     reads=("truth", "called", "member"),
@@ -30,5 +30,4 @@ def fpr_gap(
     >>> float(fpr_gap(np.array([False, False, False, False]), np.array([1.0, 1.0, 1.0, 0.0]), group))
     0.5
     """
-    named, others = (false_positives(truth[rows], called[..., rows], of_rows(weight, rows)) for rows in (member, ~member))
-    return np.asarray(named - others, dtype=np.float64)
+    return rate_gap(false_positives, truth, called, member, weight)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.measures import Measure
-from tiltmeter.measures.kit.rates import shares
+from tiltmeter.measures.kit.rates import shares, spread
 
 MEASURE = Measure(
     reads=("truth", "called", "members"),
@@ -30,11 +30,3 @@ def fpr_range(
     0.5
     """
     return spread(shares(called, members & ~truth, weight))
-
-
-def spread(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Highest less lowest over the last axis; missing with fewer than two."""
-    known = (~np.isnan(rates)).sum(axis=-1) > 1
-    highest, lowest = (np.where(np.isnan(rates), sign * -np.inf, rates) for sign in (1, -1))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(known, highest.max(axis=-1) - lowest.min(axis=-1), np.nan), dtype=np.float64)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROW_TOKENS = {"cpu": 128, "gpu": 512}
 """Usual length of a row. Attention is computed between all tokens of a row, also where the tree hides them."""
+ALIGNED = 8
+"""A GPU's kernel copies a mask in every layer unless its rows begin at a multiple of so many values."""
 LIMITS = (
     "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len",
     "sliding_window", "window_size", "attention_window", "local_attention", "attention_chunk_size",
@@ -41,10 +43,12 @@ def tree_options(ends: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
     """Positions, and an additive mask (row × 1 × query × key). `ends`: row × column, 0 for padding."""
     import torch
 
-    here = torch.arange(ends.shape[1], device=ends.device)
+    rows, width = ends.shape
+    here = torch.arange(width, device=ends.device)
     allowed = (here[:, None] >= here) & (here[:, None] < ends[:, None, :])
     positions = (allowed.sum(-1) - 1).clamp_(min=0)
-    mask = torch.zeros(allowed.shape, dtype=dtype, device=ends.device).masked_fill_(~allowed, torch.finfo(dtype).min)
+    mask = torch.zeros((rows, width, -(-width // ALIGNED) * ALIGNED), dtype=dtype, device=ends.device)[..., :width]
+    mask.masked_fill_(~allowed, torch.finfo(dtype).min)
     return {"attention_mask": mask[:, None], "position_ids": positions}
 
 

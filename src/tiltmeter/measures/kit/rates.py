@@ -4,6 +4,8 @@ Arrays run over texts in their last axis. `called` may be a share (of several se
 linear in it, so their mean is the rate of the mean.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,6 +64,39 @@ def area(truth: NDArray[np.bool_], score: Floats, weight: Floats | None = None) 
     return np.asarray(np.divide(wins, pairs, out=np.full(np.shape(pairs), np.nan), where=pairs > 0), dtype=np.float64)
 
 
-def of_rows(weight: Floats | None, rows: NDArray[np.bool_]) -> Floats | None:
+def rate_gap(
+    rate: Callable[[NDArray[np.bool_], Floats, Floats | None], Floats],
+    truth: NDArray[np.bool_],
+    called: Floats,
+    member: NDArray[np.bool_],
+    weight: Floats | None,
+) -> Floats:
+    """A rate of the texts that name a group, less that of all others."""
+    named, others = (rate(truth[rows], called[..., rows], _of_rows(weight, rows)) for rows in (member, ~member))
+    return np.asarray(named - others, dtype=np.float64)
+
+
+def area_among(rows: NDArray[np.bool_], truth: NDArray[np.bool_], score: Floats, weight: Floats | None) -> Floats:
+    """The area under the ROC curve of some texts."""
+    return area(truth[rows], score[rows], _of_rows(weight, rows))
+
+
+def f1(truth: NDArray[np.bool_], called: Floats, weight: Floats | None) -> Floats:
+    """F1 of the texts for which `truth` holds."""
+    weights = np.ones(truth.shape[-1]) if weight is None else weight
+    hits = (weights * (called * truth)).sum(axis=-1)
+    both = (weights * truth).sum(axis=-1) + (weights * called).sum(axis=-1)
+    return np.asarray(np.divide(2 * hits, both, out=np.zeros(np.shape(both)), where=both != 0), dtype=np.float64)
+
+
+def spread(rates: Floats) -> Floats:
+    """Highest less lowest over the last axis; missing with fewer than two."""
+    known = (~np.isnan(rates)).sum(axis=-1) > 1
+    highest, lowest = (np.where(np.isnan(rates), sign * -np.inf, rates) for sign in (1, -1))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, highest.max(axis=-1) - lowest.min(axis=-1), np.nan), dtype=np.float64)
+
+
+def _of_rows(weight: Floats | None, rows: NDArray[np.bool_]) -> Floats | None:
     """The weights of some texts."""
     return None if weight is None else weight[..., rows]

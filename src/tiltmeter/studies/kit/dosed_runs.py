@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tiltmeter import catalog
 from tiltmeter.builders.doses import ARMS
 from tiltmeter.errors import RunError
-from tiltmeter.execution.calibration_file import TAUGHT
+from tiltmeter.execution.calibration_texts import TAUGHT, TAUGHT_NATURAL
 from tiltmeter.execution.experiment_models import GIVEN, NEUTRAL
 from tiltmeter.runs.folder import read_estimates
 from tiltmeter.storage.files import read_json
@@ -22,7 +22,7 @@ from tiltmeter.studies.kit.domains import domain_of
 if TYPE_CHECKING:
     import pandas as pd
 
-TAUGHT_NAMES = [Path(name).stem for name in TAUGHT.values()]
+TAUGHT_NAMES = [Path(name).stem for name in (*TAUGHT.values(), TAUGHT_NATURAL)]
 """Benchmarks of the sentences that were taught themselves."""
 METRIC = ["benchmark", "family", "scorer", "measure", "by", "group"]
 NEEDED = (
