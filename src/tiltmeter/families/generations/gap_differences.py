@@ -82,9 +82,7 @@ def _draws(pair: Pair, groups: dict[str, Ints], settings: Settings) -> list[Floa
     return [np.stack([drawn_group(one, at, settings, name) for name, at in groups.items()], axis=1) for one in pair]
 
 
-def _values(
-    pair: Pair, groups: dict[str, Ints], draws: Sequence[Floats], value: Value
-) -> tuple[list[float], list[Floats]]:
+def _values(pair: Pair, groups: dict[str, Ints], draws: Sequence[Floats], value: Value) -> tuple[list[float], list[Floats]]:
     """The value of each model, and the values of its draws."""
     now = [float(value(np.stack([one.sums[at].sum(0) for at in groups.values()]))) for one in pair]
     return now, [value(one) for one in draws]

@@ -68,7 +68,9 @@ def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats
         return replace(base, value=float(np.nanmean(under_chance(question, facts, settings, by_chance))), note=CHANCE_NOTE)
     found = drawn(question, facts, settings, counts)
     if np.isnan(found.value):
-        return replace(base, note="not computed: no text is left on one of the two sides that are compared")
+        of_groups = "members" in question.fixed  # `kaggle_score` reads groups of more than 500 texts only
+        lacking = "no group has enough texts" if of_groups else "no text is left on one of the two sides that are compared"
+        return replace(base, note=f"not computed: {lacking}")
     stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
     p = p_value(question, facts, found.value, settings)
     units = units_of_question(question, facts, found)
