@@ -89,4 +89,4 @@ def test_a_batch_of_a_large_model_costs_few_tokens_on_a_gpu() -> None:
     large = padded()
     Large.layer_weights = 768 * (4 * 768 + 3 * 3072)  # BERT-base
     assert TokenBudget(Large()).batch_cost == 12_000  # type: ignore[arg-type]
-    assert large < 1.12 * int(lengths.sum()) < padded()
+    assert large < 1.2 * int(lengths.sum()) and padded() > 1.5 * int(lengths.sum())
