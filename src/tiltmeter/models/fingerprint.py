@@ -200,7 +200,7 @@ def checksum(tensors: Mapping[str, Any], offloaded: Mapping[str, Callable[[], An
         for name, tensor in tensors.items():
             if not isinstance(tensor, torch.Tensor):  # the extra state of a module
                 continue
-            place = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
+            place: Any = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
             places[name] = place = name if tensor.is_meta else place  # without memory, all lie at the address 0
             if place not in sums:  # weights that are tied are read once
                 sums[place] = _sums(offloaded[name]() if offloaded and name in offloaded else tensor)
@@ -221,9 +221,10 @@ def _fetched(sums: Sequence[torch.Tensor]) -> list[bytes]:
     found = [b""] * len(sums)
     for device in {one.device for one in sums}:
         here = [n for n, one in enumerate(sums) if one.device == device]
-        parts = torch.cat([sums[n].flatten() for n in here]).cpu().split([sums[n].numel() for n in here])
-        for n, part in zip(here, parts, strict=True):
-            found[n] = part.numpy().tobytes()
+        whole = torch.cat([sums[n].flatten() for n in here]).cpu().numpy()
+        edges = np.cumsum([sums[n].numel() for n in here])[:-1]
+        for n, part in zip(here, np.split(whole, edges), strict=True):
+            found[n] = part.tobytes()
     return found
 
 

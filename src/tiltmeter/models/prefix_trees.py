@@ -124,7 +124,10 @@ def within_noise(trial: Trial) -> bool:
 
 def distances(states: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     """Distance behind each layer, in parts of the size of the others."""
-    return (states - others).flatten(1).norm(dim=1) / others.flatten(1).norm(dim=1)
+    import torch
+
+    norm = torch.linalg.vector_norm
+    return norm(states - others, dim=(1, 2)) / norm(others, dim=(1, 2))
 
 
 def tried(parts: BodyAndHead) -> Trial:
