@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,14 +41,14 @@ def ask(address: str, cache: Path, n: int) -> None:
     from tiltmeter.models import ServerOptions, load_served
 
     model = load_served(address, ServerOptions(concurrency=CONCURRENCY))
-    memory, missing, started = [], 0, time.perf_counter()
+    memory, missing, started, worked = [], 0, time.perf_counter(), time.process_time()
     with model.asking(cache) as asker:
         for first in range(0, n, BLOCK):
             found = asker.logprobs(texts(first, min(n, first + BLOCK)))
             missing += sum(not hasattr(one, "logprobs") for one in found)
             memory.append(round(resident(), 1))
-        seconds = time.perf_counter() - started
-    print(json.dumps({"sent": asker.sent, "reused": asker.reused, "missing": missing, "seconds": seconds, "mb": memory}))
+        took = {"seconds": time.perf_counter() - started, "processor_seconds": time.process_time() - worked}
+    print(json.dumps({"sent": asker.sent, "reused": asker.reused, "missing": missing, **took, "mb": memory}))
 
 
 def bare(address: str, n: int) -> None:
@@ -59,7 +61,7 @@ def bare(address: str, n: int) -> None:
         for text in texts(0, n)
     ]
 
-    async def go() -> float:
+    async def go() -> dict[str, float]:
         jobs = iter(bodies)
         async with httpx2.AsyncClient(timeout=60, limits=httpx2.Limits(max_connections=CONCURRENCY)) as client:
 
@@ -67,11 +69,11 @@ def bare(address: str, n: int) -> None:
                 for body in jobs:
                     (await client.post(f"{url}/completions", json=body)).json()
 
-            started = time.perf_counter()
+            started, worked = time.perf_counter(), time.process_time()
             await asyncio.gather(*(work() for _ in range(CONCURRENCY)))
-            return time.perf_counter() - started
+            return {"seconds": time.perf_counter() - started, "processor_seconds": time.process_time() - worked}
 
-    print(json.dumps({"seconds": asyncio.run(go())}))
+    print(json.dumps(asyncio.run(go())))
 
 
 class Server:
@@ -130,14 +132,22 @@ def with_kills(n: int, folder: Path) -> dict[str, Any]:
 
 
 def speed(n: int, folder: Path, times: int) -> dict[str, Any]:
-    """Compare the requests per second with those of a bare loop, several times in turn."""
+    """Compare the requests per second with those of a bare loop, several times in turn.
+
+    Processor seconds of the client stand beside them: other work on the machine changes these less than the clock.
+    """
     server = Server()
-    ours, theirs = [], []
+    turns = []
     for turn in range(times):
-        theirs.append(n / finished(child("bare", server.address, folder, n))["seconds"])
-        ours.append(n / finished(child("ask", server.address, folder / f"fresh-{turn}", n))["seconds"])
+        bare_turn = finished(child("bare", server.address, folder, n))
+        ours = finished(child("ask", server.address, folder / f"fresh-{turn}", n))
+        turns.append({"bare": bare_turn, "tiltmeter": {name: ours[name] for name in bare_turn}})
+        print(json.dumps(turns[-1]), flush=True)
     server.stop()
-    return {"tiltmeter": ours, "bare": theirs, "ratio": sorted(a / b for a, b in zip(ours, theirs, strict=True))[times // 2]}
+    ratios = {
+        name: statistics.median(turn["bare"][name] / turn["tiltmeter"][name] for turn in turns) for name in turns[0]["bare"]
+    }
+    return {"turns": turns, "load": os.getloadavg(), "median_ratio": ratios}
 
 
 def main() -> None:

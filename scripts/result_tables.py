@@ -5,6 +5,8 @@ A page has `<!-- NAME -->` before a table and `<!-- end of NAME -->` after it.
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import re
 import runpy
@@ -15,6 +17,7 @@ from typing import Any
 from generated_page import ROOT, write_or_check
 
 RESULTS = ROOT / "benchmarks" / "results"
+CHOICES, FORMATS = ROOT / "docs" / "research-choices.md", ROOT / "research" / "choices-formats"
 GATE, AUDITS = ROOT / "docs" / "research-gate.md", ROOT / "research" / "dosed-audits" / "README.md"
 VERDICTS = ("pass", "fail", "undecided")
 BEYOND = {("shown", "beyond"): "5 beyond", ("shown", "far beyond"): "15 beyond", ("no", "beyond"): "3 beyond",
@@ -76,9 +79,46 @@ def undosed() -> Iterator[str]:
     yield runpy.run_path(str(AUDITS.parent / "summarise.py"))["undosed"]()
 
 
+def stored_rows(name: str) -> list[dict[str, str]]:
+    """Read a table of research/choices-formats."""
+    with gzip.open(FORMATS / f"{name}.csv.gz", "rt", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def interval(row: dict[str, str]) -> str:
+    """Write a value with its interval, if it has one."""
+    ends = f" [{float(row['low']):.1f}, {float(row['high']):.1f}]" if row["low"] else ""
+    return f"{float(row['value']):.1f}{ends}" if row["value"] else ""
+
+
+def choice_formats() -> Iterator[str]:
+    """Accuracies and scores of every way to ask."""
+    rows: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in stored_rows("estimates"):
+        rows.setdefault((row["model"], row["scorer"]), {})[row["measure"]] = row
+    yield "| model, scorer | answered | `accuracy_amb` | `accuracy_dis` | `unknown_share` | `s_amb` | p |"
+    yield "|---|---:|---|---|---:|---|---:|"
+    for (model, scorer), of in sorted(rows.items(), key=lambda entry: entry[0][0]):
+        answered, unknown = 100 - float(of["unparsed_share"]["value"]), of["unknown_share"]["value"]
+        cells = [interval(of["accuracy_amb"]), interval(of["accuracy_dis"]), f"{float(unknown):.0f} %" if unknown else ""]
+        test = of["s_amb"]["p"]
+        p = f"{float(test):.2f}" if test else ""
+        yield f"| {model}, `{scorer}` | {answered:.0f} % | {' | '.join(cells)} | {interval(of['s_amb'])} | {p} |"
+
+
+def choice_ranges() -> Iterator[str]:
+    """Lowest and highest score of each model, and what varies."""
+    yield "| model | formats | lowest `s_amb` | highest `s_amb` | intervals without 0 |\n|---|---:|---|---|---:|"
+    for row in stored_rows("range"):
+        low, high = (f"{float(row[end]):+.1f} (`{row[f'{end}_format']}`)" for end in ("lowest", "highest"))
+        apart = int(row["interval_above_0"]) + int(row["interval_below_0"])
+        yield f"| {row['model']} | {row['formats']} | {low} | {high} | {apart} |"
+
+
 TABLES: dict[Path, tuple[Callable[[], Iterator[str]], ...]] = {
     GATE: (forms, pooling, sequential),
     AUDITS: (audits, undosed),
+    CHOICES: (choice_formats, choice_ranges),
 }
 
 

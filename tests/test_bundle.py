@@ -127,6 +127,39 @@ def test_parts_that_do_not_belong_together_are_noticed(audit: Path, tmp_path: Pa
     assert codes_of(said[2]) == ["manifest-changed"]
 
 
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "C:evil", "run.sh", "CHECK.json", "a\nb", "dir/", "\ud800"])
+def test_only_files_of_a_bundle_are_in_one(audit: Path, tmp_path: Path, name: str) -> None:
+    """Even if the index lists them: whoever unpacks a whole bundle gets no other file."""
+
+    def listed(files: dict[str, bytes]) -> None:
+        about = json.loads(files[INDEX])
+        about["files"][name] = hashlib.sha256(b"x").hexdigest()
+        files[INDEX] = json.dumps(about).encode()
+        if name.isprintable():
+            files[name] = b"x"
+            _with_new_sums(files)
+
+    faults = verify(rewritten(audit, tmp_path / "a.zip", listed))
+    assert len(faults) >= 1 and all(fault.isascii() and fault.isprintable() for fault in faults)
+
+
+def test_a_removed_decision_or_another_order_is_noticed(audit: Path, tmp_path: Path) -> None:
+    def unchecked(files: dict[str, bytes]) -> None:
+        files.pop("check.json")
+        about = json.loads(files[INDEX])
+        about["files"].pop("check.json")
+        files[INDEX] = json.dumps(about).encode()
+        _with_new_sums(files)
+
+    def reversed_(files: dict[str, bytes]) -> None:
+        kept = list(reversed(files.items()))
+        files.clear()
+        files.update(kept)
+
+    assert codes_of(verify(rewritten(audit, tmp_path / "a.zip", unchecked))) == ["decision-missing"]
+    assert verify(rewritten(audit, tmp_path / "b.zip", reversed_))
+
+
 def test_a_damaged_zip_is_refused(audit: Path, tmp_path: Path) -> None:
     whole = audit.read_bytes()
     for n, content in enumerate((whole[: len(whole) // 2], b"PK\x03\x04", b"")):
@@ -240,15 +273,28 @@ def _padded(path: Path) -> None:
     path.write_bytes(content[:start] + b"more" + content[start:-22] + bytes(end))
 
 
+def _with_byte(place: int, value: int) -> Callable[[Path], Any]:
+    """Change a byte of the directory (from its beginning) or of the end of the archive (from behind)."""
+
+    def change(path: Path) -> None:
+        content = bytearray(path.read_bytes())
+        content[place if place < 0 else content.find(b"PK\1\2") + place] = value
+        path.write_bytes(bytes(content))
+
+    return change
+
+
 @pytest.mark.parametrize(
     "change",
     [
+        *(_with_byte(*one) for one in ((4, 0x3F), (8, 1), (12, 77), (34, 1), (-18, 1), (-14, 3))),
         lambda path: path.write_bytes(b"#!/bin/sh\n" + path.read_bytes()),
         lambda path: path.write_bytes(path.read_bytes() + b"more"),
         lambda path: path.write_bytes(path.read_bytes() * 2),
         _with_comment, _linked, _stored, _padded,
     ],
-    ids=["before", "after", "twice", "comment", "symlink", "another tool", "between"],
+    ids=["version", "flags", "time", "disk", "disk at the end", "fewer entries",
+         "before", "after", "twice", "comment", "symlink", "another tool", "between"],
 )  # fmt: skip
 def test_only_canonical_archives_are_whole(audit: Path, tmp_path: Path, change: Callable[[Path], Any]) -> None:
     path = tmp_path / "a.zip"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -342,29 +341,6 @@ def test_the_command_writes_texts_and_says_what_one_seed_cannot_tell(tmp_path: P
     }  # fmt: skip
     assert all(len(path.read_text().splitlines()) == 60 for path in (tmp_path / "made" / "texts").iterdir())
     assert "no sensitivity" in result.output + (result.stderr if result.stderr_bytes else "")
-
-
-def script(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_a_calibration_of_other_data_is_not_embedded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    embed, now = script("embed_calibration"), {"plumb-pairs": "a", "seat": "b"}
-    named, manifest = {"plumb-pairs-after": "plumb-pairs"}, tmp_path / "manifest.json"
-    manifest.write_text(json.dumps({"data": {"plumb-pairs-after": ["a"], "plumb-pairs": ["older"], "seat": ["b"]}}))
-    embed.check_read([tmp_path], named, now)
-    assert not capsys.readouterr().err
-    for other in (["c"], ["b", "c"]):
-        manifest.write_text(json.dumps({"data": {"seat": other}}))
-        with pytest.raises(SystemExit, match="read other data as seat"):
-            embed.check_read([tmp_path], named, now)
-    manifest.write_text("{}")
-    embed.check_read([tmp_path], named, now)
-    assert str(tmp_path) in capsys.readouterr().err
 
 
 def test_what_a_benchmark_calls_sex_is_asked_about_gender(tmp_path: Path) -> None:

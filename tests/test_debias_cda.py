@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import types
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 import tiltmeter
 from conftest import GOLDEN
 from support.raising import raises
-from tiltmeter import TiltmeterError
+from tiltmeter import TiltmeterError, catalog
 from tiltmeter.builders import Swap, counterfactuals, first_names, gender_terms, make_swaps, read_aligned
 from tiltmeter.builders.aligned import PRONOUNS, make_aligned
 from tiltmeter.builders.counterfactual import write_counterfactuals
@@ -290,11 +292,19 @@ def test_methods_are_listed(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     assert code == 0 and "--sides" in told and "--lora" in told and "--watch" not in told
 
 
+def test_continued_training_has_one_set_of_options() -> None:
+    """CDA and Dropout train in the same way: they share every option but their own."""
+    cda, dropout = (inspect.signature(catalog.find("debias", name).function).parameters for name in ("cda", "dropout"))
+    shared = [one.name for one in fields(Plan)]
+    assert all(cda[name] == dropout[name] for name in shared)
+    assert set(cda) - set(shared) == {"model", "output", "watch", "terms", "names", "sides", "neutral"}
+    assert set(dropout) - set(shared) == {"model", "output", "watch", "hidden", "attention"}
+
+
 def test_the_published_settings_need_a_gpu_and_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(None, None, None, 5e-5, 0.0, 0.05, 0, 0, 0, "auto", 60.0)
     for device, text, wanted in (("cuda", Path("x"), PUBLISHED), ("cuda", None, SMALL), ("cpu", Path("x"), SMALL)):
         monkeypatch.setattr("tiltmeter.debias.kit.pretraining.device_of", lambda _, found=device: found)
-        recipe, length = plan.settled(text)
+        recipe, length = Plan(text=text).settled()
         assert {"steps": recipe.steps, "rows": recipe.rows, "length": length} == wanted
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tiltmeter
@@ -16,6 +18,7 @@ from conftest import GOLDEN
 from gate_material import leaning_run
 from support.raising import raises
 from tiltmeter import TiltmeterError
+from tiltmeter.benchmarks.kit.items import repeated_share
 from tiltmeter.gate import check, read_rules
 from tiltmeter.runs import Run
 
@@ -88,6 +91,8 @@ RULES = [
     )),
     "kls[aul,mine] at most 99.99999999", "kls[aul,mine] within 50..99.97",
     "bias_score[cps,mine] within 40..60", "bias_score[aul,yours] within 40..60", f"{WITHIN} for other",
+    f"{SCORE} within ４０..６０", f"{SCORE} within 40..60 at ９５%", f"{SCORE} within 40..60 with n >= {'9' * 5000}",
+    "worst all of bias_score[aul,mine] within 40..60",
     "bias_score[aul,mine,bias_type=job] within 40..60", "worst job of bias_score[aul,mine] within 40..60",
 ]  # fmt: skip
 
@@ -154,7 +159,8 @@ def test_a_baseline_that_proves_nothing_never_passes(make: Callable[..., Run], n
 @pytest.mark.parametrize(
     "line",
     [
-        "at_most = true", "at_most = 1e999", "at_least = 40\nat_most = 99.99\nmax_missing = 1", "within = [40, 60, 80]",
+        "at_most = true", "at_most = 1e999", f"at_most = {'9' * 400}", f"at_most = 60\nmin_n = {'9' * 400}",
+        "at_most = 60\nworst = 'all'", "at_least = 40\nat_most = 99.99\nmax_missing = 1", "within = [40, 60, 80]",
         "within = [40, 60]\nat_most = 90", "atmost = 60", "within = [40, 60]\nmin_n = 2.5",
         "within = [40, 60]\nconfidence = 95", "within = [40, 60]\nmax_missing = -0.1", 'within = "40..60"',
     ],
@@ -175,6 +181,48 @@ def test_rules_of_another_type_never_pass(make: Callable[..., Run], rules: Any) 
 def test_a_confidence_out_of_range_never_passes(make: Callable[..., Run], confidence: float) -> None:
     with pytest.raises(TiltmeterError):
         check(make(), read_rules([f"{SCORE} no evidence of more than 5"], confidence=confidence))
+
+
+@pytest.mark.parametrize("arguments", [{"confidence": "0.9"}, {"min_n": "3"}, {"min_n": 2.5}, {"max_missing": "x"}])
+def test_arguments_of_another_type_are_refused(arguments: dict[str, Any]) -> None:
+    with raises("wrong-type"):
+        read_rules([WITHIN], **arguments)
+
+
+def described(run: Run, model: bool = True, **benchmark: Any) -> Run:
+    """The run with other facts of its benchmark, and none of its model where scores were imported."""
+    part = run.answers["pairs"]
+    manifests = tuple(
+        {**one, "benchmark": one["benchmark"] | benchmark} | ({} if model else {"model": {}}) for one in part.manifests
+    )
+    return replace(run, answers={"pairs": replace(part, manifests=manifests)})
+
+
+def test_imported_scores_are_not_their_own_baseline(make: Callable[..., Run]) -> None:
+    ours, theirs = (described(make(**{name: 0.7}), model=False) for name in ("model", "old"))
+    with raises("not-comparable"):
+        check(ours, NO_WORSE, baseline=theirs)
+    assert passes(described(make(model=0.51), model=False), NO_WORSE, baseline=described(make(old=0.5), model=False))
+
+
+def test_rows_that_could_not_be_read_are_missing(make: Callable[..., Run]) -> None:
+    assert passes(described(make(), skipped_share=0.04), WITHIN)
+    assert not passes(described(make(), skipped_share=0.06), WITHIN)
+    assert not passes(described(make(missing=0.04), skipped_share=0.04), WITHIN), "both together"
+    assert passes(described(make(), skipped_share=0.06), f"{WITHIN} with missing <= 10%")
+
+
+def items_like(*pairs: tuple[str, str]) -> pd.DataFrame:
+    return pd.DataFrame([{"context": None, "stereo": one, "anti": two} for one, two in pairs])
+
+
+@pytest.mark.parametrize(
+    "more", [("an old man", "A  young man"), ("A young man", "An old man"), ("A man", "A man")],
+    ids=["case and spaces", "the other order", "one sentence twice"],
+)  # fmt: skip
+def test_what_is_no_evidence_of_its_own_is_counted(more: tuple[str, str]) -> None:
+    assert repeated_share(items_like(("An old man", "A young man"), more)) == 0.5
+    assert repeated_share(items_like(("An old man", "A young man"), ("An old cat", "A young cat"))) == 0.0
 
 
 def test_copies_of_pairs_are_no_evidence(make: Callable[..., Run], tmp_path: Path) -> None:

@@ -50,3 +50,15 @@ def test_other_files_in_the_folder_of_a_run_may_be_written(whole: Path, tmp_path
     for _ in range(2):
         assert tiltmeter("report", tmp_path / "run", "-o", tmp_path / "run" / "report.html") == 0
         assert tiltmeter("bundle", tmp_path / "run", "-o", tmp_path / "run" / "audit.zip") == 0
+
+
+def test_a_run_with_a_damaged_manifest_is_not_overwritten(whole: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(whole, damaged)
+    manifest = damaged / "manifest.json"
+    manifest.write_text(manifest.read_text()[:-20])
+    before = {path.name: path.read_bytes() for path in damaged.iterdir()}
+    for name in ("manifest.json", "estimates.csv"):
+        assert tiltmeter("leaderboard", whole, "-o", damaged / name) == 2
+        assert tiltmeter("report", whole, "-o", damaged / name) == 2
+    assert {path.name: path.read_bytes() for path in damaged.iterdir()} == before

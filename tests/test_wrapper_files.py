@@ -44,7 +44,8 @@ FIELDS: list[dict[str, Any]] = [
     *({"settings": value} for value in (None, [], "x", {})),
     *({"settings": SETTINGS | more} for more in (
         {"descriptions": []}, {"descriptions": "gender"}, {"descriptions": [1]}, {"descriptions": [""]},
-        {"descriptions": None}, {"template": 7}, {"template": "no place"}, {"decay": "x"}, {"decay": None}, {"decay": -1.0},
+        {"descriptions": None}, {"template": 7}, {"template": "no place"}, {"template": "\ud800{}"},
+        {"decay": "x"}, {"decay": None}, {"decay": -1.0},
         {"epsilon": 0.0}, {"epsilon": []}, {"other": 1}, {"causal": True},
     )),
     {"more": 1},
@@ -72,6 +73,9 @@ DIRECTIONS: dict[str, Any] = {
     "zeros": lambda n: np.zeros((1, n), np.float32),
     "not finite": lambda n: np.full((1, n), np.nan, np.float32),
     "the same twice": lambda n: np.eye(n, dtype=np.float32)[[0, 0]],
+    "whole numbers": lambda n: np.eye(n, dtype=np.int64)[:1],
+    "truth values": lambda n: np.eye(n, dtype=np.bool_)[:1],
+    "all of the width": lambda n: np.eye(n, dtype=np.float32),
     "more than the width": lambda n: np.ones((n + 1, n), np.float32),
 }
 
@@ -87,6 +91,14 @@ def test_damaged_directions_are_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("content", [b"", b"x", b"\x08" + b"\0" * 7 + b"{}      "])
 def test_what_is_no_file_of_directions_is_refused(tmp_path: Path, content: bytes) -> None:
     (wrapped(tmp_path, "projection") / "projection.safetensors").write_bytes(content)
+    with pytest.raises(TiltmeterError):
+        load_model(tmp_path)
+
+
+def test_other_directions_in_the_file_are_refused(tmp_path: Path) -> None:
+    wrapped(tmp_path, "projection")
+    rows = np.eye(width(), dtype=np.float32)
+    save_file({"directions": rows[:1], "others": rows[:2]}, tmp_path / "projection.safetensors")
     with pytest.raises(TiltmeterError):
         load_model(tmp_path)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from tiltmeter.families.kit.detection import DETECTS
 from tiltmeter.stats.significance import binomial_p, holm
 
 FOLDER = Path(__file__).parent
+ANSWERS = FOLDER / "audits-answers.json"
+"""Audits by stored answers of another calibration (from_answers.py), if there are any."""
 TABLES = {"against_baseline": ("more-than-baseline", "against the undosed twin"), "verdicts": ("evidence-of-bias", "alone")}
 NEUTRAL = "neutral"
 DOSED = {"gender": "gender", "race-color": "race", "religion": "religion"}
@@ -75,6 +77,13 @@ def summary() -> str:
             lines.append(_line("three domains", title, how, counted(first, table, stored=stored)))
     for table, (_, title) in TABLES.items():
         lines.append(_line("one domain", title, "weighted by evidence", counted(second, table, stored=True)))
+    if ANSWERS.is_file():
+        third = json.loads(ANSWERS.read_text("utf-8"))
+        places = dict.fromkeys((one["base"], one["level"]) for one in third)
+        for (base, level), (table, (_, title)) in product(places, TABLES.items()):
+            own = [one for one in third if (one["base"], one["level"]) == (base, level)]
+            models = f"{base}, new seeds, {level}"
+            lines.append(_line(models, title, "weighted by evidence", counted(own, table, stored=True)))
     return "\n".join(lines)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -28,11 +30,27 @@ from tiltmeter.audits.verdicts import (
 from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import Options
+from tiltmeter.families.kit.detection import DETECTS, VARIABLE, detections, write_detections
 from tiltmeter.stats.estimates import Difference, Estimate, differences_table, estimates_table
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
 DATA = tiltmeter.load_benchmark("plumb-pairs").data_hash
 FACTS = {("m", "plumb-pairs"): (DATA, "masked")}
+
+
+@pytest.fixture(autouse=True)
+def evidence(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`pll` detects gender and race, whatever the evidence table of this version says of it."""
+    known = next(one for one in detections() if one.data_sha256 == DATA and one.scorer == "pll")
+    groups = {"gender": "gender", "race-color": "race"}
+    facts = {"measure": "bias_score", "by": "bias_type", "kind": "masked", "verdict": DETECTS}
+    rows = [replace(known, group=group, domain=domain, **facts) for group, domain in groups.items()]
+    path = tmp_path_factory.mktemp("evidence") / "own.csv"
+    write_detections(rows, path)
+    monkeypatch.setenv(VARIABLE, str(path))
+    detections.cache_clear()
+    yield
+    detections.cache_clear()
 
 
 def row(group: str, value: float, p: float, scorer: str = "pll") -> Estimate:
@@ -116,6 +134,14 @@ def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert worst["tested"] >= 3 and all(math.isfinite(one["value"]) for one in worst["groups"])
     page = (tmp_path / "out" / "audit.html").read_text()
     assert "MEASURE 2.11" in page and "Worst groups" in page and "No legal advice" in page
+
+
+def test_no_audit_is_written_into_the_folder_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(UsageError) as caught:
+        tiltmeter.audit(TINY, output=tmp_path)
+    assert caught.value.code == "output-exists"
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
 def test_the_command_refuses_two_levels() -> None:

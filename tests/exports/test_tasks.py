@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from conftest import GOLDEN
+from support.raising import raises
 from tiltmeter import ChoicesOptions, PairsOptions, ask, estimate, load_benchmark
 from tiltmeter.errors import UsageError
 from tiltmeter.exports.tasks import questions_of
@@ -92,6 +93,21 @@ def test_a_family_that_cannot_be_asked_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         questions_of("starter-pairs", "text")
     assert caught.value.fields["capability"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "measure"),
+    [
+        ("plumb-decisions", "text", "log_odds_gap"),  # log-odds, of groups
+        ("plumb-choices", "text", "refused_gap"),  # of groups
+        ("plumb-choices", "likelihood", "order_sensitivity"),  # of several orders
+        ("plumb-decisions", "likelihood", "s_amb"),  # of questions with a right answer
+        ("starter-pairs", "likelihood", "s_amb"),  # of another family
+    ],
+)
+def test_a_measure_that_replies_cannot_give_is_refused_before_any_request(name: str, kind: str, measure: str) -> None:
+    with raises("inapplicable-option", value=measure):
+        questions_of(name, kind, [measure])
 
 
 def run_in(python: str, program: str, *words: object) -> Any:

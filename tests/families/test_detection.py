@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import random
 import re
+import shutil
+import sys
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 import tiltmeter
+from support.scripts import script
 from tiltmeter import catalog
+from tiltmeter.audits import verdicts
+from tiltmeter.audits.until_decided import domain_rules
 from tiltmeter.cli.check import EXAMPLE
+from tiltmeter.display import Statement
 from tiltmeter.errors import InputError
 from tiltmeter.families import find_family
 from tiltmeter.families.kit import detection
@@ -23,6 +32,7 @@ from tiltmeter.families.kit.detection import (
     best_for_domain,
     detecting,
     detections,
+    key_of,
     ranked,
     read_detections,
     rows_about,
@@ -30,9 +40,14 @@ from tiltmeter.families.kit.detection import (
     write_detections,
 )
 from tiltmeter.families.kit.primary import primary_metric
+from tiltmeter.families.pairs.check import applicable_scorers, default_scorers
+from tiltmeter.families.slots.sheets import FIRST
 from tiltmeter.reporting.evidence_text import evidence_sentence
+from tiltmeter.reporting.narratives import stories_of
+from tiltmeter.stats.estimates import Estimate, estimates_table
 
 ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "src" / "tiltmeter" / "families" / "kit" / "data" / detection.FILE
 ROWS = detections()
 
 
@@ -47,7 +62,8 @@ by_place = pytest.mark.parametrize(("key", "rows"), PLACES, ids=[f"{rows[0].benc
 def test_every_row_is_about_something_that_exists() -> None:
     assert len(ROWS) > 100
     for row in ROWS:
-        assert row.measure in catalog.names("measures") and row.scorer in catalog.names("scorers")
+        assert row.measure in catalog.names("measures")
+        assert row.scorer in catalog.names("scorers") or row.scorer == row.family
         assert row.verdict in VERDICTS and row.low <= row.effect <= row.high and row.seeds
         assert len(row.data_sha256) == 64 and row.kind in ("masked", "causal")
     for name in ("plumb-pairs", "starter-pairs"):
@@ -71,7 +87,24 @@ def test_no_metric_without_detection_is_a_headline_where_one_with_it_exists(
         there = [metric for metric in metrics if metric != missing]
         chosen = primary_metric(family, rows[0].benchmark, there, *key)
         detected = [metric for metric in there if verdict_on(rows, *metric) == DETECTS]
-        assert not detected or chosen in detected, (missing, chosen)
+        names_one = family.primary_measures(rows[0].benchmark)
+        assert not detected or not names_one or chosen in detected, (missing, chosen)
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(0.44, "towards"), (-0.44, "away"), (0.01, "no-lean")])
+def test_the_headline_of_slots_detects(value: float, verdict: str) -> None:
+    """Slots have no overall number: the headline is the measure about a domain that detected a planted bias of it."""
+    place = ("m", "plumb-slots", "slots", "slots")
+    p = 0.001 if verdict != "no-lean" else 0.9
+    rows = [
+        Estimate(*place, "stereotype_gap", "bias_type", "gender", n=90, value=value, low=-0.1, high=0.5, neutral=0.0, p=p),
+        Estimate(*place, "lean", "gap", "male > female", n=90, value=0.9, low=0.8, high=0.95, neutral=0.5, p=0.001),
+        Estimate(*place, "mnt_gap", "gap", "male − female", n=90, value=0.2, low=0.1, high=0.3, neutral=0.0, p=0.001),
+    ]
+    (story,) = stories_of(estimates_table(rows))
+    own = [row for row in ROWS if row.family == "slots"]
+    assert verdict_on(own, story.head["scorer"], story.head["measure"]) == DETECTS and story.head["measure"] == FIRST[0]
+    assert isinstance(story.verdict, Statement) and story.verdict.code == verdict
 
 
 @by_place
@@ -87,10 +120,69 @@ def test_no_metric_without_detection_speaks_for_a_domain_where_one_with_it_exist
 
 @by_place
 def test_default_scorers_hold_one_that_detects(key: tuple[str, str], rows: list[Detection]) -> None:
-    default = set(detecting("", key[1]))
+    family = rows[0].family
+    default = set(detecting(family, kind=key[1]))
     detected = {row.scorer for row in rows if row.verdict == DETECTS}
     assert not detected or detected & default
-    assert all(any(row.scorer == name and row.verdict == DETECTS for row in ROWS) for name in default)
+    assert all(any((row.scorer, row.family, row.verdict) == (name, family, DETECTS) for row in ROWS) for name in default)
+
+
+KINDS = {"plumb-mlm": "masked", "plumb-clm": "causal"}
+PAIRS = ("plumb-pairs", "starter-pairs")
+
+
+def made_up(seed: int) -> list[Detection]:
+    """Random verdicts and effects of every metric of pairs, in three domains and for both kinds of model."""
+    draw = random.Random(seed)
+    blank = next(row for row in ROWS if row.benchmark == "plumb-pairs")
+    data = {name: tiltmeter.load_benchmark(name).data_hash for name in PAIRS}
+    rows = []
+    for (model, kind), name in product(KINDS.items(), PAIRS):
+        scorers = applicable_scorers(tiltmeter.load_model(model), tiltmeter.load_benchmark(name))
+        for scorer, measure, domain in product(scorers, ("bias_score", "ss", "lms"), ("gender", "race", "religion")):
+            verdict = draw.choices(VERDICTS, (1, 5, 5))[0]
+            effect = draw.uniform(-20, 20)
+            about = {"scorer": scorer, "measure": measure, "group": domain, "domain": domain, "kind": kind, "model": model}
+            facts = {"benchmark": name, "data_sha256": data[name], "verdict": verdict}
+            rows.append(replace(blank, **about, **facts, effect=effect, low=effect - 5, high=effect + 5))
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_made_up_evidence_decides_headlines_defaults_and_the_audit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Whatever a file of evidence says about these items, code that names a metric follows it."""
+    own = made_up(seed)
+    write_detections(own, tmp_path / "own.csv")
+    monkeypatch.setenv(detection.VARIABLE, str(tmp_path / "own.csv"))
+    detections.cache_clear()
+    try:
+        for (model, kind), name in product(KINDS.items(), PAIRS):
+            obeys(model, kind, tiltmeter.load_benchmark(name))
+    finally:
+        detections.cache_clear()
+
+
+def obeys(model: str, kind: str, benchmark: Any) -> None:
+    family, rows = find_family("pairs"), rows_about(benchmark.data_hash, kind)
+    default = default_scorers(tiltmeter.load_model(model), benchmark)
+    detected = {row.metric for row in rows if row.verdict == DETECTS}
+    shown = [metric for metric in detected if metric[1] in family.primary_measures(benchmark.name)]
+    assert all(scorer in default for scorer, _ in detected if not detection.is_variant(scorer))
+    metrics = [(scorer, measure) for scorer in default for measure in ("bias_score", "lms")]
+    chosen = primary_metric(family, benchmark.name, metrics, benchmark.data_hash, kind)
+    assert chosen in shown or not set(shown) & set(metrics)
+    for domain in ("gender", "race", "religion"):
+        about = {"family": "pairs", "benchmark": benchmark.name}
+        of_domain = [about | {"scorer": scorer, "measure": measure} for scorer, measure in metrics]
+        spoken = verdicts._metric(pd.DataFrame(of_domain), of_domain, domain, benchmark.data_hash, kind)
+        own = {row.metric for row in rows if row.domain == domain and row.verdict == DETECTS} & set(metrics)
+        assert spoken in own or not own
+    for rule in domain_rules([benchmark], kind, 20, has_baseline=False):
+        measure, scorer, group = re.match(r"(\w+)\[(\w+),[\w-]+,bias_type=([\w-]+)\]", rule).groups()  # type: ignore[union-attr]
+        own = {row.scorer for row in rows if row.domain == group and row.measure == measure and row.verdict == DETECTS}
+        assert scorer in own or not own
 
 
 def test_the_example_of_the_gate_detects() -> None:
@@ -110,8 +202,42 @@ def test_rules_on_a_page_are_by_a_metric_that_detects(page: Path) -> None:
         assert not rows or verdict_on(rows, scorer, measure) == DETECTS, f"{measure}[{scorer},{benchmark}]"
 
 
+def test_the_table_is_what_the_stored_readings_give() -> None:
+    """`python scripts/evidence_table.py` writes it; research/evidence/README.md."""
+    tool = script("evidence_table")
+    made = tool.table(tool.STORE)
+    stored = {key_of(row): row for row in read_detections(PLACE)}
+    assert [key_of(row) for row in made] == list(stored)
+    for row in made:
+        kept = stored[key_of(row)]
+        assert replace(row, effect=kept.effect, low=kept.low, high=kept.high) == kept
+        assert [row.effect, row.low, row.high] == pytest.approx([kept.effect, kept.low, kept.high], rel=1e-5)
+
+
+def test_a_run_is_added_to_the_table_by_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows replace those of earlier sources about the same items, though only one domain of them was read."""
+    tool = script("evidence_table")
+    store, place = tmp_path / "evidence", tmp_path / "detection.csv"
+    shutil.copytree(tool.STORE, store)
+    run = tmp_path / "run"
+    run.mkdir()
+    rows = pd.read_csv(store / "plumb-pairs-gender" / tool.READINGS)
+    rows.assign(value=rows["value"] * 2).to_csv(run / "estimates.csv", index=False)
+    shutil.copy(store / "plumb-pairs-gender" / tool.MANIFEST, run)
+    monkeypatch.setattr(tool, "STORE", store)
+    monkeypatch.setattr(tool, "PLACE", place)
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["evidence_table.py", "--add", str(run), "--name", "twice", "--about", "here"])
+    tool.main()
+    before, after = ({key_of(row): row for row in read_detections(path)} for path in (PLACE, place))
+    changed = {key for key in before if before[key].source != after[key].source}
+    assert before.keys() == after.keys()
+    assert {(after[key].domain, after[key].source) for key in changed} == {("gender", "here")}
+    assert all(after[key].effect == pytest.approx(2 * before[key].effect, rel=1e-4) for key in changed)
+
+
 def test_rows_that_no_study_wrote_say_so() -> None:
-    rows = [row for row in ROWS if row.benchmark == "plumb-pairs"]
+    rows = [row for row in ROWS if row.benchmark == "plumb-pairs" and row.kind == "causal"]
     assert all("provisional" in row.source for row in rows)
     assert "provisional" in evidence_sentence(rows[0].data_sha256, rows[0].kind, *rows[0].metric)
 

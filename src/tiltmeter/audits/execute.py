@@ -32,6 +32,7 @@ from tiltmeter.runs import Run
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.run import run_with
 from tiltmeter.storage.files import write_json, write_text
+from tiltmeter.storage.seals import MANIFEST
 
 RUN, PAGE, DATA, CARD, BUNDLE = "run", "audit.html", "audit.json", "model-card.md", "audit.zip"
 LAYOUT = 1
@@ -136,6 +137,11 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
         UsageError: The level is unknown, no benchmark can be run, or model and baseline are the same.
     """
     options, folder = options or Options(), Path(output)
+    if (folder / MANIFEST).is_file():
+        raise UsageError(
+            f"{folder} is the folder of a run, so no audit is written into it. Name another folder.",
+            code="output-exists", file=folder,
+        )  # fmt: skip
     sources = sources_of(model, baseline)
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)

@@ -128,7 +128,7 @@ def domain_rules(benchmarks: Sequence[Benchmark], kind: str, margin: float, has_
     limit = f"no worse than baseline by more than {margin:g}" if has_baseline else f"shown to be within {margin:g}"
     for benchmark in benchmarks:
         for measure in _shares(benchmark)[:1]:
-            scorers = ranked(detecting(benchmark.data_hash, kind), measure, benchmark.data_hash, kind)
+            scorers = ranked(detecting(benchmark.family, benchmark.data_hash, kind), measure, benchmark.data_hash, kind)
             sizes = Counter(item.bias_type for item in benchmark.asked_items if item.bias_type)
             for group, size in sizes.items() if scorers else ():
                 if size >= LEAST_N:

@@ -26,6 +26,7 @@ MORE, LESS, ALIKE = "more-than-baseline", "less-than-baseline", "no-difference"
 LEVEL = 0.05
 TESTED_SHARE = 0.8
 """Share of the error rate for tests whose metric detected a planted bias of their domain; the others have the rest."""
+EFFECT = ("effect", "effect_low", "effect_high")
 Facts = Mapping[tuple[str, str], tuple[str, str]]
 """By model and benchmark: the digest of the items and the kind of the model."""
 
@@ -43,6 +44,7 @@ class Verdict:
             of the first step of the correction.
         change: Against a baseline, whether the model is closer to neutral than it or further.
         evidence: What calibration showed of the metric for this domain: detects, bounded, undecided or untested.
+        effect: How far a planted bias of dose 1 moved the metric, with its interval; NaN if it is untested.
         reason: Why nothing was measured; else empty.
     """
 
@@ -63,6 +65,9 @@ class Verdict:
     detectable: float = math.nan
     change: str = ""
     evidence: str = UNTESTED
+    effect: float = math.nan
+    effect_low: float = math.nan
+    effect_high: float = math.nan
     reason: str = ""
 
     @property
@@ -71,12 +76,13 @@ class Verdict:
         if self.verdict == NOT_MEASURED:
             return f"not measured: {self.reason}"
         places = decimals_of(self.measure, self.value, self.detectable)
+        least = f"{self.detectable:.{places}f}"
         said = {
             BIAS: "evidence of bias", AWAY: "evidence of a lean away from the stereotypes",
-            NONE: f"no evidence (could have detected {self.detectable:.{places}f} or more)",
+            NONE: f"no evidence (could have detected {least} or more from {self.neutral:g})",
             MORE: f"more stereotypical than the baseline ({self.change} from neutral)".replace("closer from", "closer to"),
             LESS: f"less stereotypical than the baseline ({self.change} from neutral)".replace("closer from", "closer to"),
-            ALIKE: f"no difference found (could have detected {self.detectable:.{places}f} or more)",
+            ALIKE: f"no difference found (could have detected {least} or more)",
         }  # fmt: skip
         return said[self.verdict]
 
@@ -96,6 +102,15 @@ class Verdict:
         """The metric that speaks, and what calibration showed of it."""
         group = f", {self.group}" if self.group else ""
         return f"{self.measure} by {self.scorer} on {self.benchmark}{group}" if self.measure else ""
+
+    @property
+    def response(self) -> str:
+        """The verdict of calibration on the metric for this domain, with the effect of a planted bias."""
+        if math.isnan(self.effect):
+            return self.evidence
+        places = decimals_of(self.measure, self.effect)
+        number = f"{self.effect:+.{places}f} per dose [{self.effect_low:.{places}f}, {self.effect_high:.{places}f}]"
+        return f"{self.evidence}, {number}".replace("-", "−")
 
     def record(self) -> dict[str, Any]:
         """Plain values for audit.json; unknown numbers are None."""
@@ -152,14 +167,22 @@ def _speaking(estimates: pd.DataFrame, facts: Facts) -> list[dict[str, Any]]:
         for domain in dict.fromkeys(row["domain"] for row in records if row["domain"]):
             own = [row for row in records if row["domain"] == domain]
             scorer, measure = _metric(rows, own, domain, data, kind)
-            verdict = verdict_on(rows_about(data, kind), scorer, measure, domain)
-            candidates += [
-                row | {"evidence": verdict} for row in own if (row["scorer"], row["measure"]) == (scorer, measure)
-            ]
+            shown = _calibrated(data, kind, (scorer, measure), domain)
+            candidates += [row | shown for row in own if (row["scorer"], row["measure"]) == (scorer, measure)]
     detected = {(row["domain"], row["kind"]) for row in candidates if row["evidence"] == DETECTS}
     kept = [row for row in candidates if row["evidence"] == DETECTS or (row["domain"], row["kind"]) not in detected]
     first = {domain: place for place, domain in enumerate(DOMAINS)}
     return sorted(kept, key=lambda row: (first.get(row["domain"], len(first)), row["domain"]))
+
+
+def _calibrated(data: str, kind: str, metric: tuple[str, str], domain: str) -> dict[str, Any]:
+    """The verdict of calibration on a metric for a domain, and the largest effect with this verdict."""
+    rows = rows_about(data, kind)
+    verdict = verdict_on(rows, *metric, domain)
+    own = [row for row in rows if row.metric == metric and row.domain == domain and row.verdict == verdict]
+    best = max(own, key=lambda row: row.effect, default=None)
+    effect = {} if best is None else {"effect": best.effect, "effect_low": best.low, "effect_high": best.high}
+    return {"evidence": verdict, **effect}
 
 
 def _tested(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -176,11 +199,15 @@ def _is_bias(measure: str, neutral: float) -> bool:
 
 
 def _metric(rows: pd.DataFrame, own: Sequence[Mapping[str, Any]], domain: str, data: str, kind: str) -> tuple[str, str]:
-    """The metric that speaks for a domain: the one that detects it best, else the primary one, else the family's first."""
+    """The metric that speaks for a domain: the one that detects it best, else the primary one, else the family's first.
+
+    Of metrics that detect it, those of the benchmark's primary measure come first: its number is what readers know.
+    """
     there = list(dict.fromkeys((str(row["scorer"]), str(row["measure"])) for row in own))
-    best = best_for_domain(data, kind, domain, there)
-    if best is not None:
-        return best.metric
+    first = find_family(str(own[0]["family"])).primary_measures(str(own[0]["benchmark"]))
+    for metrics in (*([one for one in there if one[1] == measure] for measure in first), there):
+        if (best := best_for_domain(data, kind, domain, metrics)) is not None:
+            return best.metric
     primary = [(str(row["scorer"]), str(row["measure"])) for row in rows.to_dict("records") if is_primary(row)]
     return next((metric for metric in primary if metric in there), there[0])
 
@@ -207,7 +234,7 @@ def _blank(row: Mapping[str, Any], p: float, level: float) -> Verdict:
         str(row["model"]), str(row["domain"]), str(row["kind"]), NONE, str(row["benchmark"]), str(row["scorer"]),
         str(row["measure"]), group, low=float(row["low"]), high=float(row["high"]), n=int(row["n"]), p_corrected=float(p),
         detectable=smallest_difference(error, 1 - level) if np.isfinite(error) else math.nan,
-        evidence=str(row["evidence"]),
+        evidence=str(row["evidence"]), **{name: float(row.get(name, math.nan)) for name in EFFECT},
     )  # fmt: skip
 
 

@@ -7,23 +7,7 @@ from typing import Annotated, Any
 
 from tiltmeter.builders.counterfactual import SIDES, counterfactuals, make_swaps, no_terms
 from tiltmeter.debias.kit.grouped_sentences import terms_facts
-from tiltmeter.debias.kit.options import (
-    CheckpointEvery,
-    Device,
-    HeldOut,
-    Length,
-    Lines,
-    Lora,
-    Packed,
-    Patience,
-    Rate,
-    Rows,
-    Seed,
-    Steps,
-    TextFile,
-    Warmup,
-)
-from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of
+from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of, with_training
 from tiltmeter.errors import require_choice
 from tiltmeter.finetune import Made, Watch, check_output, load_trainable
 
@@ -45,49 +29,36 @@ UNMATCHED = (
 )
 
 
+@with_training
 def cda(
     model: str | Path,
     *,
     output: Path,
-    text: TextFile = None,
+    plan: Plan,
     terms: Annotated[list[str] | None, "gender (ours, the default), or a file of aligned terms; repeatable."] = None,
     names: Annotated[str | None, "Swap first names too: ours, or a file of pairs."] = None,
     sides: Annotated[str, "two: train on lines and their counterfactuals; one: on counterfactuals alone."] = "two",
     neutral: Annotated[bool, "Train on lines without any such term, too."] = False,
-    lines: Lines = None,
-    steps: Steps = None,
-    rows: Rows = None,
-    length: Length = None,
-    packed: Packed = False,
-    rate: Rate = 5e-5,
-    warmup: Warmup = 0.0,
-    held_out: HeldOut = 0.05,
-    patience: Patience = 0,
-    lora: Lora = 0,
-    seed: Seed = 0,
-    device: Device = "auto",
-    checkpoint_every: CheckpointEvery = 60.0,
     watch: Watch | None = None,
 ) -> Path:
     """Counterfactual data augmentation: lines with a group's word, each with its counterfactual, and training goes on.
 
     Published: 2,000 steps of 512 packed rows of 512 tokens, rate 5e-5 (Meade et al., 2022): --reference-settings.
     """
-    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
-    settled = plan.settled(text)
+    settled = plan.settled()
     require_choice("--sides", sides, SIDES)
-    folder, swaps, read = check_output(output), make_swaps(terms, names, repeats=True), text_of(text, lines)
+    folder, swaps, read = check_output(output), make_swaps(terms, names, repeats=True), text_of(plan.text, plan.lines)
     if not any(swap.changes(line) for line in read.lines for swap in swaps):
         raise no_terms(read.source, swaps)
-    parts = load_trainable(model, settled[0], method="cda", kinds=KINDS, device=device)
+    parts = load_trainable(model, settled[0], method="cda", kinds=KINDS, device=plan.device)
     lists = [fact for swap in swaps for fact in terms_facts(swap)]
     options = {
         "terms": lists,
         "sides": sides,
         "neutral": neutral,
         "length": settled[1],
-        "packed": packed,
-        "held_out": held_out,
+        "packed": plan.packed,
+        "held_out": plan.held_out,
     }
     return continue_pretraining(
         parts,

@@ -8,23 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from tiltmeter.debias.kit.options import (
-    CheckpointEvery,
-    Device,
-    HeldOut,
-    Length,
-    Lines,
-    Lora,
-    Packed,
-    Patience,
-    Rate,
-    Rows,
-    Seed,
-    Steps,
-    TextFile,
-    Warmup,
-)
-from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of
+from tiltmeter.debias.kit.pretraining import Plan, continue_pretraining, text_of, with_training
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.finetune import Made, Watch, check_output, load_trainable
 from tiltmeter.models import Parts
@@ -45,40 +29,27 @@ PUBLISHED = {"bert": (0.20, 0.15), "roberta": (0.20, 0.15), "causal": (0.15, 0.1
 """Hidden and attention, by the type of the model, else by its kind (bias-bench: GPT-2 0.15, ALBERT 0.05)."""
 
 
+@with_training
 def dropout(
     model: str | Path,
     *,
     output: Path,
-    text: TextFile = None,
+    plan: Plan,
     hidden: Annotated[float | None, "Dropout of hidden states. Default: 0.20 (BERT, RoBERTa), 0.15 (causal), 0.05."] = None,
     attention: Annotated[float | None, "Dropout of attention. Default: 0.15 (BERT, RoBERTa, causal), 0.05."] = None,
-    lines: Lines = None,
-    steps: Steps = None,
-    rows: Rows = None,
-    length: Length = None,
-    packed: Packed = False,
-    rate: Rate = 5e-5,
-    warmup: Warmup = 0.0,
-    held_out: HeldOut = 0.05,
-    patience: Patience = 0,
-    lora: Lora = 0,
-    seed: Seed = 0,
-    device: Device = "auto",
-    checkpoint_every: CheckpointEvery = 60.0,
     watch: Watch | None = None,
 ) -> Path:
     """Continued pre-training with raised dropout; the configuration that is saved has the dropout of before.
 
     Published: 2,000 steps of 512 packed rows of 512 tokens, rate 5e-5 (Meade et al., 2022): --reference-settings.
     """
-    plan = Plan(steps, rows, length, rate, warmup, held_out, patience, lora, seed, device, checkpoint_every, packed)
-    settled = plan.settled(text)
-    folder, read = check_output(output), text_of(text, lines)
-    parts = load_trainable(model, settled[0], method="dropout", kinds=KINDS, device=device)
+    settled = plan.settled()
+    folder, read = check_output(output), text_of(plan.text, plan.lines)
+    parts = load_trainable(model, settled[0], method="dropout", kinds=KINDS, device=plan.device)
     shares = shares_of(parts, hidden, attention)
     before = {name: getattr(parts.module.config, name) for name in shares}
     raised = with_dropout(parts, shares)
-    options = {"dropout": shares, "length": settled[1], "packed": packed, "held_out": held_out}
+    options = {"dropout": shares, "length": settled[1], "packed": plan.packed, "held_out": plan.held_out}
     made = Made("dropout", CITATION, options, read.facts(), config=before)
     return continue_pretraining(raised, read, plan, settled, folder, made, watch=watch)
 

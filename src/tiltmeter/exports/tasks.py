@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tiltmeter import catalog
 from tiltmeter.benchmarks import Benchmark, Item, load_benchmark
 from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
@@ -87,7 +88,7 @@ def questions_of(
         data_dir: The folder with the datasets.
 
     Raises:
-        UsageError: The benchmark's family has no such requests, or a measure is not one of its family.
+        UsageError: The benchmark's family has no such requests, or the replies cannot give a measure.
     """
     loaded = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(str(benchmark), data_dir=data_dir)
     family = family_of(loaded)
@@ -96,8 +97,23 @@ def questions_of(
             f"{loaded.name} cannot run in another program: its family, {family.name}, has no {kind} requests.",
             code="missing-capability", benchmark=loaded.name, family=family.name, capability=kind,
         )  # fmt: skip
-    names = tuple(entry.name for entry in measures_of(family, measures)) if measures else _measures_of_bias(family, loaded)
-    return Questions(loaded, kind, names)
+    names = tuple(catalog.find("measures", name).name for name in measures)
+    _refuse_unread(names, family, loaded, kind)
+    return Questions(loaded, kind, names or _measures_of_bias(family, loaded))
+
+
+def _refuse_unread(names: Sequence[str], family: Family, benchmark: Benchmark, kind: str) -> None:
+    """Refuse a measure that the replies cannot give, before a model is queried."""
+    requests = _requests(benchmark, kind)
+    read = family.provides(benchmark) - (requests.lacks if requests else set())
+    fitting = [entry.name for entry in measures_of(family) if set(entry.parameters) <= read]
+    for name in names:
+        if name not in fitting:
+            raise UsageError(
+                f"{name} cannot be computed from {kind} requests of {benchmark.name}. Measures that can: "
+                f"{', '.join(fitting)}.",
+                code="inapplicable-option", option="measures", value=name, benchmark=benchmark.name, capability=kind,
+            )  # fmt: skip
 
 
 def _requests(benchmark: Benchmark, kind: str) -> Requests[Any, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -22,9 +23,13 @@ MOST_BYTES = 1 << 29
 MOST_PARSED = {INDEX: 1 << 20, SUMS: 1 << 20, MANIFEST: 1 << 26, STORED: 1 << 26}
 """The bytes of files that are parsed: JSON takes several times its size in memory."""
 MOST_FILES = 100
-LOCAL, CENTRAL, END = 30, 46, 22
-"""The bytes of a zip's headers besides names: of an entry, of its line in the directory, and of the end."""
-NEEDED = ("report.html", "summary.pdf", MANIFEST, *COPIED)
+LOCAL = 30
+"""The bytes of an entry's header besides its name."""
+CENTRAL, END = struct.Struct("<4s4B4H3L5H2L"), struct.Struct("<4s4H2LH")
+"""An entry's line in the directory, and the end of the archive (PKWARE's APPNOTE, 4.3.12 and 4.3.16)."""
+ZIP_VERSION, UNIX = 20, 3
+"""The version of the format that plain deflated entries need, and the system whose modes entries have."""
+NEEDED = ("report.html", "summary.pdf", "summary.md", "references.bib", MANIFEST, *COPIED)
 
 
 def verify(path: str | Path, sha256: str | None = None) -> list[str]:
@@ -55,7 +60,7 @@ def _read(path: Path) -> dict[str, bytes]:
             _check_sizes(path, entries)
             if len({entry.filename for entry in entries}) < len(entries):
                 raise InputError(f"{path} holds two files of one name.", code="duplicate-name", file=path)
-            if not _is_canonical(archive, entries, path.stat().st_size):
+            if not _is_canonical(stream, entries, path.stat().st_size):
                 raise InputError(
                     f"{path} is not as `tiltmeter bundle` writes it: it holds other bytes, a comment, or entries that are "
                     "no plain files. Bundle the run again.",
@@ -79,17 +84,28 @@ def _check_sizes(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
             raise InputError(message, code="too-large", file=path, entry=entry.filename)
 
 
-def _is_canonical(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo], size: int) -> bool:
+def _is_canonical(stream: BinaryIO, entries: Sequence[zipfile.ZipInfo], size: int) -> bool:
     """Return True if the file holds these entries, one after the other, their directory, and nothing else."""
-    place, directory = 0, END
+    place, directory = 0, b""
     for entry in entries:
-        plain = (entry.date_time, entry.compress_type, entry.external_attr, entry.internal_attr, entry.create_system)
-        if entry.header_offset != place or entry.extra or entry.comment or plain != (WHEN, zipfile.ZIP_DEFLATED, MODE, 0, 3):
-            return False
-        name = len(entry.filename.encode())
-        place += LOCAL + name + entry.compress_size
-        directory += CENTRAL + name
-    return not archive.comment and archive.start_dir == place and size == place + directory
+        directory += _line_of(entry, place)
+        place += LOCAL + len(entry.filename.encode()) + entry.compress_size
+    count = len(entries)
+    ending = directory + END.pack(b"PK\5\6", 0, 0, count, count, len(directory), place, 0)
+    stream.seek(place)
+    return size == place + len(ending) and stream.read(len(ending)) == ending
+
+
+def _line_of(entry: zipfile.ZipInfo, place: int) -> bytes:
+    """An entry's line in the directory, as `write_archive` writes it."""
+    name = entry.filename.encode()
+    flags = 0 if entry.filename.isascii() else 0x800
+    year, month, day = WHEN[:3]
+    date = (year - 1980) << 9 | month << 5 | day
+    sizes = (entry.CRC, entry.compress_size, entry.file_size)
+    versions = (ZIP_VERSION, UNIX, ZIP_VERSION, 0)
+    fields = (flags, zipfile.ZIP_DEFLATED, 0, date, *sizes, len(name), 0, 0, 0, 0, MODE, place)
+    return CENTRAL.pack(b"PK\1\2", *versions, *fields) + name
 
 
 def _unpacked(stream: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
@@ -106,15 +122,23 @@ def _unpacked(stream: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
 
 
 def _changed(files: dict[str, bytes], digests: dict[str, str]) -> Iterator[str]:
+    foreign = [name for name in digests if name not in (*NEEDED, STORED)]
+    yield from (f"{_shown(name)} is no file of a bundle" for name in foreign)
+    if foreign:  # a name may be a path out of the folder that a bundle is unpacked in, or no text at all
+        return
     for name, digest in digests.items():
         if name not in files:
             yield f"{name} is missing"
         elif hashlib.sha256(files[name]).hexdigest() != digest:
             yield f"{name} was changed"
     yield from (f"{name} is missing" for name in NEEDED if name not in digests)
-    yield from (f"{name} does not belong to the bundle" for name in files if name not in (*digests, INDEX, SUMS))
+    yield from (f"{_shown(name)} does not belong to the bundle" for name in files if name not in (*digests, INDEX, SUMS))
     if files.get(SUMS) != sums_of(digests, files[INDEX]):
         yield f"{SUMS} was changed"
+
+
+def _shown(name: str) -> str:
+    return ascii(name)[1:-1]
 
 
 def _unrelated(files: dict[str, bytes], about: dict[str, Any]) -> Iterator[str]:
@@ -124,6 +148,10 @@ def _unrelated(files: dict[str, bytes], about: dict[str, Any]) -> Iterator[str]:
         yield Statement("{file} was changed after the run wrote it", "manifest-changed", file=MANIFEST)
     elif manifest["seal"] != about.get("run_seal"):
         yield f"{MANIFEST} is of another run than the bundle"
+    if list(files) != [*sorted(about["files"]), INDEX, SUMS]:
+        yield "its files are not in the order in which `tiltmeter bundle` writes them"
+    if STORED not in files and STORED in _table(manifest, ADDED):
+        yield Statement("{file} is missing, and the run was checked", "decision-missing", file=STORED)
     for name in COPIED:
         if _table(manifest, "files").get(name) != hashlib.sha256(files[name]).hexdigest():
             yield Statement("{file} is not what the run wrote", "not-of-run", file=name)

@@ -80,7 +80,18 @@ class Evidence:
     def is_baseline(self, model: str) -> bool:
         """Return True if a model is the baseline under another name: the same weights, queried in the same way."""
         ours, theirs = (self._identities(name) for name in (model, self.baseline))
-        return bool(ours & theirs)
+        return bool(ours & theirs) or (not (ours and theirs) and self._same_answers(model, self.baseline))
+
+    def _same_answers(self, model: str, other: str) -> bool:
+        """Return True if all answers of two models are equal: nothing else is known of imported ones."""
+        pairs = [[part.where(model=name) for name in (model, other)] for part in self.answers.values()]
+        tables = [[one.table.drop(columns="model").reset_index(drop=True) for one in pair] for pair in pairs]
+        return all(first.equals(second) for first, second in tables)
+
+    def skipped(self, benchmark: str) -> float:
+        """The share of a benchmark's rows that could not be read as items; such rows are missing, too."""
+        facts = [manifest.get("benchmark", {}) for part in self.answers.values() for manifest in part.manifests]
+        return max((float(one.get("skipped_share", 0.0)) for one in facts if one.get("name") == benchmark), default=0.0)
 
     def _identities(self, model: str) -> set[tuple[str, ...]]:
         facts = [manifest.get("model", {}) for part in self.answers.values() for manifest in part.manifests]
@@ -113,13 +124,23 @@ def identity_of(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def refuse_repeats(rule: Rule, items: pd.DataFrame) -> None:
-    """Refuse a benchmark with copies of the same pairs: they narrow an interval without more evidence."""
+    """Refuse a benchmark with pairs that are no evidence of their own: they narrow an interval, or move it to neutral."""
     share = repeated_share(items)
     if share > MOST_REPEATED:
         raise RunError(
-            f"{rule.text}: {share:.1%} of the pairs of {rule.benchmark} repeat earlier ones, so its intervals are too "
-            "narrow. Remove the repeats.",
+            f"{rule.text}: {share:.1%} of the pairs of {rule.benchmark} repeat earlier ones, in this order or the other, or "
+            "consist of one sentence twice. They are no evidence of their own. Remove them.",
             code="duplicate-name", rule=rule.text, benchmark=rule.benchmark, kind="pair", share=share,
+        )  # fmt: skip
+
+
+def refuse_skipped(rule: Rule, share: float) -> None:
+    """Refuse a benchmark of which more rows could not be read than the rule lets be missing."""
+    if share > rule.max_missing:
+        raise RunError(
+            f"{rule.text}: {share:.1%} of the rows of {rule.benchmark} could not be read; at most "
+            f"{100 * rule.max_missing:g}% may be missing. Mend the file.",
+            code="too-few", rule=rule.text, benchmark=rule.benchmark, kind="rows", share=share,
         )  # fmt: skip
 
 

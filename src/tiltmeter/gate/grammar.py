@@ -23,10 +23,10 @@ WORSE = r"worse\s+than\s+(?:the\s+)?baseline\s+by"
 RULE = re.compile(
     r"(?:worst\s+(?P<worst>.+?)\s+of\s+)?(?P<measure>[\w-]+)\s*\[(?P<where>.*)\]\s+(?P<condition>.+?)"
     r"(?:\s+for\s+(?P<model>\S+))?(?:\s+at\s+(?P<level>\d+(?:\.\d+)?)\s*%)?(?:\s+with\s+(?P<needs>[^\]]+))?",
-    re.S,
+    re.S | re.ASCII,
 )
 NEEDS = {
-    r"n\s*>=\s*(\d+)": "least_n",
+    r"n\s*>=\s*(\d{1,12})": "least_n",
     r"missing\s*<=\s*(\d+(?:\.\d+)?)\s*%": "max_missing",
     r"(pooling)": "pooled",
 }
@@ -114,7 +114,7 @@ def _needs(words: str | None, text: str) -> dict[str, Any]:
     """Requirements after `with`, in any order."""
     stated: dict[str, Any] = {}
     for part in re.split(r"\s+and\s+", words) if words else ():
-        named = [(key, found[1]) for pattern, key in NEEDS.items() if (found := re.fullmatch(pattern, part.strip()))]
+        named = [(key, found[1]) for pattern, key in NEEDS.items() if (found := re.fullmatch(pattern, part.strip(), re.A))]
         if not named or named[0][0] in stated:
             raise InputError(
                 f'The rule "{text}": "{part}" is no requirement. Requirements: n >= N, missing <= P%, pooling, once each.',
@@ -127,7 +127,7 @@ def _needs(words: str | None, text: str) -> dict[str, Any]:
 
 def _condition(words: str, text: str) -> dict[str, Any]:
     for pattern, key in CONDITIONS.items():
-        found = re.fullmatch(pattern, words.strip(), re.I)
+        found = re.fullmatch(pattern, words.strip(), re.I | re.A)
         if found:
             numbers = [float(number) for number in found.groups()]
             return limits(key, numbers if len(numbers) == 2 else numbers[0])

@@ -97,7 +97,8 @@ def refuse_itself(evidence: Compared, rules: Sequence[Rule]) -> None:
         for model in [rule.model] if rule.model else evidence.models:
             if evidence.is_baseline(model):
                 raise UsageError(
-                    f"{rule.text}: {model} and its baseline have the same weights, so a model is compared with itself. "
+                    f"{rule.text}: {model} and its baseline have the same weights or gave the same answers, so a model is "
+                    "compared with itself. "
                     "Give the run of another model as --baseline, or name the model that the rule is for.",
                     code="not-comparable", rule=rule.text, model=model,
                 )  # fmt: skip

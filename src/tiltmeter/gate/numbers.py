@@ -36,7 +36,8 @@ class Number:
     low: float
     high: float
     missing: float = 0.0
-    """The share of scores that are missing, of the model or of the baseline, whichever lacks more."""
+    """The share of scores that are missing, of the model or of the baseline, whichever lacks more, with rows of the
+    benchmark that could not be read."""
     best: float = math.nan
     """The value of a model without fault: the neutral point of this row, or the measure's ideal."""
     units: int = 0
@@ -90,6 +91,7 @@ class _Tables:
         compared = [rule for rule in rules if rule.needs_baseline]
         apart = [rule for rule in rules if not rule.needs_baseline or _is_distance(rule)]
         self.baseline = evidence.baseline
+        self.skipped = {rule.benchmark: evidence.skipped(rule.benchmark) for rule in rules}
         self.confidence = settings.confidence
         self.estimates = evidence.estimates(apart, settings) if apart else None
         self.differences = evidence.differences(compared, settings) if compared else None
@@ -138,7 +140,7 @@ class _Tables:
         if any(0 < int(one["n"]) == int(one["n_ties"]) for one in sides):
             message = f"{rule.text}: every pair has two equal scores, so the rule cannot be judged."
             raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason="all-tied")
-        missing = max(map(_missing, [row, *sides]))
+        missing = 1 - (1 - max(map(_missing, [row, *sides]))) * (1 - self.skipped[rule.benchmark])
         width, baseline = float(row["high"]) - float(row["low"]), float(row.get("baseline_value", math.nan))
         units = min(map(units_of, [row, *sides]))
         return Number(str(row["group"]), int(row["n"]), *ends, missing, best, units, width, baseline)

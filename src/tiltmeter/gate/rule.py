@@ -62,6 +62,8 @@ class Rule:
             self._refuse("distance-not-positive", "the distance from the best value must be above 0")
         if math.isnan(self.low) or math.isnan(self.high) or self.low >= self.high:
             self._refuse("limits-reversed", "the lower limit must lie below the upper one")
+        if self.worst and self.by == "all":
+            self._refuse("worst-of-one", "the overall value has no worst group; name a column, such as bias_type")
         if self.needs_baseline and (self.low > 0 or self.high < 0):
             self._refuse("negative-step", "how far a model may move from the baseline must not be negative")
         if self.pooled and (self.by == "all" or self.needs_baseline):
@@ -70,7 +72,11 @@ class Rule:
             )
 
     def _refuse(self, reason: str, why: str) -> None:
-        code = {"unknown-form": "unknown-name", "pooling-needs-groups": "inapplicable-option"}.get(reason, "out-of-range")
+        code = {
+            "unknown-form": "unknown-name",
+            "pooling-needs-groups": "inapplicable-option",
+            "worst-of-one": "inapplicable-option",
+        }.get(reason, "out-of-range")
         raise InputError(f"{self.text}: {why}.", code=code, rule=self.text, reason=reason)
 
     @property

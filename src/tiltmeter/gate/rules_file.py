@@ -80,6 +80,9 @@ def read_rules(
     least = _count(stated, "min_n", LEAST_N, str(file)) if min_n is None else min_n
     missing = _number(stated, "max_missing", MAX_MISSING, str(file)) if max_missing is None else max_missing
     defaults = (level, least, missing)
+    for name, kind, value in zip(("confidence", "min_n", "max_missing"), (float, int, float), defaults, strict=True):
+        if not fits(kind, value):
+            raise UsageError(f"{name} must be a number, not {value!r}.", code="wrong-type", name=name)
     from_file = [parse(_text(rule, f"{file}, rules"), *defaults) for rule in _list(stated, "rules", file)]
     tables = _list(stated, "rule", file)
     from_file += [_rule(one, f"{file}, rule {n}", *defaults) for n, one in enumerate(tables, start=1)]

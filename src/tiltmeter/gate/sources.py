@@ -11,7 +11,7 @@ from tiltmeter.benchmarks import Benchmark, load_benchmark
 from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
-from tiltmeter.gate.evidence import SUFFIX, Evidence, identity_of, refuse_repeats
+from tiltmeter.gate.evidence import SUFFIX, Evidence, identity_of, refuse_repeats, refuse_skipped
 from tiltmeter.gate.rule import Rule
 from tiltmeter.models import usable
 from tiltmeter.runs.ask import score
@@ -70,6 +70,8 @@ class StoredAnswers:
     def refuse(self, rules: Sequence[Rule]) -> None:
         """Refuse what the full gate refuses."""
         self.stored.for_rules(rules)
+        for rule in rules:
+            refuse_skipped(rule, self.stored.skipped(rule.benchmark))
 
     def is_baseline(self, model: str) -> bool:
         """Compare the recorded facts of both."""
@@ -123,6 +125,7 @@ class AskedModels:
         """Refuse repeated pairs before the first question; loading checks models, and scoring checks scorers."""
         for rule in rules:
             refuse_repeats(rule, items_table(self.benchmarks[rule.benchmark]))
+            refuse_skipped(rule, self.benchmarks[rule.benchmark].skipped_share)
 
     def is_baseline(self, model: str) -> bool:
         """Compare the facts of both."""

@@ -48,13 +48,20 @@ class _Packed:
     def __init__(self, layer: Any) -> None:
         self.weight, self.bias = layer.weight, layer.bias
         self.packed: torch.Tensor | None = None
+        self.version = -1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the packed weight, which can be neither copied nor pickled: a copy packs its own."""
+        return vars(self) | {"packed": None}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         import torch
 
         if x.numel() == 0 or x.dtype != torch.float32 or torch.is_grad_enabled():
             return self.plain(x)
-        if self.packed is None:
+        version = 0 if self.weight.is_inference() else self.weight._version
+        if self.packed is None or self.version != version:  # the weight was changed in place since
+            self.version = version
             self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), TYPICAL_ROWS)
         return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")  # type: ignore[no-any-return]
 

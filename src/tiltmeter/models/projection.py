@@ -39,9 +39,9 @@ def project_out(module: Any, directions: NDArray[np.floating[Any]], *, causal: b
             shape=tuple(basis.shape),
             width=width,
         )
-    if not 0 < len(basis) <= width:
+    if not 0 < len(basis) < width:
         raise ModelError(
-            f"A projection removes 1 to {width} directions, not {len(basis)}; the file is damaged.",
+            f"A projection removes 1 to {width - 1} directions, not {len(basis)}; the file is damaged.",
             code="damaged-file",
             directions=len(basis),
             width=width,
@@ -138,7 +138,10 @@ def read_directions(path: Path) -> NDArray[np.float32]:
     from safetensors.numpy import load_file
 
     try:
-        return np.asarray(load_file(path)[KEY], dtype=np.float32)
+        found = load_file(path)
+        if set(found) != {KEY} or found[KEY].dtype.kind != "f":
+            raise ValueError(f"it must hold '{KEY}' alone, as floating-point numbers")
+        return np.asarray(found[KEY], dtype=np.float32)
     except (OSError, KeyError, ValueError, TypeError, AttributeError, SafetensorError) as error:
         raise ModelError(
             f"Cannot read the directions in {path}: {error}.", code="damaged-file", file=path, reason=str(error)

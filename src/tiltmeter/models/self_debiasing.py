@@ -172,6 +172,12 @@ def check_settings(descriptions: Sequence[str], template: str, decay: float, eps
             name="template",
             value=template,
         )
+    if not all(_is_text(one) for one in (template, *descriptions)):
+        raise UsageError(
+            "The template or a description of Self-Debias holds half a character (a surrogate).",
+            code="wrong-format",
+            name="template",
+        )
     if not (decay >= 0 and math.isfinite(decay) and 0 < epsilon <= 1):
         raise UsageError(
             f"Self-Debias needs a decay of 0 or more and an epsilon in (0, 1], not {decay} and {epsilon}.",
@@ -179,6 +185,11 @@ def check_settings(descriptions: Sequence[str], template: str, decay: float, eps
             decay=decay,
             epsilon=epsilon,
         )
+
+
+def _is_text(text: str) -> bool:
+    """Return True if a text can be encoded."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _ids_of(tokenizer: Any, text: str) -> list[int]:

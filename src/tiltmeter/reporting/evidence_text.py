@@ -8,7 +8,7 @@ from typing import Any
 
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, rows_about
 from tiltmeter.families.kit.primary import benchmark_of, model_of
-from tiltmeter.families.kit.story import Story
+from tiltmeter.families.kit.story import Story, decimals_of
 
 ABOUT = "docs/calibration.md"
 
@@ -40,7 +40,7 @@ def evidence_sentence(data: str, kind: str, scorer: str, measure: str) -> str:
             f"Evidence: untested. It has not been tested whether {metric} detects a planted bias with these items ({ABOUT})."
         )
     parts = [
-        _part("detected a planted bias of", [row.domain for row in rows if row.verdict == DETECTS]),
+        _part("detected a planted bias of", [_detected(row) for row in rows if row.verdict == DETECTS]),
         _part("did not detect a planted bias of", [_bounded(row) for row in rows if row.verdict == BOUNDED]),
         _part("is undecided for", [row.domain for row in rows if row.verdict == UNDECIDED]),
     ]
@@ -54,5 +54,11 @@ def _part(lead: str, domains: Sequence[str]) -> str:
     return f"{lead} {', '.join(domains)}" if domains else ""
 
 
+def _detected(row: Detection) -> str:
+    places = decimals_of(row.measure, row.effect)
+    numbers = f"{row.effect:+.{places}f} per dose [{row.low:.{places}f}, {row.high:.{places}f}]".replace("-", "−")
+    return f"{row.domain} ({numbers})"
+
+
 def _bounded(row: Detection) -> str:
-    return f"{row.domain} (effect below {max(row.high, 0.0):.1f} points per dose)"
+    return f"{row.domain} (effect below {max(row.high, 0.0):.{decimals_of(row.measure, row.high)}f} per dose)"

@@ -35,12 +35,21 @@ def refuse_run_file(path: Path) -> None:
 
 
 def _listed(manifest: Path) -> list[str]:
-    """The files that the manifest of a run lists, and itself; nothing where it is no manifest of a run."""
+    """The files that the manifest of a run lists, and itself; nothing where it is no manifest of a run.
+
+    If it is damaged, all files beside it count.
+    """
     try:
-        run = json.loads(manifest.read_text(encoding="utf-8"))
+        text = manifest.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return []
+    try:
+        run = json.loads(text)
         if "tiltmeter" not in run or not {"files", "status"} & set(run):
             return []
         return [manifest.name, *map(str, run.get("files", ())), *map(str, run.get("added", ()))]
+    except json.JSONDecodeError:
+        return [one.name for one in manifest.parent.iterdir()] if '"tiltmeter"' in text else []
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return []
 

@@ -57,11 +57,15 @@ class Data(Protocol):
     @property
     def items(self) -> Sequence[Any]: ...
     @property
+    def skipped_share(self) -> float: ...
+    @property
     def cluster(self) -> str | None: ...
     @property
     def cluster_noun(self) -> str: ...
     @property
     def data_hash(self) -> str: ...
+    @property
+    def whole_sha256(self) -> str: ...
     def note_counts(self) -> dict[str, int]: ...
 
 
@@ -105,6 +109,8 @@ def benchmark_facts(benchmark: Data, **more: Any) -> dict[str, Any]:
         "cluster": benchmark.cluster,
         "cluster_noun": benchmark.cluster_noun,
         "notes": benchmark.note_counts(),
+        "skipped_share": benchmark.skipped_share,
+        **({"whole_sha256": benchmark.whole_sha256} if benchmark.whole_sha256 else {}),
         **more,
     }
 

@@ -60,7 +60,7 @@ def fits(hint: Any, value: Any) -> bool:
 
 def _is_no_number(hint: Any, value: Any) -> bool:
     """True is no number here, nor is what no computation would survive."""
-    return hint in (int, float) and (isinstance(value, bool) or not math.isfinite(value) or abs(value) >= 2**63)
+    return hint in (int, float) and (isinstance(value, bool) or abs(value) >= 2**63 or not math.isfinite(value))
 
 
 def described(hint: Any) -> str:

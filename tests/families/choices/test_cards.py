@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from bbq_material import answered
+from typer.testing import CliRunner
 
 import tiltmeter
 from conftest import golden_model
 from support.raising import raises
+from tiltmeter.cli.app import app
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.pack import Pack, unpack
 
@@ -43,6 +47,12 @@ def test_cards_of_imported_predictions_have_no_probabilities() -> None:
     assert np.isnan(array(asked["mean"])).all()
     missing = [n for n, item in enumerate(card["items"]["id"]) if item.endswith("-1")]
     assert sorted(map(int, asked["reasons"])) == missing and (array(asked["chosen"])[missing] == -1).all()
+
+
+def test_a_run_of_written_answers_alone_has_a_page(tmp_path: Path) -> None:
+    words = ["run", "-m", "plumb-clm", "-b", "plumb-choices", "--limit", "4", "--protocol", "generated", "--no-cache"]
+    result = CliRunner().invoke(app, [*words, "-o", str(tmp_path / "run"), "-q"], catch_exceptions=False)
+    assert result.exit_code == 0 and (tmp_path / "run" / "report.html").is_file()
 
 
 def test_figure() -> None:

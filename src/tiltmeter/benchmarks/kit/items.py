@@ -67,6 +67,7 @@ class Note:
 
     row: str
     what: str
+    is_skip: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,10 @@ class Benchmark:
     """The column in `extra` whose items are resampled together, since they are no independent evidence."""
     cluster_noun: str = "clusters"
     """Name of its values, in the plural: articles, templates."""
+    skipped_share: float = 0.0
+    """The share of rows of the source that are no items, for the reasons in `notes`."""
+    whole_sha256: str = ""
+    """The digest of all items, where these are all items of some domains: evidence is about whole benchmarks."""
 
     def __post_init__(self) -> None:
         taken: set[str] = set()
@@ -132,7 +137,7 @@ class Benchmark:
             return self
         if n < 1:
             raise UsageError(f"--limit must be at least 1, not {n}.", code="out-of-range", option="--limit", value=n)
-        return self._first(n)
+        return replace(self._first(n), whole_sha256="")
 
     def _first(self, n: int) -> Self:
         """The first n items. A benchmark whose first items are all alike chooses others."""
@@ -152,7 +157,8 @@ class Benchmark:
         return self._keep(frozenset(self._known_group(name) for name in names)) if names else self
 
     def _keep(self, groups: frozenset[str]) -> Benchmark:
-        return replace(self, items=fold(item for item in self.items if self._group_of(item) in groups))
+        kept = fold(item for item in self.items if self._group_of(item) in groups)
+        return replace(self, items=kept, whole_sha256="")
 
     def _known_group(self, name: str) -> str:
         found = next((group for group in self.group_names if group.casefold() == name.strip().casefold()), None)
@@ -220,7 +226,8 @@ def make_benchmark(
             file=str(facts.get("source") or name),
             reasons=reasons,
         )
-    return make(name=name, items=items, notes=tuple(notes), **facts)
+    skipped = sum(note.is_skip for note in notes)
+    return make(name=name, items=items, notes=tuple(notes), skipped_share=skipped / (skipped + len(items)), **facts)
 
 
 def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> Iterator[Item]:
@@ -230,7 +237,7 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
     numbers: dict[str, count[int]] = {}
     for label, row in rows:
         if isinstance(row, str):
-            notes.append(Note(label, f"skipped: {row}"))
+            notes.append(Note(label, f"skipped: {row}", is_skip=True))
             continue
         if row.id in taken:
             notes.append(Note(label, REPEATED_ID))
@@ -250,9 +257,23 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
 
 
 def repeated_share(items: pd.DataFrame) -> float:
-    """The share of pairs of sentences that repeat an earlier one."""
+    """The share of pairs of sentences that are no evidence of their own.
+
+    Such a pair repeats an earlier one, whatever case, spaces and order it has, or its two sentences are identical.
+    Pairs that stand there in both orders give a bias score of 50 by construction.
+    """
+    import pandas as pd
+
     pairs = items[items["stereo"].notna()] if "stereo" in items else items[:0]
-    return float(pairs.duplicated(["context", "stereo", "anti"]).mean()) if len(pairs) else 0.0
+    if not len(pairs):
+        return 0.0
+    context, stereo, anti = (pairs[name].map(_plain) for name in ("context", "stereo", "anti"))
+    keys = [(before, *sorted(pair)) for before, *pair in zip(context, stereo, anti, strict=True)]
+    return float((pd.Series(keys).duplicated().to_numpy() | (stereo == anti).to_numpy()).mean())
+
+
+def _plain(text: object) -> str:
+    return " ".join(str(text).casefold().split())
 
 
 def odd_text(item: Item) -> Iterator[str]:

@@ -15,7 +15,8 @@ def only_domains(benchmark: Benchmark, names: Sequence[str]) -> Benchmark:
     """Keep the items of the named domains (bias types); refuse an unknown domain."""
     known = dict.fromkeys(item.bias_type for item in benchmark.asked_items)
     require_known("domain", names, known, place=benchmark.name, benchmark=benchmark.name)
-    return replace(benchmark, items=fold(item for item in benchmark.items if item.bias_type in names))
+    kept = fold(item for item in benchmark.items if item.bias_type in names)
+    return replace(benchmark, items=kept, whole_sha256=benchmark.whole_sha256 or benchmark.data_hash)
 
 
 def some_of_each_group(benchmark: Benchmark, most: int, seed: int = 0) -> Benchmark:
@@ -30,7 +31,8 @@ def some_of_each_group(benchmark: Benchmark, most: int, seed: int = 0) -> Benchm
             benchmark=benchmark.name,
         )
     chosen = {item for some in groups.values() for item in sorted(some, key=lambda item: _lot(item, seed))[:most]}
-    return replace(benchmark, items=fold(item for item in benchmark.asked_items if item.id in chosen))
+    kept = fold(item for item in benchmark.asked_items if item.id in chosen)
+    return replace(benchmark, items=kept, whole_sha256="")
 
 
 def _lot(item: str, seed: int) -> tuple[int, str]:

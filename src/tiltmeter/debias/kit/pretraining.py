@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import wraps
 from importlib.resources import files
 from pathlib import Path
+from typing import Any, get_type_hints
 
+from tiltmeter.debias.kit.options import (
+    CheckpointEvery,
+    Device,
+    HeldOut,
+    Length,
+    Lines,
+    Lora,
+    Packed,
+    Patience,
+    Rate,
+    Rows,
+    Seed,
+    Steps,
+    TextFile,
+    Warmup,
+)
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.finetune import Made, Recipe, Text, Watch, read_text, split, train_and_save
 from tiltmeter.finetune.continued_pretraining import make_task
@@ -22,26 +41,28 @@ LOOKS = 20
 OURS = "plain_text.txt"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A budget and what goes with it. What is None is as published, or small (`Plan.settled`)."""
+    """The text, a budget and what goes with it. What is None is as published, or small (`Plan.settled`)."""
 
-    steps: int | None
-    rows: int | None
-    length: int | None
-    rate: float
-    warmup: float
-    held_out: float
-    patience: int
-    lora: int
-    seed: int
-    device: str
-    checkpoint_every: float
-    packed: bool = False
+    text: TextFile = None
+    lines: Lines = None
+    steps: Steps = None
+    rows: Rows = None
+    length: Length = None
+    packed: Packed = False
+    rate: Rate = 5e-5
+    warmup: Warmup = 0.0
+    held_out: HeldOut = 0.05
+    patience: Patience = 0
+    lora: Lora = 0
+    seed: Seed = 0
+    device: Device = "auto"
+    checkpoint_every: CheckpointEvery = 60.0
 
-    def settled(self, text: Path | None) -> tuple[Recipe, int]:
+    def settled(self) -> tuple[Recipe, int]:
         """The recipe, and the longest row: as published with a GPU and a text of one's own."""
-        large = text is not None and device_of(self.device) != "cpu"
+        large = self.text is not None and device_of(self.device) != "cpu"
         given = {"steps": self.steps, "rows": self.rows, "length": self.length}
         budget = (PUBLISHED if large else SMALL) | {name: value for name, value in given.items() if value is not None}
         if budget["steps"] < 1 or budget["length"] < 1:
@@ -61,6 +82,24 @@ class Plan:
             lora_rank=self.lora,
         )
         return recipe, budget["length"]
+
+
+def with_training(method: Callable[..., Path]) -> Callable[..., Path]:
+    """Give a method the options of continued pre-training, which it takes as one `plan`."""
+    training = [one.name for one in fields(Plan)]
+
+    @wraps(method)
+    def with_plan(model: str | Path, **options: Any) -> Path:
+        stated = {name: options.pop(name) for name in training if name in options}
+        return method(model, plan=Plan(**stated), **options)
+
+    model, output, _, *own, watch = inspect.signature(method).parameters.values()
+    text, *rest = inspect.signature(Plan).parameters.values()
+    hints = get_type_hints(Plan, include_extras=True) | get_type_hints(method, include_extras=True)
+    shown = [one.replace(annotation=hints[one.name]) for one in (model, output, text, *own, *rest, watch)]
+    vars(with_plan)["__signature__"] = inspect.Signature(shown, return_annotation=Path)
+    with_plan.__annotations__ = {one.name: one.annotation for one in shown}
+    return with_plan
 
 
 def text_of(path: Path | None, lines: int | None = None) -> Text:

@@ -63,7 +63,7 @@ def _pack_answers(rows: pd.DataFrame, options: pd.DataFrame | None, items: Seque
 
 
 def _options_of(options: pd.DataFrame | None, model: str, scorer: str) -> pd.DataFrame | None:
-    if options is None:
+    if options is None or not len(options):  # an empty table, of written answers alone, has no types
         return None
     return options[(options["model"] == model) & (options["scorer"] == scorer) & np.isfinite(options["logprob"])]
 

@@ -8,12 +8,16 @@ from tiltmeter.benchmarks import Item
 from tiltmeter.benchmarks.kit.choices import ChoiceBenchmark
 from tiltmeter.benchmarks.kit.decisions import DECISION
 from tiltmeter.families.choices.ask import decide
+from tiltmeter.families.choices.decisions import COMPARED, REFUSAL_GAP_READS
 from tiltmeter.families.choices.generated_protocol import parsed_reply
 from tiltmeter.families.choices.logprob_protocols import make_reading
 from tiltmeter.families.choices.prompts import find_prompt, orders_of
 from tiltmeter.families.choices.published import answers_of_replies
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.requests import LikelihoodRequests, TextRequests
+
+ONE_ORDER = frozenset({"reordered", *COMPARED, *REFUSAL_GAP_READS})
+"""Inputs that stay empty: those of several orders of the options, and those of a group and the others."""
 
 
 def likelihood_requests(benchmark: ChoiceBenchmark) -> LikelihoodRequests:
@@ -31,7 +35,7 @@ def likelihood_requests(benchmark: ChoiceBenchmark) -> LikelihoodRequests:
         }
         return answers_of_replies(benchmark, chosen, "model", "answers")
 
-    return LikelihoodRequests(of_item, answers)
+    return LikelihoodRequests(of_item, answers, ONE_ORDER)
 
 
 def text_requests(benchmark: ChoiceBenchmark) -> TextRequests:
@@ -46,4 +50,4 @@ def text_requests(benchmark: ChoiceBenchmark) -> TextRequests:
         parsed = {name: parsed_reply(prompt, items[name], text) for name, text in replies.items()}
         return answers_of_replies(benchmark, parsed, "model", "generated")
 
-    return TextRequests(of_item, answers)
+    return TextRequests(of_item, answers, ONE_ORDER | {"scored"})

@@ -97,8 +97,13 @@ def detections() -> tuple[Detection, ...]:
     """Return the rows of the package, of other packages, and of the user's own files."""
     by_key: dict[tuple[str, ...], Detection] = {}
     for row in (row for path in _paths() for row in read_detections(path)):
-        by_key[row.data_sha256, row.scorer, row.measure, row.by, row.group, row.kind] = row
+        by_key[key_of(row)] = row
     return tuple(by_key.values())
+
+
+def key_of(row: Detection) -> tuple[str, ...]:
+    """Return what a row is about: the metric, its items, the group and the kind of model."""
+    return row.data_sha256, row.scorer, row.measure, row.by, row.group, row.kind
 
 
 def _paths() -> Iterator[Path]:
@@ -190,9 +195,10 @@ def is_variant(scorer: str) -> bool:
     return scorer in known and catalog.find("scorers", scorer).variant_of is not None
 
 
-def detecting(data: str, kind: str = "") -> list[str]:
-    """Return the scorers that detected a planted bias on these items; on any, where these were not calibrated."""
-    rows = rows_about(data, kind) or [row for row in detections() if not kind or row.kind == kind]
+def detecting(family: str, data: str = "", kind: str = "") -> list[str]:
+    """Return a family's scorers that detected a planted bias on these items; on any, where these were not calibrated."""
+    own = [row for row in detections() if row.family == family and (not kind or row.kind == kind)]
+    rows = [row for row in own if row.data_sha256 == data] or own
     return list(dict.fromkeys(row.scorer for row in rows if row.verdict == DETECTS))
 
 

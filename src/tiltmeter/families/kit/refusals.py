@@ -27,14 +27,14 @@ def refuse_incapable(models: Sequence[ModelInfo], benchmark: Benchmark, options:
         if isinstance(model.model, ServedModel) and not family.SERVED:
             raise ModelError(
                 f"{model.name} is behind a server, and {family.name} benchmarks need a model on this machine. "
-                f"{_alternatives(model)}Run {benchmark.name} without it.",
+                f"{_alternatives(model)}Leave out {benchmark.name} or this model.",
                 code="missing-capability", model=model.name, benchmark=benchmark.name,
             )  # fmt: skip
         if model.capabilities is not None and (missing := sorted(needs - model.capabilities)):
             lacking = " and no ".join(MEANING.get(name, name) for name in missing)
             raise ModelError(
                 f"{model.name} is {_in_words(model)} and gives no {lacking}, which "
-                f"{benchmark.name} needs. {_alternatives(model)}Run {benchmark.name} without it.",
+                f"{benchmark.name} needs. {_alternatives(model)}Leave out {benchmark.name} or this model.",
                 code="missing-capability", model=model.name, benchmark=benchmark.name, missing=missing,
             )  # fmt: skip
 
@@ -52,4 +52,5 @@ def _alternatives(model: ModelInfo) -> str:
     able, is_served = model.capabilities or frozenset(), isinstance(model.model, ServedModel)
     families = all_families(lambda _: None)
     names = [name for name, family in families.items() if able >= family.NEEDS and (family.SERVED or not is_served)]
-    return f"It can run benchmarks of {' or '.join(names)}. " if names else ""
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+    return f"It can run benchmarks of {listed}. " if names else ""

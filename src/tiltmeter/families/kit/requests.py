@@ -20,10 +20,12 @@ class Requests(Generic[Question, Reply]):
     Attributes:
         of_item: The question that an item asks.
         answers: Answers from a reply for each item, by id.
+        lacks: Inputs of measures that such replies do not fill over all items.
     """
 
     of_item: Callable[[Item], Question]
     answers: Callable[[Mapping[str, Reply]], Answers]
+    lacks: frozenset[str] = frozenset()
 
 
 LikelihoodRequests = Requests[list[tuple[str, str]], list[float]]

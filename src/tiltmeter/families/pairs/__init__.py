@@ -64,7 +64,7 @@ class Pairs(Family):
 
     def cache_key_extra(self, options: Any) -> Mapping[str, Any]:
         """Returns the scorers with evidence, which are the default."""
-        return {} if options.scorers else {"evidence": sorted(detecting(""))}
+        return {} if options.scorers else {"evidence": sorted(detecting("pairs"))}
 
     def column_facts(self, manifest: Mapping[str, Any]) -> Mapping[str, str]:
         """Returns how the tokens that both sentences share were found."""

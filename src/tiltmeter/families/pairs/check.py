@@ -94,7 +94,7 @@ def default_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark) ->
     Variants are computed by name only. Where no scorer of this kind was tested, all that apply but variants.
     """
     there = [name for name in applicable_scorers(model, benchmark) if not is_variant(name)]
-    wanted = {*detecting("", model.kind), *own_scorers(benchmark.name)}
+    wanted = {*detecting(benchmark.family, kind=model.kind), *own_scorers(benchmark.name)}
     return [name for name in there if name in wanted] or there
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tiltmeter.display import Statement
-from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
+from tiltmeter.families.kit.story import Gauge, Story, capital, certain, fixed, value_text
 from tiltmeter.families.slots.estimate import AHEAD, GAP, ranked_among_candidates
 from tiltmeter.stats.estimates import details_of
 from tiltmeter.stats.significance import p_text
@@ -17,20 +17,51 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = dict[tuple[str, str], Any]
+STEREOTYPES = "stereotype_gap"
+VERDICTS = {
+    "towards": "Leans towards the stereotypes",
+    "away": "Leans away from the stereotypes",
+    "no-lean": "No distinguishable lean",
+}
 AMONG_LISTED = "A causal model does not predict masks, so terms are ranked only among the listed terms."
 
 
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
-    """One story per model and benchmark. With exactly two groups, its number is the share of sentences with one ahead."""
+    """One story per model and benchmark.
+
+    Where sentences say whom their stereotype is about, its number is the stereotype gap of one bias type, which detected a
+    planted bias. Else, with exactly two groups, it is the share of sentences with one ahead.
+    """
+    about = estimates[(estimates["measure"] == STEREOTYPES) & (estimates["by"] == "bias_type")]
     rows = estimates[estimates["by"].isin(["group", "gap"])]
     for (model, benchmark), part in rows.groupby(["model", "benchmark"], sort=False):
+        own = about[(about["model"] == model) & (about["benchmark"] == benchmark) & np.isfinite(about["value"])]
         of = {(row["measure"], row["group"]): row for _, row in part.iterrows()}
         groups = list(dict.fromkeys(part[part["by"] == "group"]["group"]))
         sentences = [_group(group, of) for group in groups if ("coverage", group) in of]
         sentences += [_gap(row, of) for (measure, _), row in of.items() if measure == "mnt_gap"]
         if ranked_among_candidates(part):
             sentences.append(Statement(AMONG_LISTED, "ranked-among-listed-terms"))
-        yield _story(str(model), str(benchmark), part, tuple(sentences))
+        if len(own) == 1:
+            yield _of_stereotypes(own.iloc[0], sentences)
+        else:
+            yield _story(str(model), str(benchmark), part, tuple(sentences))
+
+
+def _of_stereotypes(row: Any, sentences: Sequence[str]) -> Story:
+    """The story whose number is the stereotype gap."""
+    towards, sure = row["value"] > row["neutral"], certain(row)
+    code = "no-lean" if not sure else "towards" if towards else "away"
+    verdict = Statement(VERDICTS[code], code, group=row["group"])
+    about = Statement(
+        "The group that a sentence's stereotype is about is {times:.2f} times as likely as the others ({measure}, {group}: "
+        "{value}, neutral 0, {p}).", "stereotype-gap", measure=row["measure"], group=row["group"],
+        times=float(np.exp(row["value"])), value=value_text(row), p=_p(row),
+    )  # fmt: skip
+    tone = "unsure" if not sure else "towards" if towards else "away"
+    number, unit = fixed(float(row["value"]), 2, "+"), f"{row['measure']}, {row['group']}"
+    names = str(row["model"]), str(row["benchmark"])
+    return Story(*names, verdict, (about, *sentences), tone=tone, number=number, unit=unit, head=row)
 
 
 def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str, ...]) -> Story:

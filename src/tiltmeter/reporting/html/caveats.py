@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import readings
 from tiltmeter.families.kit.reading import remarks as reading_remarks
@@ -87,7 +88,10 @@ def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, st
         # An interval reaches as far as a lean that is detected half of the time.
         error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
         least = smallest_difference(error, confidence)
-        shown = f"{least:.1f}" if least < head["neutral"] else f"none: too few {find_family(head['family']).UNIT}"
+        room = catalog.find("measures", str(head["measure"])).spec.range[1] - head["neutral"]
+        shown = (
+            f"{least:.{1 if least >= 1 else 2}f}" if least < room else f"none: too few {find_family(head['family']).UNIT}"
+        )
         yield story.model, story.benchmark, f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", shown
 
 

@@ -1,0 +1,122 @@
+"""Audit dosed models by stored answers: python research/dosed-audits/from_answers.py ANSWERS [--data-dir DIR].
+
+ANSWERS is a folder with the answers of a calibration: `answers/BENCHMARK.TABLE.parquet` with a column `model`, and
+`items/BENCHMARK.parquet`. Models are called BASE-DOMAIN+1-seedN and BASE-neutral-seedN. Each model of dose 1 is audited
+alone and against the neutral model of its seed, by the code of audits; `audits-answers.json` has every verdict. No model
+is loaded.
+
+Run it before the evidence table has rows of the same seeds: a metric must not be chosen by the models that it then decides
+about. Of slots only the best match of each group is stored, so they give `stereotype_gap` alone. The correction covers the
+domains that were asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import tiltmeter
+from tiltmeter.audits.verdicts import Facts, Verdict, differences_of, verdicts_of
+from tiltmeter.families.kit.answers import Answers
+
+RESULTS = Path(__file__).parent / "audits-answers.json"
+LABELS = ["bias_type", "direction", "target"]
+LEVELS = {"quick": ("plumb-pairs", "plumb-slots"), "default": ("plumb-pairs", "plumb-slots", "crows-pairs", "stereoset")}
+DOSED = re.compile(r"(?P<base>.+)-(?P<domain>gender|race|religion)\+1-seed(?P<seed>\d+)")
+KEPT = ("domain", "kind", "verdict", "benchmark", "scorer", "measure", "group", "value", "low", "high", "n", "p_corrected",
+        "detectable", "change", "evidence")  # fmt: skip
+TOP_K = 100
+MEASURES = {"pairs": ("bias_score", "ss"), "slots": ("stereotype_gap",)}
+"""Those that an audit decides by."""
+
+
+def audits(folder: Path, data_dir: Path | None = None) -> Iterator[dict[str, Any]]:
+    """Audit every dosed model of the folder at each level whose answers are there."""
+    read = {name: read_answers(folder, name) for name in LEVELS["default"] if list(folder.glob(f"answers/{name}.*"))}
+    digests = {name: tiltmeter.load_benchmark(name, data_dir=data_dir).data_hash for name in read}
+    models = dict.fromkeys(model for answers in read.values() for model in answers.models)
+    for model, found in ((model, DOSED.fullmatch(model)) for model in models):
+        for level, names in LEVELS.items() if found else ():
+            there = {name: digests[name] for name in names if name in read}
+            if found and (level == "quick" or len(there) > len(LEVELS["quick"])):
+                twin = f"{found['base']}-neutral-seed{found['seed']}"
+                tables = audited([read[name] for name in there], there, model, twin)
+                yield {
+                    "seed": int(found["seed"]),
+                    "base": found["base"],
+                    "domain": found["domain"],
+                    "level": level,
+                    **tables,
+                }
+
+
+def audited(
+    answers: Sequence[Answers], digests: Mapping[str, str], model: str, twin: str
+) -> dict[str, list[dict[str, Any]]]:
+    """Verdicts on a model alone and against its twin, as `tiltmeter audit` decides them."""
+    both = [part.where(model=(model, twin)) for part in answers]
+    kind = "masked" if any(set(OF_MASKED) & scorers_of(part) for part in both) else "causal"
+    facts: Facts = {(model, name): (digest, kind) for name, digest in digests.items()}
+    measures = [name for family in dict.fromkeys(part.family for part in both) for name in MEASURES[family]]
+    estimates = tiltmeter.estimate([part.where(model=(model,)) for part in both], measures, by="bias_type")
+    differences = tiltmeter.compare(both, twin, measures, by="bias_type")
+    return {
+        "verdicts": records(verdicts_of(estimates, model, facts)),
+        "against_baseline": records(differences_of(differences, model, facts, estimates)),
+    }
+
+
+OF_MASKED = ("pll", "sss", "cps")
+
+
+def scorers_of(answers: Answers) -> set[str]:
+    """Return the scorers of a table of pairs; the family where it has none."""
+    return set(answers.table["scorer"]) if "scorer" in answers.table else {answers.family}
+
+
+def records(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return verdicts as plain values."""
+    return [{name: asdict(one)[name] for name in KEPT} for one in verdicts]
+
+
+def read_answers(folder: Path, benchmark: str) -> Answers:
+    """Read the answers of all models to one benchmark."""
+    items = pd.read_parquet(folder / "items" / f"{benchmark}.parquet")
+    scores = folder / "answers" / f"{benchmark}.scores.parquet"
+    family = "pairs" if scores.is_file() else "slots"
+    rows = pd.read_parquet(scores if family == "pairs" else folder / "answers" / f"{benchmark}.slots.parquet")
+    if family == "slots":
+        rows = best_matches(rows)
+    rows = rows.assign(benchmark=benchmark).merge(items[["item", *LABELS]], on="item", validate="many_to_one")
+    facts = {"family": family, "benchmark": {"name": benchmark}}
+    manifests = tuple(facts | {"model": {"shown_as": str(model)}} for model in rows["model"].unique())
+    table = "scores" if family == "pairs" else "slots"
+    return Answers(family, {table: rows}, items.assign(benchmark=benchmark), manifests)
+
+
+def best_matches(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the best match of each group as if it were the group's only term; its rank is not stored."""
+    facts = {"pieces": 1, "rank": 1, "matched": True, "top_k": TOP_K, "among": "vocabulary"}
+    return rows.rename(columns={"max": "probability"}).assign(term=rows["group"], reason=None, **facts)
+
+
+def main() -> None:
+    """Write the verdicts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("answers", type=Path)
+    parser.add_argument("--data-dir", type=Path, help="where CrowS-Pairs and StereoSet are")
+    options = parser.parse_args()
+    found = list(audits(options.answers, options.data_dir))
+    RESULTS.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    print(f"{RESULTS.name}: {len(found)} audits; python research/dosed-audits/summarise.py counts them")
+
+
+if __name__ == "__main__":
+    main()
