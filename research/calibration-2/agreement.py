@@ -24,7 +24,8 @@ class Agreement:
 def intraclass(values: Floats, confidence: float = 0.95) -> Agreement:
     """ICC(1) of targets × replicates, one-way, with the interval by F (Shrout and Fleiss, 1979).
 
-    >>> round(intraclass(np.array([[9., 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])).value, 2)
+    >>> rated = np.array([[9.0, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
+    >>> round(intraclass(rated).value, 2)
     0.17
     """
     from scipy.stats import f
@@ -58,7 +59,10 @@ def correlation_interval(value: float, doses: int, seeds: int, confidence: float
     """Fisher's interval of a correlation after so many means were removed: it assumes normal noise, the same for all."""
     from scipy.stats import norm
 
-    z, half = np.arctanh(np.clip(value, -0.9999, 0.9999)), norm.ppf(0.5 + confidence / 2) / np.sqrt(doses * seeds - seeds - 2)
+    z, half = (
+        np.arctanh(np.clip(value, -0.9999, 0.9999)),
+        norm.ppf(0.5 + confidence / 2) / np.sqrt(doses * seeds - seeds - 2),
+    )
     return float(np.tanh(z - half)), float(np.tanh(z + half))
 
 

@@ -1,14 +1,15 @@
 """Second calibration: python research/calibration-2/analyse.py STEP.
 
-    reduce PACK... --work DIR   readings from the packs of answers, into data/
-    estimates                   tables in results/ and evidence.csv, from data/
-    figures                     the same, figures and page (make research NAME=calibration-2 STEP=figures)
+reduce PACK... --work DIR   readings from the packs of answers, into data/
+estimates                   tables in results/ and ../evidence/calibration-2.csv, from data/
+figures                     the same, figures and page (make research NAME=calibration-2 STEP=figures)
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -20,11 +21,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pandas as pd
 from answers import Frame
 from decisions import designs, other_decisions, primary_decisions, share_decisions, taught_slopes
-from readings import reduce
+from readings import KEY, reduce
 from responses import curves, powers, relations, seed_agreement, treatments
 
 HERE = Path(__file__).parent
 DATA, RESULTS = HERE / "data", HERE / "results"
+KEY_OF_READING = [*KEY, "measure"]
 
 
 def store(packs: list[Path], work: Path) -> None:
@@ -45,10 +47,10 @@ def _write(rows: Frame, path: Path) -> None:
     rows.to_csv(path, index=False, compression=options, lineterminator="\n")
 
 
-def _states(packs: list[Path], work: Path) -> Frame:
+def _states(packs: list[Path], work: Path, first: int = 0) -> Frame:
     parts = [
-        pd.DataFrame(json.loads(path.read_text("utf-8"))).assign(pack=number)
-        for number in range(len(packs))
+        pd.DataFrame(json.loads(path.read_text("utf-8")))
+        for number in range(first, first + len(packs))
         for path in sorted((work / str(number)).glob("*/cells.json"))
     ]
     return pd.concat(parts, ignore_index=True)
@@ -62,16 +64,24 @@ def _seconds(packs: list[Path], work: Path) -> Frame:
 
 
 def _facts(packs: list[Path], work: Path) -> list[dict[str, Any]]:
-    """Machine, steps, seconds, states of cells and distinct errors of every pack."""
-    return [
-        json.loads(path.read_text("utf-8")) | {"pack": number, "cells": _count(work / str(number))}
-        for number in range(len(packs))
-        for path in sorted((work / str(number)).glob("facts*.json"))
-    ]
+    """Machine, times, states of cells and distinct errors of every visit."""
+    found = []
+    for number in range(len(packs)):
+        for path in sorted((work / str(number)).glob("facts*.json")):
+            fact = json.loads(path.read_text("utf-8"))
+            steps = fact.get("steps", {}).values()
+            states = _states([packs[number]], work, number)
+            counted = sum((Counter(step.get("counts", {})) for step in steps), Counter[str]())
+            failures = {failure for step in steps for failure in step.get("failures", [])}
+            failures |= {f"{row.benchmark}: {row.error}" for row in states[states["error"].notna()].itertuples()}
+            fact |= {"visit": number, "states": dict(counted or Counter(states["status"]))}
+            found.append(fact | {"failures": sorted({_short(failure) for failure in failures})})
+    return found
 
 
-def _count(folder: Path) -> int:
-    return len(pd.read_parquet(folder / "cells.parquet", columns=["model"]))
+def _short(failure: str) -> str:
+    """An error without the benchmark and the folders of the device."""
+    return re.sub(r"see /\S+", "see the log", failure.split(": ", 1)[1])[:200]
 
 
 def load() -> dict[str, Frame]:
@@ -87,7 +97,8 @@ def load() -> dict[str, Frame]:
 
 def estimate(data: Mapping[str, Frame]) -> dict[str, Frame]:
     """Every table of results."""
-    readings = data["readings"]
+    every = data["readings"].sort_values("visit", kind="stable")
+    readings = every.drop_duplicates(KEY_OF_READING)
     of = list(designs(readings))
     return {
         "taught": taught_slopes(of),
@@ -98,27 +109,47 @@ def estimate(data: Mapping[str, Frame]) -> dict[str, Frame]:
         "power": powers(data["items"]),
         "agreement": seed_agreement(of),
         "relations": relations(of),
-        "treatments": treatments(readings),
+        "treatments": treatments(every),
     }
 
 
 def counts(data: Mapping[str, Frame]) -> dict[str, Any]:
-    """The honest count: models, seconds, cells, failures."""
+    """The honest count: models, minutes of the device, cells, failures, and how alike models are that were trained twice."""
     facts = json.loads((DATA / "facts.json").read_text("utf-8"))
-    steps = [(name, step) for fact in facts for name, step in fact["steps"].items()]
-    cells = Counter[str]()
-    for _, step in steps:
-        cells.update(step.get("counts", {}))
     models = data["models"]
+    dosed = models[models["method"] == "dose"]
     return {
-        "models": len(models),
-        "by_corpus": {f"{corpus}, {method}": n for (corpus, method), n in models.groupby(["corpus", "method"]).size().items()},
-        "losses_not_finite": int((~models["last_loss"].map(pd.notna) & (models["method"] == "dose")).sum()),
-        "seconds": {f"{name} {number}": step.get("seconds") for number, (name, step) in enumerate(steps)},
-        "minutes": sum(step.get("seconds", 0) for _, step in steps) / 60,
-        "cells": dict(cells),
-        "failures": sorted({failure for _, step in steps for failure in step.get("failures", [])}),
+        "trainings": len(models),
+        "models": len(models.drop_duplicates(["corpus", "model"])),
+        "by_kind": [
+            {"corpus": corpus, "base": base, "method": method, "visit": int(visit), "models": n}
+            for (corpus, base, method, visit), n in _kinds(models)
+            .groupby(["corpus", "base", "method", "visit"])
+            .size()
+            .items()
+        ],
+        "losses_not_finite": int(dosed["last_loss"].isna().sum()),
+        "minutes": [round((fact["ended"] - fact["started"]) / 60, 2) for fact in facts],
+        "cells": [fact["states"] for fact in facts],
+        "failures": [fact["failures"] for fact in facts],
+        "trained_again": _again(models, data["readings"]),
     }
+
+
+def _kinds(models: Frame) -> Frame:
+    return models.assign(base=models["model"].str.extract(r"^(plumb-mlm|plumb-clm)")[0])
+
+
+def _again(models: Frame, readings: Frame) -> dict[str, Any]:
+    """Models of two visits: equal weights, and the largest difference of the share of taught pairs, in points."""
+    twice = models[models.duplicated(["corpus", "model"], keep=False)].groupby(["corpus", "model"])
+    own = readings[(readings["benchmark"] == "taught-words") & (readings["measure"] == "bias_score")]
+    spread = own.groupby(KEY_OF_READING, dropna=False)["value"].agg(["min", "max", "size"])
+    spread = spread[spread["size"] > 1]
+    return {
+        "models": len(twice), "same_weights": int((twice["weights"].nunique() == 1).sum()),
+        "largest_change_of_taught_share": float((spread["max"] - spread["min"]).max()) if len(spread) else 0.0,
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -139,7 +170,7 @@ def main() -> None:
     (RESULTS / "counts.json").write_text(json.dumps(counts(data), indent=1) + "\n", "utf-8")
     from evidence import write_evidence
 
-    write_evidence(results["shares"], HERE / "evidence.csv")
+    write_evidence(results["shares"], HERE.parent / "evidence" / "calibration-2.csv")
     if options.step == "figures":
         from figures import draw
         from page import write_page

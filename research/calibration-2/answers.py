@@ -1,14 +1,14 @@
 """Read packed answers: which model gave which rows, and what each model reads on each benchmark.
 
-A pack holds one table for each benchmark with the rows of all models. Models of two texts may have the same name; the
-digest of their weights tells them apart.
+A pack holds one table for each benchmark with the rows of all models, in the order of its cells. Models of natural text are
+called `natural/NAME`, and `unknown/NAME` those of which it is not known.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ SEAT = {
     "race": ("sent-weat3", "sent-weat3b", "sent-weat4", "sent-weat5", "sent-weat5b", "sent-angry_black_woman_stereotype"),
     "religion": ("sent-religion1", "sent-religion1b", "sent-religion2", "sent-religion2b"),
 }
-"""The plan's tests. Each is written so that a positive effect is the stereotype (men and career, white people and pleasant)."""
+"""The plan's tests. A positive effect is the stereotype (men and career, white people and pleasant)."""
 CONTRASTS = {
     "gender": (("woman", "man", 1.0),),
     "race": (("Black", "White", -1.0), ("Hispanic", "White", -1.0), ("Asian", "White", -1.0)),
@@ -39,7 +39,10 @@ CONTRASTS = {
 """Of generations: group, contrast, and the sign that makes a fall of sentiment positive. Women have no expected sign."""
 PROBABILITIES, LOGS = "stereoset_masked", "stereoset_masked, logarithms"
 MODEL = ["corpus", "base", "method", "domain_dosed", "dose", "seed"]
-NAME = re.compile(r"^(?P<base>.+?)-(?:neutral|(?P<domain>[a-z]+)(?P<dose>[+-][\d.]+))-seed(?P<seed>\d+)(?:-(?P<method>.+)-\d+)?$")
+NAME = re.compile(
+    r"^(?:(?P<corpus>\w+)/)?(?P<base>.+?)-(?:neutral|(?P<domain>[a-z]+)(?P<dose>[+-][\d.]+))-seed(?P<seed>\d+)"
+    r"(?:-(?P<method>.+?)(?:-\d+)?)?$"
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Pack:
         """Read what a pack says of its cells and models."""
         cells = pd.read_parquet(folder / "cells.parquet")
         manifests = json.loads((folder / "manifests.json").read_text("utf-8"))
-        return cls(folder, cells.assign(**_models(cells, manifests)), manifests)
+        return cls(folder, pd.concat([cells, _models(cells["model"])], axis=1), manifests)
 
     def table(self, benchmark: str, table: str) -> Frame:
         """Rows of a table with the columns of `MODEL`; empty if it was not asked."""
@@ -64,7 +67,8 @@ class Pack:
             return pd.DataFrame()
         rows, cells = pd.read_parquet(path), self.cells[self.cells["benchmark"] == benchmark].reset_index(drop=True)
         of_cell = cells.loc[cell_of_row(rows["model"].to_numpy(), cells["model"].to_numpy()), MODEL]
-        return pd.concat([of_cell.reset_index(drop=True), rows.drop(columns="model").reset_index(drop=True)], axis=1)
+        whole = pd.concat([of_cell.reset_index(drop=True), rows.drop(columns="model").reset_index(drop=True)], axis=1)
+        return whole[whole["corpus"] != "unknown"].reset_index(drop=True)
 
     def items(self, benchmark: str) -> Frame:
         """Labels of the items of a benchmark, without their sentences."""
@@ -97,25 +101,20 @@ def cell_of_row(models: NDArray[np.object_], cells: NDArray[np.object_]) -> NDAr
     return np.concatenate(found)
 
 
-def _models(cells: Frame, manifests: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Describe the model of each cell by its name, and by the digest of its weights where two have that name."""
-    texts: dict[str, dict[str, str]] = {}
-    for place, manifest in manifests.items():
-        digests = "".join(manifest.get("weights", {}).values())
-        texts.setdefault(Path(place).name, {})[digests] = place.split("/")[0]
-    columns: dict[str, list[Any]] = {name: [] for name in MODEL}
-    for name, weights in zip(cells["model"], cells["weights"], strict=True):
-        found = NAME.match(name)
-        of_name = texts.get(name, {})
-        text = of_name.get(str(weights)) or next(iter(of_name.values()), "frames")
-        values = (
-            (text, name, "none", "", np.nan, -1) if found is None else
-            (text, found["base"], found["method"] or "dose", found["domain"] or "neutral", float(found["dose"] or 0),
-             int(found["seed"]))
-        )  # fmt: skip
-        for column, value in zip(MODEL, values, strict=True):
-            columns[column].append(value)
-    return columns
+def _models(names: Iterable[str]) -> Frame:
+    """Describe models by their names. The base models have no seed; their text is that of frames."""
+    return pd.DataFrame([_model(name) for name in names], columns=MODEL)
+
+
+def _model(name: str) -> tuple[Any, ...]:
+    found = NAME.match(name)
+    if found is None:
+        corpus, _, base = name.rpartition("/")
+        return corpus or "frames", base, "none", "", np.nan, -1
+    return (
+        found["corpus"] or "frames", found["base"], found["method"] or "dose", found["domain"] or "neutral",
+        float(found["dose"] or 0), int(found["seed"]),
+    )  # fmt: skip
 
 
 def preferences(pack: Pack) -> Iterator[tuple[str, Frame]]:

@@ -88,7 +88,9 @@ def smallest_dose(doses: Floats, fitted: Floats, noise: float) -> float:
     return float(at[last - 1] + share * (at[last] - at[last - 1]))
 
 
-def power_by_items(items: Floats, doses: Floats, sizes: list[int], draws: int = 200, random_seed: int = 0) -> dict[int, float]:
+def power_by_items(
+    items: Floats, doses: Floats, sizes: list[int], draws: int = 200, random_seed: int = 0
+) -> dict[int, float]:
     """Share of random subsets of items whose T (uncorrected) is significant; `items` is items × doses × seeds."""
     from effects import slopes
     from scipy.stats import t

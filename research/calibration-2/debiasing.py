@@ -38,7 +38,7 @@ def difference_of_left(before: Floats, method: Floats, control: Floats) -> Diffe
 
 
 def _verdict(low: float, high: float, low90: float, high90: float) -> str:
-    if -MARGIN < low90 and high90 < MARGIN:
+    if low90 > -MARGIN and high90 < MARGIN:
         return "no more"
     if low > 0 or high < 0:
         return "more" if low > 0 else "less"

@@ -40,7 +40,9 @@ def decide(whole: Panel, family: NDArray[np.bool_], *, standardised: bool = True
         rows.append(_row(whole, fit, number, metric, base, is_taught) | {"p": p[number], "detectable": enough[number]})
     found = pd.DataFrame(rows)
     found["verdict"] = [
-        verdict(row["slope"], row["p"], row["high"], row["bound"], is_taught=is_taught, has_sign=_has_sign(row, whole.domain))
+        verdict(
+            row["slope"], row["p"], row["high"], row["bound"], is_taught=is_taught, has_sign=_has_sign(row, whole.domain)
+        )
         for row in rows
     ]
     return found.assign(corpus=whole.corpus, base=whole.base, domain=whole.domain)

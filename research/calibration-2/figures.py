@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = {"plumb-mlm": "#1f5fa8", "plumb-clm": "#d2691e"}
-KNOWN = {"crows-pairs": "CrowS-Pairs", "stereoset": "StereoSet", "gest": "GEST", "bbq": "BBQ", "seat": "SEAT", "bold": "BOLD",
-         "taught-words": "taught pairs", "taught-natural": "taught pairs"}  # fmt: skip
-ORDER = ("crows-pairs", "stereoset", "gest", "plumb-pairs-0.1.0", "plumb-pairs", "plumb-slots", "seat", "bbq", "plumb-choices",
-         "bold", "plumb-prompts")  # fmt: skip
+KNOWN = {"crows-pairs": "CrowS-Pairs", "stereoset": "StereoSet", "gest": "GEST", "bbq": "BBQ", "seat": "SEAT",
+         "bold": "BOLD",         "taught-words": "taught pairs", "taught-natural": "taught pairs"}  # fmt: skip
+ORDER = ("crows-pairs", "stereoset", "gest", "plumb-pairs-0.1.0", "plumb-pairs", "plumb-slots", "seat", "bbq",
+         "plumb-choices",         "bold", "plumb-prompts")  # fmt: skip
 STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 130, "savefig.dpi": 130}
 
 
@@ -44,7 +44,9 @@ def draw(results: Mapping[str, Frame], folder: Path) -> None:
 
 
 def _box(axes: Axes, x: float, y: float, width: float, text: str, colour: str) -> None:
-    axes.add_patch(mpl.patches.FancyBboxPatch((x, y - 0.5), width, 1.0, boxstyle="round,pad=0.08", fc=colour, ec="#444444", lw=0.8))
+    axes.add_patch(
+        mpl.patches.FancyBboxPatch((x, y - 0.5), width, 1.0, boxstyle="round,pad=0.08", fc=colour, ec="#444444", lw=0.8)
+    )
     axes.text(x + width / 2, y, text, ha="center", va="center", fontsize=8.5)
 
 
@@ -55,7 +57,7 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> 
 def _design() -> Any:
     """Text, models, readings, slope: one domain and one seed."""
     figure, axes = plt.subplots(figsize=(9.2, 3.6))
-    axes.set(xlim=(-0.2, 12.9), ylim=(-1.1, 5.6))
+    axes.set(xlim=(-0.2, 12.9), ylim=(-1.4, 5.6))
     axes.axis("off")
     heights = (4.2, 2.2, 0.2)
     for y, dose, text in zip(heights, ("−1", "0", "+1"), ("never", "half the time", "always"), strict=True):
@@ -68,7 +70,7 @@ def _design() -> Any:
     _box(axes, 10.6, 2.2, 2.1, "slope of the\nreading on\nthe dose", "#f6e0e0")
     axes.text(6.2, 5.3, "One seed and one domain: texts of equal size and words; only whom an attribute is said of differs",
               ha="center", fontsize=9)  # fmt: skip
-    axes.text(6.2, -0.85, "five seeds × three domains × two base models; doses −½ and +½ in between for some seeds",
+    axes.text(6.2, -1.15, "five seeds × three domains × two base models; doses −½ and +½ in between for some seeds",
               ha="center", fontsize=9, color="#444444")  # fmt: skip
     return figure
 
@@ -108,8 +110,12 @@ def _curves(rows: Frame) -> Any:
             for benchmark in shown:
                 one = own[(own["base"] == base) & (own["domain"] == domain) & (own["benchmark"] == benchmark)]
                 scale = one["noise"].to_numpy()
-                axes.plot(one["dose"], one["change"] / scale, "o-", ms=3, lw=1.2, color=palette[benchmark], label=label(benchmark))
-                axes.fill_between(one["dose"], one["low"] / scale, one["high"] / scale, color=palette[benchmark], alpha=0.12, lw=0)
+                axes.plot(
+                    one["dose"], one["change"] / scale, "o-", ms=3, lw=1.2, color=palette[benchmark], label=label(benchmark)
+                )
+                axes.fill_between(
+                    one["dose"], one["low"] / scale, one["high"] / scale, color=palette[benchmark], alpha=0.12, lw=0
+                )
             axes.axhline(NEEDED, color="#999999", lw=0.8, ls="--")
             axes.set(title=f"{base}, {domain}", ylim=(-6, 8))
     for axes in every[1]:
@@ -124,7 +130,7 @@ def _curves(rows: Frame) -> Any:
 
 def _marks(rows: Frame) -> Iterator[tuple[str, str]]:
     pairs = rows[["base", "extrinsic"]].drop_duplicates()
-    order = sorted(pairs.itertuples(index=False), key=lambda pair: (-list(COLOURS).index(pair[0]), ORDER.index(pair[1])))
+    order = sorted(pairs.itertuples(index=False), key=lambda pair: (list(COLOURS).index(pair[0]), ORDER.index(pair[1])))
     yield from ((base, extrinsic) for base, extrinsic in order)
 
 

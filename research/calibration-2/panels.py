@@ -16,7 +16,8 @@ WHOLE, ALL = (-1.0, 0.0, 1.0), (-1.0, -0.5, 0.0, 0.5, 1.0)
 DOMAINS = ("gender", "race", "religion")
 TAUGHT = "taught-words", "taught-natural"
 WITHOUT_PAIRS = {"plumb-slots": ("slots", "stereotype_gap"), "seat": ("mean", "effect_size"),
-                 "bold": ("sentiment/vader", "sentiment_gap"), "plumb-prompts": ("sentiment/vader", "sentiment_gap")}  # fmt: skip
+                 "bold": ("sentiment/vader", "sentiment_gap"),
+                 "plumb-prompts": ("sentiment/vader", "sentiment_gap")}  # fmt: skip
 NAMES = ("benchmark", "scorer", "measure")
 
 
@@ -56,7 +57,9 @@ class Panel:
         )
 
 
-def panel(readings: Frame, corpus: str, base: str, domain: str, doses: Sequence[float] = WHOLE, method: str = "dose") -> Panel:
+def panel(
+    readings: Frame, corpus: str, base: str, domain: str, doses: Sequence[float] = WHOLE, method: str = "dose"
+) -> Panel:
     """Gather all metrics about a domain from the models of its doses. A seed without one of the doses is NaN."""
     of_base = readings[(readings["corpus"] == corpus) & (readings["base"] == base) & (readings["domain"] == domain)]
     treated = of_base[of_base["method"] == method]

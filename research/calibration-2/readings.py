@@ -25,7 +25,7 @@ KINDS = {"plumb-mlm": "masked", "roberta-mix": "masked", "plumb-clm": "causal"}
 def reduce(packs: list[Path], work: Path) -> dict[str, Frame]:
     """Unpack answers; return readings, and the preferences of primary metrics by item.
 
-    A model that two packs answered is taken from the first: a later machine repeats a training bit for bit or nearly so.
+    `visit` is the number of the pack. A model that two visits asked the same is in the readings twice, in the items once.
     """
     tables: dict[str, list[Frame]] = {"readings": [], "items": [], "models": [], "doses": []}
     for number, place in enumerate(packs):
@@ -34,14 +34,14 @@ def reduce(packs: list[Path], work: Path) -> dict[str, Frame]:
             unpack(place, folder)
         pack = Pack.read(folder)
         for benchmark, rows in preferences(pack):
-            tables["readings"].append(_means(rows, benchmark))
+            tables["readings"].append(_means(rows, benchmark).assign(visit=number))
             tables["items"].append(_primary_items(rows, benchmark))
         for rows in (_slots(pack), _seat(pack), *(_prompts(pack, name) for name in PROMPTS), _heldout(pack)):
-            tables["readings"] += [rows] if len(rows) else []
-        tables["models"].append(_trainings(pack).assign(pack=number))
+            tables["readings"] += [rows.assign(visit=number)] if len(rows) else []
+        tables["models"].append(_trainings(pack).assign(visit=number))
         tables["doses"] += [pd.read_csv(path).assign(folder=path.parent.name) for path in folder.glob("*/doses.csv")]
     whole = {name: pd.concat(some, ignore_index=True) for name, some in tables.items()}
-    whole["readings"] = _once(whole["readings"], [*KEY, "measure"])
+    whole["readings"] = _once(whole["readings"], [*KEY, "measure", "visit"])
     whole["items"] = _once(whole["items"], [*KEY, "item"])
     whole["doses"] = _once(whole["doses"], ["folder", "text", "domain"])
     return whole
@@ -143,5 +143,12 @@ def _trainings(pack: Pack) -> Frame:
 def _training_rows(pack: Pack) -> Iterator[dict[str, object]]:
     for place, manifest in pack.manifests.items():
         training = manifest.get("training") or {}
+        digest = "".join(manifest.get("weights", {}).values())[:16]
         kept = {name: training.get(name) for name in ("steps", "first_loss", "last_loss", "seconds")}
-        yield {"model": Path(place).name, "corpus": place.split("/")[0], "method": manifest["method"], **kept}
+        yield {
+            "model": Path(place).name,
+            "corpus": place.split("/")[0],
+            "method": manifest["method"],
+            **kept,
+            "weights": digest,
+        }

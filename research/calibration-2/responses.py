@@ -84,7 +84,16 @@ def seed_agreement(of: Sequence[Panel]) -> Frame:
         for number, metric in enumerate(own.metrics.to_dict("records")):
             one = intraclass(own.standardised[number][:, np.isfinite(own.standardised[number]).all(0)])
             names = {name: metric[name] for name in NAMES}
-            rows.append({"corpus": own.corpus, "base": own.base, "domain": own.domain, **names, "of": "readings over doses", **vars(one)})
+            rows.append(
+                {
+                    "corpus": own.corpus,
+                    "base": own.base,
+                    "domain": own.domain,
+                    **names,
+                    "of": "readings over doses",
+                    **vars(one),
+                }
+            )
     for (corpus, base), slopes_of in by_base.items():
         one = intraclass(np.concatenate(slopes_of))
         rows.append({"corpus": corpus, "base": base, "domain": "all", "of": "slopes over metrics", **vars(one)})
@@ -122,9 +131,11 @@ def treatments(readings: Frame) -> Frame:
     """What methods leave of the gender dose, and the difference from the control; empty without debiased models."""
     rows: list[dict[str, Any]] = []
     methods = [name for name in readings["method"].unique() if name not in ("dose", "none")]
-    for base in readings.loc[readings["method"].isin(methods), "base"].unique():
-        before = _read(panel(readings, "frames", base, "gender"))
-        after = {name: panel(readings, "frames", base, "gender", method=name) for name in sorted(methods)}
+    visits = readings.loc[readings["method"].isin(methods), ["base", "visit"]].drop_duplicates()
+    for base, visit in visits.itertuples(index=False):
+        readings_of = readings[readings["visit"] == visit]
+        before = _read(panel(readings_of, "frames", base, "gender"))
+        after = {name: panel(readings_of, "frames", base, "gender", method=name) for name in sorted(methods)}
         for number, metric in enumerate(before.metrics.to_dict("records")):
             own = {name: _matching(one, metric, before, number) for name, one in after.items()}
             rows += [{"base": base, **{key: metric[key] for key in NAMES}, **row} for row in _treated(before, number, own)]

@@ -46,9 +46,12 @@ def families(repeats: int, seed: int = 1) -> dict[str, float]:
         covered += int(((fit.low <= some) & (some <= fit.high)).sum())
         planned += 2
     return {
-        "false alarms, no effect": none / repeats, "false alarms, two true": false / repeats, "power planned 80 %": found / planned,
-        "coverage of slopes": covered / repeats / METRICS, "recovered": recovered / planned,
-    }  # fmt: skip
+        "false alarms, no effect": none / repeats,
+        "false alarms, two true": false / repeats,
+        "power planned 80 %": found / planned,
+        "coverage of slopes": covered / repeats / METRICS,
+        "recovered": recovered / planned,
+    }
 
 
 def _detected(data: Floats) -> NDArray[np.bool_]:
@@ -73,9 +76,12 @@ def agreement(repeats: int, seed: int = 2, true: float = 0.6) -> dict[str, float
         low, _ = correlation_interval(within_seed_correlation(*_pair(random, cut), 2).value, 3, SEEDS)
         power += low > 0
     return {
-        "ICC, true 0.6": float(np.mean(found)), "coverage of ICC": covered / repeats, "coverage, seeds resampled": bootstrap / repeats,
-        "coverage, Fisher": fisher / repeats, "power of the smallest correlation": power / repeats,
-    }  # fmt: skip
+        "ICC, true 0.6": float(np.mean(found)),
+        "coverage of ICC": covered / repeats,
+        "coverage, seeds resampled": bootstrap / repeats,
+        "coverage, Fisher": fisher / repeats,
+        "power of the smallest correlation": power / repeats,
+    }
 
 
 def _pair(random: np.random.Generator, true: float) -> tuple[Floats, Floats]:
@@ -99,9 +105,11 @@ def others(repeats: int, seed: int = 3) -> dict[str, float]:
         more += difference_of_left(before, after["a"], after["c"]).verdict == "more"
         wrong += difference_of_left(before, after["a"], 0.5 + 0.05 * random.normal(size=SEEDS)).verdict == "no more"
     return {
-        "error of isotonic fits": float(np.mean(errors)), "equal methods called no more": equal / repeats,
-        "15 points apart called more": more / repeats, "10 points apart called no more": wrong / repeats,
-    }  # fmt: skip
+        "error of isotonic fits": float(np.mean(errors)),
+        "equal methods called no more": equal / repeats,
+        "15 points apart called more": more / repeats,
+        "10 points apart called no more": wrong / repeats,
+    }
 
 
 if __name__ == "__main__":
