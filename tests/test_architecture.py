@@ -323,7 +323,7 @@ RESAMPLING = {"integers", "multinomial", "permuted", "permutation", "shuffle", "
 """Methods of random generators that draw rows again, put them into another order, or choose sides."""
 NOT_OF_DATA = {
     "debias/inlp.py", "debias/kit/grouped_sentences.py", "debias/kit/word_positions.py", "finetune/loss_steps.py",
-    "finetune/tasks.py", "models/sampling.py", "probes/plan.py", "probes/views.py", "builders/doses.py",
+    "finetune/tasks.py", "models/sampling.py", "probes/plan.py", "probes/views.py", "builders/doses.py", "builders/natural.py",
     "families/associations/ceat.py", "families/choices/implementations.py", "families/generations/studies/noise.py",
     "families/pairs/studies/normality.py", "families/pairs/studies/power.py", "gate/chances.py", "studies/kit/options.py",
 }  # fmt: skip
