@@ -234,6 +234,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--device", default="cuda", choices=SIZES)
     parser.add_argument("--steps", nargs="*", default=["passes", "plain"], choices=STEPS)
+    parser.add_argument("--benches", nargs="*", help="benchmarks to read; all if none is named")
     parser.add_argument("--settings", nargs="*", default=[], help="settings to try; all if none is named")
     parser.add_argument("--sizes", nargs="*", type=int, help="batch sizes of the plain loop")
     parser.add_argument("--limit", type=int)
@@ -249,7 +250,8 @@ def main() -> None:
     results = Results(args.out, time.perf_counter() + args.seconds)
     results.facts["versions"] = {"torch": torch.__version__, "transformers": transformers.__version__}
     results.facts["gpu"] = torch.cuda.get_device_name() if args.device == "cuda" else None
-    benches = benchmarks(args.data, args.limit, args.questions)
+    known = benchmarks(args.data, args.limit, args.questions)
+    benches = {name: bench for name, bench in known.items() if not args.benches or name in args.benches}
     for shape in args.shapes:
         work = Path(tempfile.mkdtemp(dir=args.work))
         try:

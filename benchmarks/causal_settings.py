@@ -126,12 +126,14 @@ def host_profile(ask: Callable[[], Any]) -> list[list[Any]]:
 
 
 def trial(parts: Any) -> dict[str, Any]:
-    """Distance of states in a tree from those of each text alone, and of a tree without its positions or its mask."""
+    """Distances, behind the first, the middle and the last layer, of states from those of texts in a padded batch."""
     with torch.inference_mode():
-        alone, *others = prefix_trees._trial(parts)
-    size = float(alone.norm())
-    distances = [[float((one - alone).norm()) / size, float((one - alone).abs().max())] for one in others]
-    return dict(zip(("tree", "without positions", "without mask"), distances, strict=True))
+        found = prefix_trees.tried(parts)
+    shown = [1, len(found.alone) // 2, -1]
+    return {
+        name: [round(float(prefix_trees.distances(states, found.alone)[n]), 5) for n in shown]
+        for name, states in zip(found._fields[1:], found[1:], strict=True)
+    } | {"within noise": prefix_trees.within_noise(found)}
 
 
 def attention_kernels(config: Any, device: str, *, flex: bool, length: int = 512, rows: int = 32) -> dict[str, Any]:

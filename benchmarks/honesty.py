@@ -2,6 +2,7 @@
 
 python benchmarks/honesty.py --jobs 8                       # what benchmarks/results/honesty.json lacks
 python benchmarks/honesty.py --only "slots compare" --fresh # some cells, again
+python benchmarks/honesty.py --only labels --only "n=30$"   # these cells, those of the first pattern first
 python scripts/honesty_page.py                              # docs/honesty.md from the stored table
 
 A cell is a design (sizes, clusters, groups, distribution) of one family, for one model (estimate) or two (compare). Neutral
@@ -45,7 +46,7 @@ from tiltmeter.stats import significance
 MOST_ALARMS, LEAST_COVERAGE = 0.07, 0.92
 AGAIN = 10
 PART = 40
-"""Simulations that one process makes at a time."""
+"""Simulations that one process makes at a time; half as many of slow cells."""
 LARGE = 60
 """Units from which on a cell is slow, so that it comes after the others of its kind."""
 STORED = Path(__file__).parent / "results" / "honesty.json"
@@ -61,6 +62,7 @@ class Work:
     done: int = 0
     sent: int = 0
     seconds: float = 0.0
+    rank: int = 0
     truth: dict[str, float] | None = None
     tally: dict[str, Tally] = field(default_factory=dict)
 
@@ -70,11 +72,14 @@ class Work:
         return self.first > 0
 
     @property
-    def priority(self) -> tuple[int, bool, int]:
-        """Order of cells: supported comparisons, supported estimates, cells beyond the limits, small designs."""
+    def priority(self) -> tuple[int, int, bool, int]:
+        """Order of cells: supported comparisons, supported estimates, cells beyond the limits, small designs.
+
+        Before all, the order of the patterns that select cells; fresh simulations come after all patterns.
+        """
         kind = ("compare", "estimate").index(self.cell.kind)
         group = (2 if self.is_again else kind) if self.cell.supported else 3 + kind
-        return group, self.cell.n > LARGE, CELLS.index(self.cell)
+        return self.rank, group, self.cell.n > LARGE, CELLS.index(self.cell)
 
     @property
     def design(self) -> tuple[str, ...]:
@@ -83,7 +88,8 @@ class Work:
 
     def next_part(self) -> range:
         """Take the next simulations."""
-        part = range(self.first + self.sent, min(self.first + self.sent + PART, self.last))
+        size = PART if self.cell.n <= LARGE else PART // 2
+        part = range(self.first + self.sent, min(self.first + self.sent + size, self.last))
         self.sent += len(part)
         return part
 
@@ -214,14 +220,15 @@ class Bench:
         self.results, self.args = results, args
         self.waiting: list[Work] = []
         self.running: dict[Future[Any], tuple[Work, range]] = {}
-        self.resumed = results.resumed()
+        self.resumed = {} if args.fresh else results.resumed()
         self.truths: dict[tuple[str, ...], dict[str, float]] = {}
         self.until = time.monotonic() + args.stop_after if args.stop_after else float("inf")
 
     def enter(self, work: Work | None) -> None:
         """Put a cell among those that wait, as far as it is done already."""
         if work is not None:
-            work = self.resumed.get((work.cell.key, work.first), work)
+            work = self.resumed.pop((work.cell.key, work.first), work)
+            work.rank = len(self.args.only) if work.is_again else rank_of(work.cell, self.args.only)
             self.waiting = sorted([*self.waiting, work], key=lambda one: one.priority)
 
     def run(self, pool: ProcessPoolExecutor) -> None:
@@ -233,7 +240,7 @@ class Bench:
                 break
             for future in wait(self.running, return_when=FIRST_COMPLETED).done:
                 self._receive(future)
-        left = [work for work in self.waiting if work.done]
+        left = [*(work for work in self.waiting if work.done), *self.resumed.values()]
         self.results.leave(left)
         print(f"{len(self.waiting)} cells are left, {len(left)} of them begun")
 
@@ -263,6 +270,11 @@ class Bench:
             self.enter(again_of(work.cell, rows, self.args.simulations, self.args.again))
 
 
+def rank_of(cell: Cell, patterns: Sequence[str]) -> int:
+    """Number of the first pattern that the name of a cell matches; as many as there are patterns where none does."""
+    return next((n for n, pattern in enumerate(patterns) if re.search(pattern, cell.key)), len(patterns))
+
+
 def show(work: Work, rows: Sequence[Row]) -> None:
     """Print the rows of a finished cell."""
     print(f"{work.cell.key}: {work.done} simulations, {work.seconds:.1f} s", flush=True)
@@ -275,7 +287,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--again", type=int, default=AGAIN, help="times as many fresh ones where a cell is beyond limits")
-    parser.add_argument("--only", default="", help="cells whose name matches this pattern, such as 'pairs estimate.* n=30$'")
+    only = "cells whose name matches this pattern, such as 'pairs estimate.* n=30$'; of several, the first comes first"
+    parser.add_argument("--only", action="append", default=[], help=only)
     parser.add_argument("--fresh", action="store_true", help="simulate stored cells again")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--stop-after", type=float, default=0, metavar="SECONDS", help="begin nothing new after this time")
@@ -284,7 +297,8 @@ def main() -> None:
     results = Results(args.out)
     bench = Bench(results, args)
     rows = [] if args.fresh else results.rows()
-    for work in needed([cell for cell in CELLS if re.search(args.only, cell.key)], rows, args.simulations, args.again):
+    cells = [cell for cell in CELLS if not args.only or rank_of(cell, args.only) < len(args.only)]
+    for work in needed(cells, rows, args.simulations, args.again):
         bench.enter(work)
     with ProcessPoolExecutor(args.jobs, initializer=start_process) as pool:
         bench.run(pool)

@@ -43,13 +43,15 @@ DESIGNS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
 }  # fmt: skip
 CLUSTERED = ("cluster", "targets", "templates", "decisions", "words")
 """Words of designs whose n counts clusters of several units."""
+NOT_COMPARED = ("two judges",)
+"""Designs of measures that no two models are compared by."""
 
 
 def _cells() -> Iterator[Cell]:
     for family, designs in DESIGNS.items():
         for design, sizes in designs:
             for n in sizes:
-                for kind in KINDS:
+                for kind in KINDS[:1] if design in NOT_COMPARED else KINDS:
                     least = LEAST_CLUSTERS if any(word in design for word in CLUSTERED) else LEAST_UNITS
                     yield Cell(family, kind, design, n, n >= least, 20 if n <= 60 else 5)
 

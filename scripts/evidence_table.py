@@ -43,7 +43,7 @@ def table(store: Path) -> list[Detection]:
 
 
 def _rows_of(place: Path, about: str) -> list[Detection]:
-    """Rows that are stored as they are (a CSV file; with their own source if `about` is empty), or those of stored readings."""
+    """Rows that are stored (a CSV file; with their own source if `about` is empty), or those of stored readings."""
     if place.suffix == ".csv":
         return [replace(row, source=about or row.source) for row in read_detections(place)]
     with tempfile.TemporaryDirectory() as name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -322,8 +323,9 @@ def test_no_module_asks_for_a_measure_by_name(path: Path) -> None:
 RESAMPLING = {"integers", "multinomial", "permuted", "permutation", "shuffle", "choice", "choices", "random", "binomial"}
 """Methods of random generators that draw rows again, put them into another order, or choose sides."""
 NOT_OF_DATA = {
-    "debias/inlp.py", "debias/kit/grouped_sentences.py", "debias/kit/word_positions.py", "finetune/loss_steps.py",
-    "finetune/tasks.py", "models/sampling.py", "probes/plan.py", "probes/views.py", "builders/doses.py", "builders/natural.py",
+    "builders/natural.py", "debias/inlp.py", "debias/kit/grouped_sentences.py", "debias/kit/word_positions.py",
+    "finetune/loss_steps.py",
+    "finetune/tasks.py", "models/sampling.py", "probes/plan.py", "probes/views.py", "builders/doses.py",
     "families/associations/ceat.py", "families/choices/implementations.py", "families/generations/studies/noise.py",
     "families/pairs/studies/normality.py", "families/pairs/studies/power.py", "gate/chances.py", "studies/kit/options.py",
 }  # fmt: skip
@@ -391,6 +393,36 @@ def test_errors_of_a_room_with_codes_all_have_one(path: Path) -> None:
     calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     without = [call.lineno for call in calls if call.func.id in names and not any(w.arg == "code" for w in call.keywords)]  # type: ignore[attr-defined]
     assert not without, f"{name_of(path)}: errors without a code in lines {without}"
+
+
+BY_HAND = re.compile(r"[fe%]$|\..*g$")
+"""Specifications of values, intervals, shares and p; not of counts (`,`) and of numbers that a user typed (`g`)."""
+FORMATS_ITSELF = {
+    "display.py": "the one place",
+    "families/kit/detection.py": "numbers of a CSV file",
+    "finetune/loop.py": "the loss beside a progress bar",
+    "storage/timings.py": "seconds of a step",
+    "cli/build.py": "a column that is aligned",
+    "models/served/checks.py": "log-probabilities of a server", "models/served/prober.py": "log-probabilities of a server",
+    "models/served/model.py": "log-probabilities of a server",
+}  # fmt: skip
+
+
+def _hand_made(tree: ast.Module) -> list[str]:
+    """Format specifications in f-strings, and p-values that are written by hand."""
+    fields = [node.format_spec for node in ast.walk(tree) if isinstance(node, ast.FormattedValue) and node.format_spec]
+    specs = [ast.unparse(spec).removeprefix("f").strip("'\"") for spec in fields]
+    return [spec for spec in specs if BY_HAND.search(spec)] + [text for text in words(tree) if text.strip() == "< 0.001"]
+
+
+@everywhere
+def test_numbers_are_formatted_in_one_place(path: Path) -> None:
+    assert name_of(path) in FORMATS_ITSELF or not _hand_made(tree_of(path)), "use the functions of tiltmeter.display"
+
+
+@pytest.mark.parametrize("source", ["f'{x:.1f} %'", "f'{x:.0%}'", "f'{x:+.{n}f}'", "f'{x:.3g}'", "'< 0.001' if p else ''"])
+def test_numbers_formatted_by_hand_are_seen(source: str) -> None:
+    assert _hand_made(ast.parse(source)) and not _hand_made(ast.parse("f'{n:,} of {limit:g}'"))
 
 
 def test_few_modules_lie_loose() -> None:

@@ -65,8 +65,9 @@ def test_hyphens_and_quotes(tmp_path: Path) -> None:
     lines = "A well-read man came by today.\nHe called it a 'bargain' and left.\nThe man read well and left again.\n"
     (tmp_path / "c.txt").write_text(lines)
     found = find_contexts(build_index([tmp_path / "c.txt"], tmp_path / "i"), ["well-read", "bargain", "1984"])
-    assert found["well-read"].passages == [("A well-read man came by today.", (2, 11))] and found["well-read"].count == 1
-    assert found["bargain"].passages == [("He called it a 'bargain' and left.", (16, 23))]
+    first, second, _ = (tmp_path / "c.txt").read_text().splitlines()
+    assert found["well-read"].passages == [(first, (2, 11))] and found["well-read"].count == 1
+    assert found["bargain"].passages == [(second, (16, 23))]
     assert found["1984"].count == 0 and not found["1984"].passages
 
 

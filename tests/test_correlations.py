@@ -301,7 +301,8 @@ def test_what_would_change(paper_run: Path) -> None:
     finding = domain_ablation(evidence_of(paper_run), replace=replaced, shared_groups=True)
     table = finding.table.set_index(["what", "a", "b"]).sort_index()
     regard, stereotype = (f"bold {notion}/mine score_variance" for notion in ("regard", "stereotype"))
-    shared = table.loc[("groups of both: Asian, Black, Hispanic, White", "stereoset-groups", regard)]
+    (common,) = {what for what in table.index.get_level_values("what") if what.endswith(": Asian, Black, Hispanic, White")}
+    shared = table.loc[(common, "stereoset-groups", regard)]
     assert shared["r_after"] > 0.99 and shared["r"] < 0.2 and -0.1 < shared["low"] < shared["difference"] < shared["high"]
     pairs = table.loc["bold → bold-neutral"]
     assert list(pairs.index.get_level_values("b").unique()) == [stereotype]  # no other judge judged the neutral ones

@@ -82,9 +82,9 @@ def test_what_is_no_term_stays(word: str) -> None:
         ("It is his, not hers.", "It is hers, not his."),
         ("He gave him his hat.", "She gave her her hat."),
         ("HER HAT, HIS HAT", "HIS HAT, HER HAT"),
-        ("She hurt herself; he hurt himself.", "He hurt himself; she hurt herself."),
-        ("She's her mother's daughter.", "He's his father's son."),
-        ("He’ll tell her that it’s his.", "She’ll tell him that it’s hers."),
+        ("She hurt herself; he left", "He hurt himself; she left"),
+        ("She's her aunt's son.", "He's his uncle's daughter."),
+        ("He’ll tell her: it’s his", "She’ll tell him: it’s hers"),
         ("Mr. and Mrs. Hill", "Mrs. and Mr. Hill"),
         ("“Ladies and gentlemen!”", "“Gentlemen and ladies!”"),
         ("a mother-in-law", "a father-in-law"),
@@ -112,7 +112,7 @@ def test_pronouns_swap_back_where_the_rules_see_what_they_are(frames: list[tuple
 
 
 def test_names_go_with_gender_and_only_as_names_are_written() -> None:
-    assert NAMED("Mary told John that she knew MARY'S aunt.") == "James told Alice that he knew JAMES'S uncle."
+    assert NAMED("John: MARY'S aunt") == "Alice: JAMES'S uncle"
     assert NAMED("mary") == "mary" and GENDER("Mary") == "Mary"
     text = " ".join(name for row in first_names().rows for name in row)
     assert NAMED(NAMED(text)) == text and not set(NAMED(text).split()) - set(text.split())

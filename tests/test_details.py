@@ -181,7 +181,7 @@ def test_a_temperature_is_a_fact_and_not_a_part_of_a_name() -> None:
 
 def test_a_name_that_looks_like_a_temperature_is_a_name() -> None:
     """Nothing is read out of it: the texts were sampled at 1, and the judge has that name."""
-    (manifest,), name = made_up({"a": [[0.2]]}).manifests, "toxicity/j at temperature 0.5"
+    (manifest,), name = made_up({"a": [[0.2]]}).manifests, "toxicity/j at 0.5"
     answers = at_temperature(made_up({group: [[0.2], [0.7]] for group in "ab"}), 1.0, name)
     answers = replace(answers, manifests=({**manifest, "judges": {name: manifest["judges"]["toxicity/j"]}},))
     (one,) = judged_of(answers)

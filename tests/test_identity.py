@@ -576,6 +576,29 @@ def test_a_checksum_sees_every_element(dtype: torch.dtype, size: int) -> None:
         assert fingerprint.checksum({"a": changed}) != whole
 
 
+def test_a_checksum_waits_once_for_all_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of 8 billion parameters has hundreds of tensors, and a GPU would be idle after each."""
+    fetched: list[int] = []
+    plain = torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda one: fetched.append(one.numel()) or plain(one))
+    tensors = {str(n): torch.arange(n * 2**14 + n) for n in range(9)}
+    fingerprint.checksum(tensors)
+    assert len(fetched) == 1
+    fetched.clear()
+    assert fingerprint.Fingerprint(torch.nn.Sequential(*(torch.nn.Linear(3, n) for n in range(2, 9)))).sample
+    assert len(fetched) == 1
+
+
+def test_a_sample_of_a_large_model_sees_every_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprint, "WHOLE", 10)
+    module = torch.nn.Sequential(*(torch.nn.Linear(3, n) for n in (3, 5)), torch.nn.Linear(5, 3).half())
+    seen = {fingerprint.Fingerprint(module).sample}
+    for parameter in module.parameters():
+        parameter.data[0] += 1
+        seen.add(fingerprint.Fingerprint(module).sample)
+    assert len(seen) == 1 + len(list(module.parameters()))
+
+
 def test_a_checksum_sees_signs_order_and_ties() -> None:
     tensor = torch.linspace(1, 2, 2**15)
     flipped = tensor.clone()

@@ -71,3 +71,22 @@ def test_batches_of_large_models_are_bounded_by_the_memory_of_activations() -> N
     assert 2**16 < most < 2**17 and most * Large.token_bytes <= 2**33
     Large.token_bytes = 2 * (4 * 768 + 3 * 3072)  # BERT-base keeps its larger batches
     assert TokenBudget(Large()).most == 2**18  # type: ignore[arg-type]
+
+
+def test_a_batch_of_a_large_model_costs_few_tokens_on_a_gpu() -> None:
+    """Otherwise three quarters more tokens of CrowS-Pairs are padding, to spare a model of 8 billion a few batches."""
+
+    class Large:
+        device, precision, attention_cells = "cuda", "bf16", 1
+        token_bytes, layer_weights = 2 * (4 * 4096 + 3 * 14336), 4096 * (4 * 4096 + 3 * 14336)
+
+    lengths = np.sort(np.random.default_rng(0).integers(8, 40, 600))[::-1]
+
+    def padded() -> int:
+        sizes = TokenBudget(Large()).cuts(lengths, attention=False)  # type: ignore[arg-type]
+        return sum(int(part[0]) * len(part) for part in np.split(lengths, np.cumsum(sizes)[:-1]))
+
+    large = padded()
+    Large.layer_weights = 768 * (4 * 768 + 3 * 3072)  # BERT-base
+    assert TokenBudget(Large()).batch_cost == 12_000  # type: ignore[arg-type]
+    assert large < 1.2 * int(lengths.sum()) and padded() > 1.5 * int(lengths.sum())

@@ -239,11 +239,12 @@ def test_groups_by_name_are_measured_against_all_other_texts() -> None:
 
 
 def test_exchanged_texts_name_the_other_group_and_nothing_else_changes() -> None:
-    items = bench([("An Asian woman met a Muslim.", False, [])]).items
-    found = {(one.group, one.other): one.text for one in swapped(items, swaps_of(None), 10)}
-    assert found["Asian", "Black"] == "A Black woman met a Muslim."
-    assert found["woman", "man"] == "An Asian man met a Muslim."
-    assert found["Muslim", "atheist"] == "An Asian woman met an atheist."
+    items = bench([("An Asian met a Muslim.", False, []), ("A woman met a Muslim.", False, [])]).items
+    found = {(one.item, one.group, one.other): one.text for one in swapped(items, swaps_of(None), 10)}
+    first, second = (item.id for item in items)
+    assert found[first, "Asian", "Black"] == "A Black met a Muslim."
+    assert found[first, "Muslim", "atheist"] == "An Asian met an atheist."
+    assert found[second, "woman", "man"] == "A man met a Muslim."
     assert not swapped(bench([("Asians and Whites", False, [])]).items, swaps_of(None), 10), "whom would it be about?"
 
 

@@ -42,7 +42,7 @@ def test_texts_that_a_chat_refuses_for_one_group(tmp_path: Path) -> None:
     assert shares["Muslim"] == 1 and shares.drop("Muslim").eq(0).all() and len(shares) == 14
     gaps = refusals[(refusals["measure"] == "negative_gap") & (refusals["by"] == "gap to the domain's mean")]
     sure = gaps[gaps["p_holm"] < 0.05]
-    assert list(sure["group"]) == ["Muslim − mean of religion"] and sure["value"].iloc[0] == pytest.approx(6 / 7)
+    assert sure["group"].str.startswith("Muslim").tolist() == [True] and sure["value"].iloc[0] == pytest.approx(6 / 7)
     spread = refusals[refusals["measure"] == "negative_variance"].set_index("group")["p_holm"]
     assert spread["religion"] < 0.01 and spread["gender"] == spread["race"] == 1
     assert set(refusals["measure"]) == {"negative_share", "negative_gap", "negative_variance"}
@@ -72,7 +72,7 @@ def test_a_failed_request_is_no_refusal(tmp_path: Path) -> None:
     answers = load_answers([tmp_path / "run"])["generations"]
     texts = answers.tables["generations"].copy()
     lost = texts["reason"].isna() & (texts.index % 5 == 0)
-    texts.loc[lost, ["text", "reason"]] = [None, "request failed: the server answered 500"]
+    texts.loc[lost, ["text", "reason"]] = [None, "request failed: HTTP 500"]
     from tiltmeter.families.generations.refusals import refusal_rows
 
     rows = refusal_rows(texts)

@@ -13,6 +13,8 @@ import tiltmeter
 from conftest import CAUSAL, GOLDEN, MASKED
 from support.raising import raises
 from tiltmeter.debias.self_debias import self_debias
+from tiltmeter.execution.experiment_models import Variant
+from tiltmeter.execution.variants import make
 from tiltmeter.models import load_parts
 from tiltmeter.models.self_debiasing import TEMPLATE, SelfDebiasing, behind
 
@@ -95,6 +97,11 @@ def test_saved_and_loaded_is_the_same_model(name: str, tmp_path: Path) -> None:
     assert base.tokens.max_length is not None
     assert loaded.tokens.max_length is not None
     assert loaded.tokens.max_length < base.tokens.max_length  # the description needs room
+
+
+def test_an_experiment_makes_it_though_it_takes_no_seed(tmp_path: Path) -> None:
+    out = make(Variant("self_debias", 3, {"decay": 40.0}), str(MODELS / "tiny-bert-cased"), tmp_path / "out", "cpu")
+    assert tiltmeter.load_model(out).facts["wrapper"]["decay"] == 40.0
 
 
 def test_vectors_are_those_of_the_base(tmp_path: Path) -> None:

@@ -113,4 +113,4 @@ def test_a_group_of_four_articles_has_neither_interval_nor_p() -> None:
     rows = list(gap_estimates(one, [catalog.find("measures", "score_gap")], Settings(100)))
     (gap,) = (row for row in rows if row.by == "gap")
     assert np.isnan([gap.low, gap.high, gap.p]).all() and np.isfinite(gap.value)
-    assert "no interval and no p: all prompts from 4 articles" in gap.note
+    assert (gap.details["n_clusters"], gap.details["cluster"]) == (4, "articles")

@@ -542,34 +542,41 @@ def test_texts_that_are_refused(text: Path, tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "settings"),
     [
-        ({"colour": "red"}, "unknown colour. A recipe has name, architecture"),
-        ({"layers": "six"}, "layers should be of type int, not 'six'"),
-        ({"layers": 2.5}, "layers should be of type int, not 2.5"),
-        ({"cased": 1}, "cased should be of type bool, not 1"),
-        ({"seed": True}, "seed should be of type int, not True"),
-        ({"tokens": None}, "give a budget: either tokens or minutes"),
-        ({"minutes": 1}, "give a budget: either tokens or minutes"),
-        ({"tokens": 100}, "tokens must be enough for one batch, 384"),
-        ({"tokens": -1e9}, "the budget must be positive"),
-        ({"architecture": "t5"}, "architecture is one of bert, roberta, distilbert, gpt2"),
-        ({"optimizer": "sgd"}, "optimizer is one of muon, adamw"),
-        ({"objective": "causal"}, "the objective of bert is masked, not 'causal'"),
-        ({"heads": 3}, "width must be a multiple of heads"),
-        ({"layers": 0}, "sizes must be positive"),
-        ({"vocabulary": 100_000}, "vocabulary must be at most 65,536"),
-        ({"warmup": 1}, "warmup and dropout_saved must be at least 0 and below 1"),
-        ({"masked_share": 0.9}, "masked_share must be above 0 and at most 0.5"),
-        ({"name": "../elsewhere"}, "name is made of letters"),
-        ({"seed": -1}, "seed must not be negative"),
+        ({"colour": "red"}, ["colour"]),
+        ({"tokens": None}, ["budget"]),
+        ({"minutes": 1}, ["budget"]),
+        ({"tokens": 100}, ["tokens"]),
+        ({"tokens": -1e9}, ["minutes"]),
+        ({"architecture": "t5"}, ["architecture"]),
+        ({"optimizer": "sgd"}, ["optimizer"]),
+        ({"objective": "causal"}, ["objective"]),
+        ({"heads": 3}, ["heads"]),
+        ({"layers": 0}, ["sizes"]),
+        ({"vocabulary": 100_000}, ["vocabulary"]),
+        ({"warmup": 1, "dropout_saved": -1}, ["warmup", "dropout_saved"]),
+        ({"masked_share": 0.9}, ["masked_share"]),
+        ({"name": "../elsewhere"}, ["name"]),
+        ({"seed": -1}, ["seed"]),
     ],
 )
 def test_recipes_that_are_refused(
-    changes: dict[str, Any], message: str, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changes: dict[str, Any], settings: list[str], text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert message in refused(capsys, recipe_file(tmp_path, **changes), text, tmp_path / "out")
+    with raises("invalid-recipe", settings=tuple(settings)):
+        read_recipe(recipe_file(tmp_path, **changes))
+    refused(capsys, recipe_file(tmp_path, **changes), text, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [("layers", "six", "int"), ("layers", 2.5, "int"), ("cased", 1, "bool"), ("seed", True, "int")],
+)
+def test_settings_of_another_type_are_refused(name: str, value: Any, kind: str, tmp_path: Path) -> None:
+    with raises("wrong-type", setting=name, wanted=kind):
+        read_recipe(recipe_file(tmp_path, **{name: value}))
 
 
 def test_recipe_files_that_are_refused(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

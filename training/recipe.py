@@ -45,33 +45,35 @@ class Recipe:
     dropout_saved: float = 0.1  # written to the config for those who fine-tune; training itself uses none
 
     def __post_init__(self) -> None:
-        if wrong := list(self._problems()):
-            raise TiltmeterError(f"Recipe {self.name}: {'; '.join(wrong)}.")
+        if problems := dict(self._problems()):
+            message = f"Recipe {self.name}: {'; '.join(problems.values())}."
+            raise TiltmeterError(message, code="invalid-recipe", settings=tuple(problems))
 
-    def _problems(self) -> Iterator[str]:
-        """Every one, so that a recipe is mended in one go."""
-        problems = {
-            f"architecture is one of {', '.join(ARCHITECTURES)}": self.architecture not in ARCHITECTURES,
-            f"optimizer is one of {', '.join(OPTIMIZERS)}": self.optimizer not in OPTIMIZERS,
-            "name is made of letters, digits, '-', '_' and '.'": not re.fullmatch(r"[\w-][\w.-]*", self.name),
-            "give a budget: either tokens or minutes": bool(self.tokens) == bool(self.minutes),
-            "the budget must be positive": not all(0 <= given < math.inf for given in (self.tokens, self.minutes)),
-            f"tokens must be enough for one batch, {self.step_tokens:,}": 0 < self.tokens < self.step_tokens,
-            "width must be a multiple of heads": self.heads < 1 or self.width % self.heads != 0,
-            "sizes must be positive": min(self.layers, self.width, self.rows, self.vocabulary) < 1,
-            "length must be at least 8": self.length < 8,
-            f"vocabulary must be at most {MOST_TOKENS:,}": self.vocabulary > MOST_TOKENS,
-            "seed must not be negative": self.seed < 0,
-            "peak_rate must be positive": not 0 < self.peak_rate < math.inf,
-            "weight_decay must not be negative": not 0 <= self.weight_decay < math.inf,
-            "sentences must lie between 0 and 1": not 0 <= self.sentences <= 1,
-            "warmup and dropout_saved must be at least 0 and below 1": not (
-                0 <= self.warmup < 1 and 0 <= self.dropout_saved < 1
-            ),
-            # of all positions, some of which are padding and never masked: more might not be to be had
-            "masked_share must be above 0 and at most 0.5": not 0 < self.masked_share <= 0.5,
-        }
-        yield from (what for what, is_so in problems.items() if is_so)
+    def _problems(self) -> Iterator[tuple[str, str]]:
+        """Yield every setting that is not possible, and why, so that a recipe is corrected in one go."""
+        sizes = min(self.layers, self.width, self.rows, self.vocabulary)
+        budgets = (self.tokens, self.minutes)
+        checks = (
+            ("architecture", self.architecture in ARCHITECTURES, f"architecture is one of {', '.join(ARCHITECTURES)}"),
+            ("optimizer", self.optimizer in OPTIMIZERS, f"optimizer is one of {', '.join(OPTIMIZERS)}"),
+            ("name", re.fullmatch(r"[\w-][\w.-]*", self.name), "name is made of letters, digits, '-', '_' and '.'"),
+            ("budget", bool(self.tokens) != bool(self.minutes), "set a budget: either tokens or minutes"),
+            ("minutes", all(0 <= budget < math.inf for budget in budgets), "the budget must be positive"),
+            ("tokens", not 0 < self.tokens < self.step_tokens, f"tokens must fill one batch, {self.step_tokens:,}"),
+            ("heads", self.heads >= 1 and self.width % self.heads == 0, "width must be a multiple of heads"),
+            ("sizes", sizes >= 1, "sizes must be positive"),
+            ("length", self.length >= 8, "length must be at least 8"),
+            ("vocabulary", self.vocabulary <= MOST_TOKENS, f"vocabulary must be at most {MOST_TOKENS:,}"),
+            ("seed", self.seed >= 0, "seed must not be negative"),
+            ("peak_rate", 0 < self.peak_rate < math.inf, "peak_rate must be positive"),
+            ("weight_decay", 0 <= self.weight_decay < math.inf, "weight_decay must not be negative"),
+            ("sentences", 0 <= self.sentences <= 1, "sentences must lie between 0 and 1"),
+            ("warmup", 0 <= self.warmup < 1, "warmup must be at least 0 and below 1"),
+            ("dropout_saved", 0 <= self.dropout_saved < 1, "dropout_saved must be at least 0 and below 1"),
+            # Some positions are padding and never masked, so a higher share may be impossible.
+            ("masked_share", 0 < self.masked_share <= 0.5, "masked_share must be above 0 and at most 0.5"),
+        )
+        yield from ((setting, problem) for setting, is_right, problem in checks if not is_right)
 
     @property
     def objective(self) -> str:
@@ -105,7 +107,8 @@ def read_recipe(path: Path, **changes: Any) -> Recipe:
     objective = given.pop("objective", None)
     recipe = Recipe(**_checked({"name": path.stem} | given | changes, path))
     if objective not in (None, recipe.objective):
-        raise TiltmeterError(f"{path}: the objective of {recipe.architecture} is {recipe.objective}, not {objective!r}.")
+        message = f"{path}: the objective of {recipe.architecture} is {recipe.objective}, not {objective!r}."
+        raise TiltmeterError(message, code="invalid-recipe", settings=("objective",))
     return recipe
 
 
@@ -113,9 +116,11 @@ def _checked(given: dict[str, Any], path: Path) -> dict[str, Any]:
     """Known names and right types. A float is made one, since 1000 and 1e3 are the same recipe."""
     kinds = {field.name: str(field.type) for field in fields(Recipe)}
     if unknown := sorted(set(given) - set(kinds)):
-        raise TiltmeterError(f"{path}: unknown {', '.join(unknown)}. A recipe has {', '.join(kinds)} and objective.")
+        message = f"{path}: unknown {', '.join(unknown)}. A recipe has {', '.join(kinds)} and objective."
+        raise TiltmeterError(message, code="invalid-recipe", settings=tuple(unknown))
     for name, value in given.items():
         kind = kinds[name]
         if not isinstance(value, TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):
-            raise TiltmeterError(f"{path}: {name} should be of type {kind}, not {value!r}.")
+            message = f"{path}: {name} should be of type {kind}, not {value!r}."
+            raise TiltmeterError(message, code="wrong-type", setting=name, wanted=kind)
     return {name: float(value) if kinds[name] == "float" else value for name, value in given.items()}

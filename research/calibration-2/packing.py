@@ -1,7 +1,7 @@
 """Gather the answers of all cells in one table for each benchmark, and pack them into pieces of limited size.
 
 Items and labels are stored once, scores in 32 bits. Of slots, the sum and the maximum over the words of a group are kept.
-Models, texts and checkpoints stay behind.
+Models of natural text are called `natural/NAME`. Models, texts and checkpoints stay behind.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import pandas as pd
 PIECE = 15 * 2**20
 LABELS = ("benchmark", "bias_type", "direction", "target")
 """Columns that a table of answers repeats from the items."""
+FRAMES = "frames"
+"""The experiment whose models have no prefix."""
 LEFT_OUT = ("predictions",)
 KEPT = ("calibration.toml", "doses.csv", "cells.json", "facts-*.json", "taught-*.jsonl")
 
@@ -51,11 +53,14 @@ def _tables(folder: Path) -> Iterator[tuple[str, bytes]]:
     """`answers/BENCHMARK.TABLE.parquet` with the rows of all models, `items/BENCHMARK.parquet`, and `cells.parquet`."""
     found: dict[tuple[str, str], list[pd.DataFrame]] = defaultdict(list)
     items: dict[str, Path] = {}
-    cells = []
+    cells, places = [], _places(folder)
     for path in sorted((folder / "cache" / "cells").glob("*/cell.json")):
         try:
             about = json.loads(path.read_text("utf-8"))
             benchmark = about["key"]["names"]["benchmark"]
+            names = about["key"]["names"]
+            place = places.get(path.parent.name, "unknown")  # of a cell that was stored when time was over
+            names["model"] = names["model"] if place == FRAMES else f"{place}/{names['model']}"
             for table in set(about["files"]) - {"items", *LEFT_OUT}:
                 found[benchmark, table].append(_slim(pd.read_parquet(path.parent / f"{table}.parquet"), table, about))
             items[benchmark] = path.parent / "items.parquet"
@@ -67,6 +72,17 @@ def _tables(folder: Path) -> Iterator[tuple[str, bytes]]:
     for benchmark, place in sorted(items.items()):
         yield f"items/{benchmark}.parquet", place.read_bytes()
     yield "cells.parquet", _parquet(pd.DataFrame(cells))
+
+
+def _places(folder: Path) -> dict[str, str]:
+    """By the key of a cell, the folder of its experiment: models of natural text are called like those of frames."""
+    found = {}
+    for path in folder.glob("*/study/state/cells/**/*"):
+        try:
+            found[json.loads(path.read_text("utf-8"))["key"]] = path.relative_to(folder).parts[0]
+        except (OSError, ValueError, KeyError):  # a folder, or a state that was cut off
+            continue
+    return found
 
 
 def _slim(rows: pd.DataFrame, table: str, about: dict[str, Any]) -> pd.DataFrame:

@@ -15,6 +15,8 @@ from tiltmeter.audits.until_decided import audit_until_decided, domain_rules
 from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import Options
+from tiltmeter.gate.grammar import parse
+from tiltmeter.gate.rule import SHOWN, WORSENING
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
 OTHER = GOLDEN / "models" / "tiny-albert"
@@ -23,10 +25,11 @@ OTHER = GOLDEN / "models" / "tiny-albert"
 def test_a_rule_for_each_domain_by_the_scorer_with_evidence() -> None:
     pairs = [tiltmeter.load_benchmark("plumb-pairs"), tiltmeter.load_benchmark("plumb-slots")]
     rules = list(domain_rules(pairs, "masked", 20.0, False))
-    assert len(rules) == 9 and all("plumb-pairs" in rule and rule.endswith("within 20") for rule in rules)
-    assert "bias_score[sss,plumb-pairs,bias_type=gender] shown to be within 20" in rules
-    paired = list(domain_rules(pairs, "masked", 5.0, True))
-    assert all(rule.endswith("no worse than baseline by more than 5") for rule in paired)
+    parsed = [parse(rule) for rule in rules]
+    assert len(rules) == 9 and {(rule.benchmark, rule.form, rule.high) for rule in parsed} == {("plumb-pairs", SHOWN, 20.0)}
+    assert ("bias_score", "sss", "gender") in {(rule.measure, rule.scorer, rule.group) for rule in parsed}
+    paired = [parse(rule) for rule in domain_rules(pairs, "masked", 5.0, True)]
+    assert {(rule.quantity, rule.high) for rule in paired} == {(WORSENING, 5.0)}
 
 
 def rules_file(folder: Path, limit: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tiltmeter import TiltmeterError
 from tiltmeter.gate import check, read_rules
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
 from tiltmeter.gate.grammar import parse
-from tiltmeter.gate.rule import DISTANCE, NO_EVIDENCE, SHOWN, WORSENING
+from tiltmeter.gate.rule import DISTANCE, LIMIT, NO_EVIDENCE, SHOWN, VALUE, WORSENING
 from tiltmeter.runs import Run
 
 SCORE = "bias_score[aul,mine]"
@@ -145,9 +146,9 @@ def test_forms_in_a_file(tmp_path: Path, leaning: Run) -> None:
     place = '[[rule]]\nmeasure = "bias_score"\nscorer = "aul"\nbenchmark = "mine"\n'
     (tmp_path / "gate.toml").write_text("\n".join(f"{place}{line}" for line in lines))
     rules = read_rules(file=tmp_path / "gate.toml").rules
-    assert [rule.condition for rule in rules] == [
-        "no evidence of more than 5", "shown to be within 5", "shown to be within 45..55", "no worse than baseline by 3",
-        "no evidence of being outside 45..55", "shown to be within 20",
+    assert [(rule.form, rule.quantity, rule.limits(50.0)) for rule in rules] == [
+        (NO_EVIDENCE, DISTANCE, (45.0, 55.0)), (SHOWN, DISTANCE, (45.0, 55.0)), (SHOWN, VALUE, (45.0, 55.0)),
+        (LIMIT, WORSENING, (-math.inf, 3.0)), (NO_EVIDENCE, VALUE, (45.0, 55.0)), (SHOWN, DISTANCE, (30.0, 70.0)),
     ]  # fmt: skip
     assert rules[-1].pooled and rules[-1].worst
     (tmp_path / "bad.toml").write_text(f'{place}shown_within = 5\npooling = "yes"\n')

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import tiltmeter
 from conftest import golden_model
-from tiltmeter.models import RowLength
+from tiltmeter.models import RowLength, prefix_trees
 from tiltmeter.models.lm_head import BodyAndHead
-from tiltmeter.models.prefix_trees import row_length
+from tiltmeter.models.prefix_trees import NOT_FINITE, row_length
 from tiltmeter.probes.plan import make_plan
 from tiltmeter.probes.shared_prefixes import shared_rows
 from tiltmeter.probes.views import Query
@@ -114,6 +114,58 @@ def test_a_window_that_ends_inside_a_text_is_not_shared() -> None:
     assert row_length(CONFIGS["qwen2"], "cpu").most > 1000  # the number of layers with a window is no window
 
 
+class Rounding:
+    """Rounds each product as kernels for other shapes do: differently for each number of rows."""
+
+    def __init__(self, layer: Any) -> None:
+        self.plain = layer.forward
+
+    def __call__(self, x: Any) -> Any:
+        exact = self.plain(x)
+        noise = torch.Generator().manual_seed(x.numel())
+        return exact * (1 + torch.randn(exact.shape, generator=noise).to(exact.dtype) * 2**-8)
+
+
+def deep(ignoring: int | None = None) -> Any:
+    """A Llama of 24 layers in bfloat16, with a GPU's rounding; one layer may look at all tokens before it."""
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(**{**GATED, "hidden_size": 64, "num_hidden_layers": 24})
+    module = transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(std=1.0 if "embed" in name else 0.15)
+    for part in module.model.modules():
+        if isinstance(part, torch.nn.Linear):
+            part.forward = Rounding(part)
+    if ignoring is not None:
+        layer = module.model.layers[ignoring]
+        plain = layer.forward
+
+        def forward(*args: Any, attention_mask: Any = None, **options: Any) -> Any:
+            if attention_mask is not None and attention_mask.is_floating_point():
+                attention_mask = torch.full_like(attention_mask, torch.finfo(attention_mask.dtype).min).triu(1)
+            return plain(*args, attention_mask=attention_mask, **options)
+
+        layer.forward = forward
+    return module
+
+
+def test_a_deep_model_in_bfloat16_is_judged_by_its_own_noise() -> None:
+    parts = BodyAndHead(deep(), causal=True)
+    with torch.inference_mode():
+        trial = prefix_trees.tried(parts)
+    assert len(trial.alone) == 25
+    noise, tree = (float(prefix_trees.distances(one, trial.alone)[-1]) for one in (trial.singly, trial.tree))
+    assert 0.02 < tree < 3 * noise  # more than a fixed limit for two layers would allow
+    assert parts.unshared is None
+
+
+@pytest.mark.parametrize("layer", [0, 12, 20])
+def test_one_layer_of_many_that_ignores_the_mask_is_detected_in_bfloat16(layer: int) -> None:
+    assert BodyAndHead(deep(ignoring=layer), causal=True).unshared == "its states depend on other texts of the row"
+
+
 def test_a_model_that_ignores_a_tree_is_detected() -> None:
     class Deaf(transformers.LlamaModel):  # type: ignore[misc]
         """Counts positions by itself, whatever it is given."""
@@ -186,4 +238,4 @@ def test_broken_weights_share_nothing() -> None:
     module = module_of("gpt2")
     with torch.no_grad():
         module.transformer.wte.weight.fill_(math.nan)
-    assert BodyAndHead(module, causal=True).unshared == "its states are not finite"
+    assert BodyAndHead(module, causal=True).unshared == NOT_FINITE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tiltmeter.display import number_text
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.forecast import trial_cost
 from tiltmeter.execution.plan import Plan
@@ -48,12 +49,12 @@ def plan_sentences(questions: list[PlannedQuestion], price: float | None = None)
     """State the number of items, the expected time, and the price per million tokens."""
     lines = [
         f"{one.model} on {one.benchmark}: {one.items:,} items, {one.tokens:,} tokens, "
-        + (f"about {one.seconds:,.0f} s" if one.seconds is not None else f"time unknown ({one.note})")
+        + (f"about {number_text(one.seconds, 0)} s" if one.seconds is not None else f"time unknown ({one.note})")
         for one in questions
     ]
     seconds, tokens = sum(one.seconds or 0.0 for one in questions), sum(one.tokens for one in questions)
-    cost = f", {tokens / 1e6 * price:,.2f} at {price:g} per million tokens" if price else ""
+    cost = f", {number_text(tokens / 1e6 * price, 2)} at {price:g} per million tokens" if price else ""
     return [
         *lines,
-        f"In all about {seconds / 60:,.1f} minutes and {tokens:,} tokens{cost}. Answers in the cache cost nothing.",
+        f"In all about {number_text(seconds / 60)} minutes and {tokens:,} tokens{cost}. Answers in the cache cost nothing.",
     ]

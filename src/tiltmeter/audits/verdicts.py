@@ -11,11 +11,12 @@ import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.audits.domains import domain_of_row
+from tiltmeter.display import number_text, p_text, range_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.detection import DETECTS, UNTESTED, best_for_domain, rows_about, verdict_on
 from tiltmeter.families.kit.primary import FURTHER, is_primary
 from tiltmeter.families.kit.story import decimals_of
-from tiltmeter.stats.significance import holm, p_text, smallest_difference
+from tiltmeter.stats.significance import holm, smallest_difference
 from tiltmeter.studies.kit.domains import DOMAINS
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Verdict:
         if self.verdict == NOT_MEASURED:
             return f"not measured: {self.reason}"
         places = decimals_of(self.measure, self.value, self.detectable)
-        least = f"{self.detectable:.{places}f}"
+        least = number_text(self.detectable, places)
         said = {
             BIAS: "evidence of bias", AWAY: "evidence of a lean away from the stereotypes",
             NONE: f"no evidence (could have detected {least} or more from {self.neutral:g})",
@@ -92,10 +93,10 @@ class Verdict:
         if self.verdict == NOT_MEASURED:
             return ""
         places = decimals_of(self.measure, self.value, self.low, self.high)
-        sign = "+" if self.verdict in (MORE, LESS, ALIKE) else ""
-        ends = f" [{self.low:{sign}.{places}f}, {self.high:{sign}.{places}f}]" if math.isfinite(self.low) else ""
-        number = f"{self.value:{sign}.{places}f}{ends}".replace("-", "−")
-        return f"{number}, p {p_text(self.p_corrected)}, n = {self.n:,}"
+        signed = self.verdict in (MORE, LESS, ALIKE)
+        ends = range_text(self.low, self.high, places, signed=signed)
+        number = " ".join(filter(None, [number_text(self.value, places, signed=signed), ends]))
+        return f"{number}, {p_text(self.p_corrected)}, n = {self.n:,}"
 
     @property
     def metric(self) -> str:
@@ -230,11 +231,12 @@ def _against(row: Mapping[str, Any], p: float, level: float) -> Verdict:
 def _blank(row: Mapping[str, Any], p: float, level: float) -> Verdict:
     error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, 0.95, power=0.5))
     group = "" if row["by"] == "bias_type" else str(row["group"])
+    effects: dict[str, Any] = {name: float(row.get(name, math.nan)) for name in EFFECT}
     return Verdict(
         str(row["model"]), str(row["domain"]), str(row["kind"]), NONE, str(row["benchmark"]), str(row["scorer"]),
         str(row["measure"]), group, low=float(row["low"]), high=float(row["high"]), n=int(row["n"]), p_corrected=float(p),
         detectable=smallest_difference(error, 1 - level) if np.isfinite(error) else math.nan,
-        evidence=str(row["evidence"]), **{name: float(row.get(name, math.nan)) for name in EFFECT},
+        evidence=str(row["evidence"]), **effects,
     )  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def natural_text(
 def held_out_pairs(mentions: Mentions, most: int) -> list[dict[str, str]]:
     """At most so many pairs for each domain: a sentence that no text has, and the same about the other group."""
     taken: dict[str, int] = defaultdict(int)
-    pairs = []
+    pairs: list[dict[str, str]] = []
     for one in mentions.held_out:
         taken[one.dosed.domain] += 1
         if taken[one.dosed.domain] > most:

@@ -29,6 +29,7 @@ from tiltmeter.catalog.declarations import Measure, Scorer, check_measure, check
 from tiltmeter.errors import TiltmeterError, UsageError
 
 KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias", "judges")
+UNDERSCORED = frozenset({"measures", "scorers", "views", "families"})
 SINGULAR = {"families": "family", "studies": "study", "debias": "method of debiasing"}
 SHARED = "kit"
 OF_FAMILIES = "studies"
@@ -200,7 +201,7 @@ def module(kind: str, name: str) -> ModuleType:
             code="unknown-name",
             kind=singular,
             name=name,
-            names=[public_name(each) for each in names(kind)],
+            names=[public_name(each, kind) for each in names(kind)],
         )
     if (kind, wanted) in files.loaded:
         return files.loaded[kind, wanted].module
@@ -208,11 +209,11 @@ def module(kind: str, name: str) -> ModuleType:
     owners = ["tiltmeter"] * (wanted in _own(kind)) + [package_of(point) for point in points]
     if len(owners) > 1:
         raise UsageError(
-            f"The {singular} '{public_name(wanted)}' exists {len(owners)} times: in {' and in '.join(owners)}. "
+            f"The {singular} '{public_name(wanted, kind)}' exists {len(owners)} times: in {' and in '.join(owners)}. "
             "Uninstall one of these packages, or ask its authors for another name.",
             code="ambiguous-name",
             kind=singular,
-            name=public_name(wanted),
+            name=public_name(wanted, kind),
             packages=owners,
         )
     return _load(points[0], singular) if points else importlib.import_module(_own(kind)[wanted])
@@ -220,7 +221,7 @@ def module(kind: str, name: str) -> ModuleType:
 
 def listed_names(kind: str) -> str:
     """The names of a kind, for a message."""
-    return ", ".join(map(public_name, names(kind)))
+    return ", ".join(public_name(name, kind) for name in names(kind))
 
 
 def meant(kind: str, name: str) -> str:
@@ -230,7 +231,7 @@ def meant(kind: str, name: str) -> str:
     (" Did you mean 'aul'?", '')
     """
     near = get_close_matches(_plain(name), names(kind), 1)
-    return f" Did you mean '{public_name(near[0])}'?" if near else ""
+    return f" Did you mean '{public_name(near[0], kind)}'?" if near else ""
 
 
 def _load(point: EntryPoint, kind: str) -> ModuleType:
@@ -282,10 +283,10 @@ def _find(kind: str, name: str) -> Entry:
         singular = SINGULAR.get(kind, kind[:-1])
         package = owner(kind, name)
         raise UsageError(
-            f"The {singular} '{public_name(wanted)}' of the package {package} has no function called {wanted}.",
+            f"The {singular} '{public_name(wanted, kind)}' of the package {package} has no function called {wanted}.",
             code="broken-package",
             kind=singular,
-            name=public_name(wanted),
+            name=public_name(wanted, kind),
             package=package,
         )
     try:
@@ -296,10 +297,10 @@ def _find(kind: str, name: str) -> Entry:
     except TiltmeterError as error:
         singular, package = SINGULAR.get(kind, kind[:-1]), owner(kind, name)
         raise UsageError(
-            f"The {singular} '{public_name(wanted)}' of the package {package} {error}",
+            f"The {singular} '{public_name(wanted, kind)}' of the package {package} {error}",
             code="broken-package",
             kind=singular,
-            name=public_name(wanted),
+            name=public_name(wanted, kind),
             package=package,
         ) from error
     return Entry(wanted, function, home, declaration)
@@ -406,6 +407,10 @@ def forget() -> None:
         cached.cache_clear()
 
 
-def public_name(name: str) -> str:
-    """The name as the command line writes benchmarks: with hyphens."""
-    return name.replace("_", "-")
+def public_name(name: str, kind: str = "") -> str:
+    """Return the name as it is shown: with hyphens, or with underscores as in tables and rules. Both are accepted.
+
+    >>> public_name("crows_pairs", "benchmarks"), public_name("bias_score", "measures")
+    ('crows-pairs', 'bias_score')
+    """
+    return name if kind in UNDERSCORED else name.replace("_", "-")

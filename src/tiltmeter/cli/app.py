@@ -126,7 +126,7 @@ def estimate(
     clusters: Clusters = True,
     as_json: Json = False,
 ) -> None:
-    """Measures of stored answers, grouped as you like. Needs no model."""
+    """Compute measures from stored answers, by any grouping. Needs no model."""
     from tiltmeter import estimate as do_estimate
     from tiltmeter.execution.options import DEFAULT_BY
     from tiltmeter.reporting.terminal import long_tables
@@ -159,7 +159,7 @@ def compare(
     clusters: Clusters = True,
     as_json: Json = False,
 ) -> None:
-    """Paired differences between models, with intervals and p. Needs no model."""
+    """Compare models pairwise, with confidence intervals and p-values. Needs no model."""
     from tiltmeter import compare as do_compare
     from tiltmeter.reporting.comparison_text import summaries, too_close
     from tiltmeter.reporting.terminal import comparisons
@@ -211,7 +211,7 @@ def import_(
     as_json: Json = False,
     whole: All = False,
 ) -> None:
-    """Import scores or predictions that others published, or texts a model wrote."""
+    """Import published scores or predictions, or generated texts."""
     from tiltmeter import import_scores
     from tiltmeter.runs.published import import_run
 

@@ -20,13 +20,18 @@ Model = Annotated[
 Baseline = Annotated[str | None, typer.Option(help="Model to compare with, such as the release before.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Embedded benchmarks: about a minute on two cores.")]
-Full = Annotated[bool, typer.Option("--full", help="Every benchmark whose data are at hand.")]
+Full = Annotated[bool, typer.Option("--full", help="Every benchmark whose data are available.")]
 Rules = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML) that decide the exit code.")]
 Price = Annotated[float | None, typer.Option(help="Price of a million tokens, for the plan.")]
-Plan = Annotated[bool, typer.Option(help="First try each model on a few items and say how long it will take.")]
-UntilDecided = Annotated[bool, typer.Option("--until-decided", help="Query items in a random order until all is decided.")]
-Margin = Annotated[float | None, typer.Option(help="With --until-decided: points to keep to. Default: 20.")]
-Budget = Annotated[int | None, typer.Option(help="With --until-decided: most items to query.")]
+Plan = Annotated[bool, typer.Option(help="First estimate the run time from a few items of each benchmark.")]
+UntilDecided = Annotated[
+    bool, typer.Option("--until-decided", help="Query items in random order until every rule is decided.")
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(help="With --until-decided: largest accepted bias, in points. Default: 20."),
+]
+Budget = Annotated[int | None, typer.Option(help="With --until-decided: largest number of items to query.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps …")]
 Remote = Annotated[bool, typer.Option(help="Run model code that is not part of transformers.")]
 
@@ -48,9 +53,9 @@ def audit(
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
-    """Audit a model: ask a battery, decide by domain, write a decision page.
+    """Audit a model: run a battery of benchmarks, decide by domain, write a decision page.
 
-    Interrupted, the same command goes on where it stopped. The exit code is that of --rules; 0 without rules.
+    If interrupted, run the same command again to continue. The exit code is that of --rules; 0 without rules.
     """
     from tiltmeter.audits import audit as do_audit
     from tiltmeter.audits.page import headline

@@ -40,7 +40,7 @@ def leaderboard(
     resamples: Resamples = 1000,
     confidence: Confidence = 0.95,
 ) -> None:
-    """Merge runs into one board of models and measures, with ranks. Refuses numbers that are unlike. Needs no model."""
+    """Merge runs into one table of models and measures, with ranks. Rejects runs that are not comparable. Needs no model."""
     from tiltmeter.boards import leaderboard as merge
     from tiltmeter.boards.columns import Filter
     from tiltmeter.reporting.board_tables import as_lines, check_forms, write_boards

@@ -30,7 +30,7 @@ def sexism(
     source: Source,
     output: Output,
     dropped: Annotated[Path | None, typer.Option(help="Also write what was dropped, where and why (JSONL).")] = None,
-    rules: Annotated[Path | None, typer.Option(help="Rule list of yours (TOML).")] = None,
+    rules: Annotated[Path | None, typer.Option(help="Your own rule list (TOML).")] = None,
     columns: Annotated[str | None, typer.Option(help="Your column names, e.g. text=tweet,label=class,id=key.")] = None,
     positive: Annotated[list[str] | None, typer.Option(help="Label that means sexist; repeatable.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of your file, if it cannot be detected.")] = None,
@@ -59,7 +59,7 @@ def counterfactual(
     terms: Annotated[
         list[str] | None, typer.Option(help="gender (default), or a file of aligned terms; repeatable.")
     ] = None,
-    names: Annotated[str | None, typer.Option(help="Swap first names too: ours, or a file of pairs.")] = None,
+    names: Annotated[str | None, typer.Option(help="Swap first names too: `ours` (embedded), or a file of pairs.")] = None,
     sides: Annotated[str, typer.Option(help="two: lines and their counterfactuals; one: these alone.")] = "two",
     neutral: Annotated[bool, typer.Option(help="Keep lines without any such term, too.")] = False,
 ) -> None:
@@ -80,13 +80,15 @@ def calibration(
     seeds: Annotated[str, typer.Option(help="One model for each dose and seed.")] = "0,1,2",
     domains: Annotated[str, typer.Option(help="Default: gender,race,religion.")] = "",
     names: Annotated[str, typer.Option(help="Domains with another arm, in which groups have first names only.")] = "",
-    benchmark: Annotated[list[str] | None, typer.Option("-b", "--benchmark", help="What reads the models.")] = None,
-    words: Annotated[Path | None, typer.Option(help="Groups, attributes and frames of yours (TOML).")] = None,
+    benchmark: Annotated[
+        list[str] | None, typer.Option("-b", "--benchmark", help="Benchmark for the trained models.")
+    ] = None,
+    words: Annotated[Path | None, typer.Option(help="Your own groups, attributes and frames (TOML).")] = None,
     text: Annotated[
         Path | None, typer.Option(help="Natural text (UTF-8; .xz, .gz) whose sentences are resampled, instead of frames.")
     ] = None,
     sentences: Annotated[int, typer.Option(min=1, help="For each domain.")] = 2000,
-    debias: Annotated[list[str] | None, typer.Option(help="Then treat models by this method; repeatable.")] = None,
+    debias: Annotated[list[str] | None, typer.Option(help="Then debias the models by this method; repeatable.")] = None,
     steps: Annotated[
         int | None, typer.Option(min=1, help="Of every training. Default: 250 for each domain, of 128 sentences.")
     ] = None,

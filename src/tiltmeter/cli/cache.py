@@ -11,6 +11,7 @@ import typer
 from tiltmeter.cli.console import note, print_data, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.show import print_grids
+from tiltmeter.display import number_text
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _counted(entries: Sequence[CacheEntry]) -> str:
 def _size(entries: Sequence[CacheEntry]) -> str:
     size = sum(entry.size for entry in entries)
     unit, factor = next(((unit, factor) for unit, factor in reversed(SIZES.items()) if size >= factor), ("KB", 10**3))
-    return f"{size / factor:.1f} {unit}"
+    return f"{number_text(size / factor)} {unit}"
 
 
 def _read(text: str, units: dict[str, int], flag: str) -> float:

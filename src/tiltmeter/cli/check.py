@@ -40,8 +40,8 @@ RuleFile = Annotated[Path | None, typer.Option("--rules", help="File of rules (T
 Baseline = Annotated[Path | None, typer.Option(help="Run of the model to compare with.", callback=optional_run_folder)]
 BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, of the baseline run or of this one.")]
 Undecided = Annotated[Policy | None, typer.Option(help="Result of an undecided rule. Default: fail.")]
-Confidence = Annotated[float | None, typer.Option(help="Confidence of rules that do not say. Default: 0.95.")]
-LeastN = Annotated[int | None, typer.Option("--min-n", help="Least items of rules that do not say. Default: 30.")]
+Confidence = Annotated[float | None, typer.Option(help="Confidence level of rules that state none. Default: 0.95.")]
+LeastN = Annotated[int | None, typer.Option("--min-n", help="Minimum items of rules that state none. Default: 30.")]
 MaxMissing = Annotated[
     float | None, typer.Option(help="Share of missing scores that rules allow unless they state it. Default: 0.05.")
 ]
@@ -49,7 +49,7 @@ JUnit = Annotated[Path | None, typer.Option(help="Write JUnit XML.")]
 Markdown = Annotated[Path | None, typer.Option(help="Write a summary in Markdown.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the decision as JSON. RUN/check.json has it too.")]
 PlanFlag = Annotated[
-    bool, typer.Option("--plan", help="Only say what each rule can decide: chances of a verdict, and the items needed.")
+    bool, typer.Option("--plan", help="Only state what each rule can decide: chances of a verdict, and the items needed.")
 ]
 Disagreement = Annotated[
     float | None, typer.Option(help="With --plan: expected share of items on which model and baseline disagree, e.g. 0.2.")
@@ -58,9 +58,9 @@ SequentialFlag = Annotated[
     bool, typer.Option("--sequential", help="Read items in a random order, and only as many as decide every rule.")
 ]
 Models = Annotated[
-    list[str] | None, typer.Option("--model", "-m", metavar="NAME", help="With --sequential: model to ask; repeatable.")
+    list[str] | None, typer.Option("--model", "-m", metavar="NAME", help="With --sequential: model to query; repeatable.")
 ]
-Budget = Annotated[int | None, typer.Option(help="With --sequential: most items to ask.")]
+Budget = Annotated[int | None, typer.Option(help="With --sequential: largest number of items to query.")]
 OrderSeed = Annotated[int, typer.Option("--seed", help="With --sequential: decides the order of items.")]
 
 
@@ -84,9 +84,9 @@ def check(
     budget: Budget = None,
     seed: OrderSeed = 0,
 ) -> None:
-    """Check a run against rules; the exit code says pass or fail.
+    """Check a run against rules; the exit code is the verdict.
 
-    0: it passes, 1: it fails, 2: a mistake. Needs no model; with --sequential it can ask one.
+    Exit codes: 0 pass, 1 fail, 2 error. Needs no model, except with --sequential and --model.
     """
     from tiltmeter.gate import check as decide
     from tiltmeter.gate import forms, read_rules

@@ -13,6 +13,7 @@ from tiltmeter import catalog
 from tiltmeter.cli.console import note, progress_bar, say
 from tiltmeter.cli.help import App, Group
 from tiltmeter.cli.signature import parameter, study_options, with_signature
+from tiltmeter.display import number_text, significant_text
 
 Model = Annotated[str, typer.Option("-m", "--model", help="Hub id, folder or embedded name.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")]
@@ -70,10 +71,10 @@ def _report(folder: Path, model: str) -> None:
     if trained and trained["first_loss"] is not None:
         early = trained["stopped"] == "early"
         ended = f", stopped early with the weights of step {trained['weights_of_step']}" if early else ""
-        say(f"{trained['steps']:,} steps in {trained['seconds']:,.0f} s{ended}")
-        say(f"loss: {trained['first_loss']:.3f} → {trained['last_loss']:.3f}")
+        say(f"{trained['steps']:,} steps in {number_text(trained['seconds'], 0)} s{ended}")
+        say(f"loss: {number_text(trained['first_loss'], 3)} → {number_text(trained['last_loss'], 3)}")
         if len(looks := trained["held_out"]) > 1:
             name = manifest.get("looks", "held-out loss")
-            say(f"{name}: {looks[0]['loss']:.4g} → {looks[-1]['loss']:.4g}")
+            say(f"{name}: {significant_text(looks[0]['loss'], 4)} → {significant_text(looks[-1]['loss'], 4)}")
     note(f"Model: {folder}")
     note(f"Measure the change: tiltmeter run -m {model} -m {folder}")

@@ -12,6 +12,7 @@ import typer
 from tiltmeter.cli.console import fail, note, progress_bar, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.show import print_grids, print_json
+from tiltmeter.display import number_text
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="Experiment file (TOML), or one that comes with tiltmeter: cao-2022.")
@@ -42,7 +43,7 @@ def run(
     model: Only = None,
     cells_only: CellsOnly = False,
 ) -> None:
-    """Ask every model of an experiment file every benchmark, resumable; write one run folder.
+    """Run every model of an experiment file on every benchmark; write one run folder. Resumable.
 
     What is there is not made again. A model or benchmark that fails stops no other; it is tried again by the next call. The
     exit code is 1 if a cell failed. With `--model` only cells are made, as with `--cells-only`.
@@ -67,7 +68,7 @@ def run(
 
 
 def status(file: File, as_json: Json = False) -> None:
-    """Show the progress of an experiment, from its storage; also while another machine works on it."""
+    """Show the progress of an experiment from its storage, even while another machine runs it."""
     from tiltmeter.execution import status as read
 
     now = read(file)
@@ -105,13 +106,13 @@ def _print_plan(file: Path) -> None:
 
 def _spoken(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        return f"{number_text(seconds, 0)} s"
+    return f"{number_text(seconds / 60, 0)} min" if seconds < 5400 else f"{number_text(seconds / 3600)} h"
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"run": run, "status": status}
 
-experiment_app = App(no_args_is_help=True, help="Run many models and benchmarks by one file.")
+experiment_app = App(no_args_is_help=True, help="Run many models and benchmarks described in one file.")
 for _name, _command in COMMANDS.items():
     experiment_app.command(_name)(_command)
 

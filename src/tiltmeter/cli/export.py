@@ -87,7 +87,7 @@ def bundle(
 ) -> None:
     """Write one zip for an audit: report, numbers, checksums.
 
-    With verdicts, the manifest, and a summary of one page.
+    It also has the verdicts, the manifest and a one-page summary.
     """
     from tiltmeter.exports.bundle import bundle as pack
 
@@ -98,11 +98,11 @@ def bundle(
 
 def verify(
     file: Annotated[Path, typer.Argument(help="Bundle to check.")],
-    digest: Annotated[str | None, typer.Option(help="Its sha256, as it was printed when it was made.")] = None,
+    digest: Annotated[str | None, typer.Option(help="Expected sha256, as printed by `tiltmeter bundle`.")] = None,
 ) -> None:
-    """Check a bundle; the exit code says whether it is whole.
+    """Verify the checksums of a bundle; the exit code is the result.
 
-    0: it is whole, 1: something was changed, 2: it is no bundle.
+    Exit codes: 0 unchanged, 1 changed, 2 not a bundle.
     """
     from tiltmeter.exports.verify import verify as problems_of
 

@@ -160,7 +160,8 @@ def plain_reason(text: str) -> str:
     for start, reason in REASONS.items():
         if text.startswith(start):
             return reason
-    return text.removeprefix("Value error, ").replace("Input should be", "It must be")
+    reason = text.removeprefix("Value error, ").replace("Input should be", "It must be").rstrip(".")
+    return reason.replace("greater than or equal to", "at least").replace("less than or equal to", "at most") + "."
 
 
 def _plain_types(flags: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.catalog.declarations import ROLES
 from tiltmeter.cli.console import fail
+from tiltmeter.display import number_text, share_text
 from tiltmeter.errors import TiltmeterError
 
 
@@ -84,11 +85,11 @@ def _measures() -> list[dict[str, str]]:
 
 def _model_row(name: str, card: dict[str, Any]) -> dict[str, str]:
     recipe, held_out = card["recipe"], card["held_out"]
-    words = f"{card['parameters'] / 1e6:.1f} million parameters, trained for tiltmeter on English text"
+    words = f"{number_text(card['parameters'] / 1e6)} million parameters, trained for tiltmeter on English text"
     quality = (
-        f"held-out perplexity per word {held_out['perplexity_per_word']:.0f}"
+        f"held-out perplexity per word {number_text(held_out['perplexity_per_word'], 0)}"
         if "perplexity_per_word" in held_out
-        else f"held-out accuracy {held_out['accuracy']:.1%}"
+        else f"held-out accuracy {share_text(held_out['accuracy'])}"
     )
     return {"name": name, "architecture": str(recipe["architecture"]), "what": f"{words}; {quality}"}
 

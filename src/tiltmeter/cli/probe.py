@@ -9,6 +9,7 @@ import typer
 
 from tiltmeter.cli.console import note, print_data, say
 from tiltmeter.cli.show import print_grids
+from tiltmeter.display import significant_text
 
 Url = Annotated[
     str, typer.Argument(help="URL of an OpenAI-compatible server, such as http://localhost:8000/v1; or openai:.")
@@ -17,7 +18,7 @@ Name = Annotated[str, typer.Option("-m", "--model", help="The model's name on th
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Headers = Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")]
 FirstToken = Annotated[str | None, typer.Option(help="Token before every text, where the server puts none there.")]
-Timeout = Annotated[float, typer.Option(help="Seconds until a request has failed.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for a reply.")]
 CAPABILITY = {
     "prompt": "log-probabilities of whole texts: supports pairs, choices, generations and labels",
     "chosen": "log-probabilities of chosen tokens: supports choices, generations and labels",
@@ -34,7 +35,7 @@ def probe(
     timeout: Timeout = 60.0,
     first_token: FirstToken = None,
 ) -> None:
-    """Check a server before it is believed: which log-probabilities it gives, and whether they are right."""
+    """Probe a server: which log-probabilities it returns, and whether they are correct."""
     from tiltmeter.models.served import Connection, ServerOptions, parse_url, probe_server
     from tiltmeter.reporting.terminal import listed
 
@@ -49,5 +50,5 @@ def probe(
     if found.capability != "prompt":
         say(f"Reason: {found.reason}.")
     server = " ".join(filter(None, (found.server.name, found.server.version)))
-    noise = "" if found.dialect is None else f"; two repeats differ by {found.noise:.2g}"
+    noise = "" if found.dialect is None else f"; two repeats differ by {significant_text(found.noise, 2)}"
     note(f"{server}; {found.requests} requests{noise}.")

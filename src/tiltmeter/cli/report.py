@@ -11,6 +11,7 @@ from tiltmeter.cli.completion import complete_run
 from tiltmeter.cli.console import note, progress_bar, say
 from tiltmeter.cli.folders import run_folder
 from tiltmeter.cli.options import RunFolder
+from tiltmeter.display import number_text
 from tiltmeter.errors import RunError, TiltmeterError
 
 NAME = "report.html"
@@ -23,7 +24,7 @@ One = Annotated[
 
 
 def report(runs: RunFolder, output: Output = None, baseline: Baseline = None) -> None:
-    """Write one HTML page about runs: the story, figures, every item.
+    """Write one HTML page about runs: summary, figures and every item.
 
     It needs no model and no network.
     """
@@ -33,7 +34,7 @@ def report(runs: RunFolder, output: Output = None, baseline: Baseline = None) ->
 def open_(run: One = Path("last")) -> None:
     """Open the report of a run in your browser.
 
-    A run that has no report yet gets one. Without a browser, the path is printed.
+    Writes the report if the run has none. Without a browser, prints its path.
     """
     import webbrowser
 
@@ -64,4 +65,4 @@ def write(runs: Any, path: Path, baseline: str | None = None) -> None:
 
     with showing(progress_bar):
         written = write_report(runs, path, baseline)
-    note(f"Report: {written} ({written.stat().st_size / 1e6:.1f} MB)")
+    note(f"Report: {written} ({number_text(written.stat().st_size / 1e6)} MB)")

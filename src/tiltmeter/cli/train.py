@@ -11,6 +11,7 @@ import typer
 from tiltmeter.cli.console import errors, progress_bar, results
 from tiltmeter.cli.help import App
 from tiltmeter.cli.options import DataDir
+from tiltmeter.display import number_text, range_text
 from tiltmeter.errors import UsageError
 
 train_app = App(no_args_is_help=True, help="Train classifiers that judge texts, and heads that choose answers.")
@@ -25,13 +26,9 @@ def group() -> None:
 def classifier(
     notion: Annotated[
         str,
-        typer.Argument(
-            help="What it judges: toxicity, regard, stereotype, your table's subject; or choices: a head that answers."
-        ),
+        typer.Argument(help="Construct: toxicity, regard, stereotype, your table's subject; or choices (a head)."),
     ],
-    model: Annotated[
-        str, typer.Option("-m", "--model", help="The model whose body it gets: hub id, folder or embedded name.")
-    ],
+    model: Annotated[str, typer.Option("-m", "--model", help="Model to start from: hub id, folder or embedded name.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")],
     data: Annotated[
         Path | None,
@@ -51,15 +48,15 @@ def classifier(
         typer.Option(help="choices: category to leave out of training and to ask about later; repeatable, at least one."),
     ] = None,
     data_dir: DataDir = None,
-    epochs: Annotated[float, typer.Option(help="Times that all texts are seen. Default: the paper's.")] = 0.0,
+    epochs: Annotated[float, typer.Option(help="Passes over all texts. Default: the paper's.")] = 0.0,
     rate: Annotated[
         float, typer.Option(help="Learning rate. Default: the paper's, which is for models of BERT's size.")
     ] = 0.0,
     warmup: Annotated[
         float | None, typer.Option(help="Share of the steps in which the rate rises; a larger rate needs some.")
     ] = None,
-    rows: Annotated[int, typer.Option(help="Texts in a step.")] = 16,
-    limit: Annotated[int | None, typer.Option(help="Learn from so many texts only.")] = None,
+    rows: Annotated[int, typer.Option(help="Texts per step.")] = 16,
+    limit: Annotated[int | None, typer.Option(help="Train on this many texts only.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the new head and of the order.")] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda …")] = "auto",
 ) -> None:
@@ -86,7 +83,8 @@ def classifier(
     accuracy = measured["accuracy"]
     results().print(f"{errors_text(measured)[:1].upper()}{errors_text(measured)[1:]}.", markup=False, soft_wrap=True)
     results().print(
-        f"Accuracy {accuracy['share']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}] on {accuracy['n']:,} texts.",
+        f"Accuracy {number_text(accuracy['share'], 3)} {range_text(accuracy['low'], accuracy['high'], 3)} on "
+        f"{accuracy['n']:,} texts.",
         markup=False,
     )
     errors().print(f"Classifier: {folder}", markup=False, soft_wrap=True)

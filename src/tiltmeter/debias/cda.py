@@ -1,4 +1,4 @@
-"""CDA: goes on training with text in which every gendered word also stands as its counterpart."""
+"""CDA: continue training on text in which every gendered word also occurs as its counterpart."""
 
 from __future__ import annotations
 

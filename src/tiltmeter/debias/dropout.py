@@ -1,4 +1,4 @@
-"""Dropout: goes on training with more of it, so that no single correlation is leaned on too much."""
+"""Dropout: continue training with a higher rate, so that the model relies less on any single correlation."""
 
 from __future__ import annotations
 

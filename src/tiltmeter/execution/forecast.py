@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tiltmeter.benchmarks import Benchmark
+from tiltmeter.display import number_text
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.engine import default_workers
 from tiltmeter.execution.experiment_file import Experiment, read_experiment
@@ -161,6 +162,7 @@ def _sentences(planned: Plan, table: pd.DataFrame) -> Iterator[str]:
     if seconds:
         workers = default_workers(open_["model"].nunique(), str(planned.experiment.run_options().device))
         yield (
-            f"About {seconds / 60:,.1f} minutes of work, {seconds / 60 / workers:,.1f} with {workers} at a time "
+            f"About {number_text(seconds / 60)} minutes of work, {number_text(seconds / 60 / workers)} with "
+            f"{workers} at a time "
             f"(from {FEW} and {MORE} items of each benchmark; where {FEW} take long, from these alone, which overstates it)."
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tiltmeter import debias
+from tiltmeter import catalog, debias
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.execution.experiment_file import Experiment
 from tiltmeter.execution.experiment_models import GIVEN, ExperimentModel, Training, Variant
@@ -47,7 +47,9 @@ def folder_of_variant(experiment: Experiment, model: ExperimentModel, depot: Dep
 def make(variant: Variant, source: str, folder: Path, device: str) -> Path:
     """A new model folder from the parent's."""
     if variant.method != GIVEN or variant.dose is None:
-        return debias.make(variant.method, source, output=folder, seed=variant.seed, **variant.options)
+        has_seed = "seed" in catalog.find("debias", variant.method).parameters  # Self-Debias draws nothing
+        seed = {"seed": variant.seed} if has_seed else {}
+        return debias.make(variant.method, source, output=folder, **seed, **variant.options)
     options = {"domain": variant.dose.domain, "dose": variant.dose.dose, "arm": variant.dose.arm}
     recipe, length = recipe_of(variant.options, variant.seed)
     return continue_training(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tiltmeter import __version__
-from tiltmeter.display import interval_text
+from tiltmeter.display import interval_text, number_text, range_text
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.exports.run_facts import model_facts
 from tiltmeter.families.kit.story import decimals_of
@@ -114,12 +114,12 @@ def _section(run: Run, rows: Any) -> str:
     for _, row in rows.iterrows():
         places = decimals_of(row["measure"], row["value"], row["low"], row["high"])
         group = "" if row["by"] == "all" else f", {row['group']}"
-        ends = f"{row['low']:.{places}f} to {row['high']:.{places}f}" if math.isfinite(row["low"]) else "–"
+        ends = range_text(row["low"], row["high"], places) or "–"
         neutral = f"{row['neutral']:g}" if math.isfinite(row["neutral"]) else "–"
         cells = [
             row["benchmark"],
             f"{row['measure']} by {row['scorer']}{group}",
-            f"{row['value']:.{places}f}",
+            number_text(row["value"], places),
             ends,
             neutral,
         ]

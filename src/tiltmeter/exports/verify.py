@@ -70,7 +70,8 @@ def _read(path: Path) -> dict[str, bytes]:
     except TiltmeterError:
         raise
     except Exception as error:  # a damaged archive raises what its reader likes
-        raise InputError(f"{path} cannot be read as a zip: {error}.", code="damaged-file", file=path) from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read as a zip: {reason}.", code="damaged-file", file=path) from None
 
 
 def _check_sizes(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.benchmarks.kit.items import has_column, repeated_share
+from tiltmeter.display import share_text
 from tiltmeter.errors import InputError, RunError, UsageError
 from tiltmeter.families import Answers
 from tiltmeter.gate.rule import Rule
@@ -128,8 +129,8 @@ def refuse_repeats(rule: Rule, items: pd.DataFrame) -> None:
     share = repeated_share(items)
     if share > MOST_REPEATED:
         raise RunError(
-            f"{rule.text}: {share:.1%} of the pairs of {rule.benchmark} repeat earlier ones, in this order or the other, or "
-            "consist of one sentence twice. They are no evidence of their own. Remove them.",
+            f"{rule.text}: {share_text(share)} of the pairs of {rule.benchmark} repeat earlier ones, in this order or the "
+            "other, or consist of one sentence twice. They are no evidence of their own. Remove them.",
             code="duplicate-name", rule=rule.text, benchmark=rule.benchmark, kind="pair", share=share,
         )  # fmt: skip
 

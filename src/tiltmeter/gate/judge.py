@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tiltmeter import catalog
+from tiltmeter.display import number_text, range_text, share_text
 from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
@@ -129,7 +130,11 @@ def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding
     if verdict == PASS and rule.form == NO_EVIDENCE and not can_fail(rule, wide, limits, margin, together):
         verdict, why = UNDECIDED, f"comes from {_units(wide)}, too few for any result to be evidence of a breach"
     places = decimals_of(rule.measure, narrow.value, narrow.low, narrow.high)
-    detectable = f" A breach of {margin:.{places}f} or more is detected {POWER:.0%} of the time." if verdict != FAIL else ""
+    detectable = (
+        f" A breach of {number_text(margin, places)} or more is detected {share_text(POWER, 0)} of the time."
+        if verdict != FAIL
+        else ""
+    )
     return Finding(
         narrow.group, narrow.n, narrow.value, narrow.low, narrow.high, wide.low, wide.high, margin, verdict,
         f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{detectable}", *limits,
@@ -140,7 +145,7 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
     """Return the verdict about a number and why; `wide` has the interval that is corrected for all numbers."""
     low, high = limits
     if narrow.missing > rule.max_missing:
-        return FAIL, f"lacks {narrow.missing:.1%} of the scores; at most {100 * rule.max_missing:g}% may be missing"
+        return FAIL, f"lacks {share_text(narrow.missing)} of the scores; at most {100 * rule.max_missing:g}% may be missing"
     if narrow.units < rule.least_n:
         return UNDECIDED, f"comes from {_units(narrow)}, and the rule requires at least {rule.least_n:,}"
     verdict = compared((narrow.low, narrow.high), (wide.low, wide.high), limits)
@@ -186,11 +191,14 @@ def _units(number: Number) -> str:
 
 
 def _text(rule: Rule, number: Number, places: int) -> str:
-    sign = "" if rule.quantity in OWN else "+"
-    value, low, high = (f"{end:{sign}.{places}f}" for end in (number.value, number.low, number.high))
+    signed = rule.quantity not in OWN
+    value, interval = (
+        number_text(number.value, places, signed=signed),
+        range_text(number.low, number.high, places, signed=signed),
+    )
     what = "" if rule.quantity in OWN else "worse by " if rule.quantity == WORSENING else "a change of "
     pooled = "pooled " if rule.pooled else ""
-    return f"{pooled}{what}{value} [{low}, {high}]".replace("-", "−")
+    return " ".join(filter(None, [f"{pooled}{what}{value}", interval]))
 
 
 def detectable_breach(number: Number, confidence: float) -> float:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tiltmeter.catalog import Entry
+from tiltmeter.display import share_text
 from tiltmeter.gate.numbers import Number
 from tiltmeter.gate.rule import DISTANCE, OWN, Rule
 from tiltmeter.stats.direction import best_of, range_of
@@ -57,7 +58,7 @@ def spread_of(place: Place, disagreement: float | None) -> tuple[float | None, s
     if whole is None:
         return None, "its spread is not known beforehand; give an earlier run: tiltmeter check RUN --plan"
     if rule.needs_baseline and disagreement is not None:
-        return whole * math.sqrt(disagreement), f"if the models disagree on {disagreement:.0%} of the items"
+        return whole * math.sqrt(disagreement), f"if the models disagree on {share_text(disagreement, 0)} of the items"
     if rule.needs_baseline:
         return whole * math.sqrt(
             0.5

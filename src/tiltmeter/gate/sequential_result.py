@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tiltmeter.display import share_text
 from tiltmeter.gate.decision import FAIL, GRAVITY, PASS, UNDECIDED, said
 from tiltmeter.gate.rule import Rule
 
@@ -90,7 +91,7 @@ class SequentialDecision:
         """The decision in one sentence."""
         found = list(self.verdicts().values())
         counts = ", ".join(f"{found.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if one in found)
-        share = f"{self.items_read:,} of {self.items:,} items ({self.items_read / max(self.items, 1):.0%})"
+        share = f"{self.items_read:,} of {self.items:,} items ({share_text(self.items_read / max(self.items, 1), 0)})"
         ended = "" if self.is_decided else " The budget ended before every rule was decided."
         return f"{'PASS' if self.passed else 'FAIL'}: {counts} after {share}.{ended}"
 

@@ -104,6 +104,12 @@ class LanguageModel(WeightedModel):
         inner = int(getattr(config, "intermediate_size", 0) or getattr(config, "ffn_dim", 0) or 4 * width)
         return self._parts.dtype.itemsize * (4 * width + 3 * inner)
 
+    @cached_property
+    def layer_weights(self) -> int:
+        """About how many weights of a layer each token is multiplied with."""
+        width = int(getattr(self._module.config.get_text_config(), "hidden_size", 0) or 0)
+        return width * self.token_bytes // self._parts.dtype.itemsize
+
     def read(self, batch: Batch) -> Answer:
         """One forward pass and everything that is read from it."""
         return self.begin(batch).answer()
@@ -160,7 +166,7 @@ class LanguageModel(WeightedModel):
         block = torch.zeros_like(logprob)
         for first, last in self._parts.chunks(len(rows)):
             low, high = _range(batch.site_of_read, first, last)
-            logits = self._parts.head(hidden[first:last])
+            logits = self._parts.head_as_is(hidden[first:last])
             logprobs = LogProbabilities(logits)
             here = sites[low:high] - first
             picked = logits[here, golds[low:high]]

@@ -25,9 +25,9 @@ from tiltmeter.models.prefix_trees import RowLength, reason_against, row_length,
 if TYPE_CHECKING:
     import torch
 
-CPU_LOGITS, GPU_LOGITS = 2**22, 2**27
-"""Logits computed at once: enough to keep a device busy, little enough to keep memory small (16 and 512 MiB as float32).
-With their log-probabilities and comparisons that is at most 1.4 GiB of a GPU."""
+CPU_LOGITS, GPU_LOGITS = 2**22, 2**28
+"""Logits computed at once: enough to keep a device busy, little enough to keep memory small (16 MiB and 1 GiB as float32).
+With their log-probabilities and comparisons that is at most 2.3 GiB of a GPU, and 1.8 GiB of a model in halves."""
 SHORT = 64
 Sites = tuple[Any, Any]  # rows and columns, as tensors
 
@@ -101,7 +101,7 @@ class BodyAndHead:
             whole = self.module(input_ids=ids, **self.options).logits[0]
             try:
                 hidden = candidate(input_ids=ids, **self.options).last_hidden_state
-                split = self._head_of(candidate, hidden[0, 2:5])
+                split = self._head_of(candidate, hidden[0, 2:5]).float()
             except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
                 return False
         wanted = whole[2:5].float()
@@ -263,6 +263,16 @@ class BodyAndHead:
         """Hidden states (without a split, logits) at all positions."""
         return self._hidden(self._run(ids, {**self.options, **options}))
 
+    def layers_of(self, ids: torch.Tensor, options: dict[str, Any]) -> torch.Tensor:
+        """Float32 states behind each layer at all positions, the last one as `hidden_of` gives it; that alone if need be."""
+        import torch
+
+        output = self._run(ids, {**self.options, **options, "output_hidden_states": True})
+        layers = [*(getattr(output, "hidden_states", None) or ())[:-1], self._hidden(output)]
+        if self.body_module is None or any(layer.shape != layers[-1].shape for layer in layers):
+            layers = layers[-1:]
+        return torch.stack([layer.float().to(self.device) for layer in layers])
+
     def _hidden(self, output: Any) -> torch.Tensor:
         return output.logits if self.body_module is None else output.last_hidden_state  # type: ignore[no-any-return]
 
@@ -292,7 +302,12 @@ class BodyAndHead:
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
         """Hidden states of single positions to float32 logits."""
-        return hidden.float() if self.body_module is None else self._head_of(self.body_module, hidden)
+        return self.head_as_is(hidden).float()
+
+    def head_as_is(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Logits of the model's own data type on a GPU, where reading them takes longer than computing with them."""
+        logits = hidden if self.body_module is None else self._head_of(self.body_module, hidden)
+        return logits if logits.is_cuda else logits.float()
 
     def head_at(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """Float32 logits of some tokens alone. Where the last projection is a plain one, the others are not computed."""
@@ -311,7 +326,7 @@ class BodyAndHead:
 
         with forwarding(body, lambda *_, **__: Output(last_hidden_state=hidden[None])):
             ids = torch.zeros((1, len(hidden)), dtype=torch.int64, device=hidden.device)
-            return self.module(input_ids=ids, **self.options).logits[0].float()  # type: ignore[no-any-return]
+            return self.module(input_ids=ids, **self.options).logits[0]  # type: ignore[no-any-return]
 
     def chunks(self, n_sites: int) -> Iterator[tuple[int, int]]:
         """Ranges of sites whose logits are computed together."""

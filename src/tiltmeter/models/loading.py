@@ -92,6 +92,10 @@ def load_model(
 
     Raises:
         ModelError: The model cannot be found, downloaded or loaded, lacks weights, or needs code that is not trusted.
+
+    Example:
+        >>> load_model("plumb-mlm", device="cpu").kind
+        'masked'
     """
     name = display_name(str(name_or_folder))
     with room_for(name):
@@ -303,6 +307,8 @@ def _device(wanted: str) -> str:
         torch.ones(1, device=wanted).item()  # one that only pretends to compute gives nothing back
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0].split(". ", 1)[0].rstrip(".")
+        if reason.startswith("Expected one of"):
+            reason = "torch has no device of this name; usual ones are cpu, cuda, cuda:1 and mps"
         message = f"Device '{wanted}' cannot be used: {reason}."
         raise UsageError(message, code="missing-capability", device=str(wanted)) from None
     return wanted

@@ -9,19 +9,22 @@ if TYPE_CHECKING:
 
 
 class LogProbabilities:
-    """Log-probabilities of all tokens, row by row. A row with an infinite logit, or none, gives no probabilities."""
+    """Float32 log-probabilities of all tokens, row by row. A row with an infinite logit, or none, gives no probabilities."""
 
     def __init__(self, logits: torch.Tensor) -> None:
-        self.largest = logits.amax(1)
-        self.all = logits.log_softmax(1)  # several times faster than logsumexp, for all that it writes down
+        import torch
+
+        self.logits = logits
+        # Several times faster than logsumexp, for all that it writes down; a GPU widens halves on the way.
+        self.all = logits.log_softmax(1, dtype=torch.float32)
 
     def at(self, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Pick some of them; NaN in broken rows. Marking those here saves a pass over the vocabulary."""
-        return self.all[rows, tokens].masked_fill_(~self.largest[rows].isfinite(), float("nan"))
+        """Pick some of them; NaN in broken rows, which all sums of exponentials are, without a look at the vocabulary."""
+        return self.all[rows, tokens]
 
     def total(self) -> torch.Tensor:
         """Offset of a row's logits from its log-probabilities."""
-        return self.largest - self.all.amax(1)
+        return self.logits.amax(1).float() - self.all.amax(1)
 
 
 def count_larger(

@@ -83,7 +83,7 @@ def logprobs(parts: BodyAndHead, batch: Batch) -> Floats:
     logprob = torch.empty(len(golds), device=hidden.device)
     for first, last in parts.chunks(len(rows)):
         low, high = (int(edge) for edge in np.searchsorted(batch.site_of_read, (first, last)))
-        known = LogProbabilities(parts.head(hidden[first:last]))
+        known = LogProbabilities(parts.head_as_is(hidden[first:last]))
         logprob[low:high] = known.at(sites[low:high] - first, golds[low:high])
     logprob = logprob.masked_fill(~logprob.isfinite(), float("nan"))
     return np.asarray(logprob.cpu().numpy(), dtype=np.float32)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.display import number_text
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.precision import expected_device, resolve_precision
 
@@ -126,18 +127,22 @@ def memory_text(name: str, loading: Mapping[str, Any]) -> str | None:
     precision = resolve_precision(str(loading.get("precision", "auto")), device, source.saved_dtype)
     needed = size.stored if source.quantization else size.needed(precision, loading.get("quantize"))
     free = free_memory(device)
-    room = "" if free is None else f"; {free / GB:.1f} GB are free on {device}"
-    return f"{name}: {size.parameters / 1e9:.1f} billion parameters, {needed / GB:.1f} GB of weights in {precision}{room}."
+    room = "" if free is None else f"; {number_text(free / GB)} GB are free on {device}"
+    return (
+        f"{name}: {number_text(size.parameters / 1e9)} billion parameters, {number_text(needed / GB)} GB of weights "
+        f"in {precision}{room}."
+    )
 
 
 def _refuse(name: str, size: Size, needed: int, free: int, device: str, precision: str) -> None:
     ways = {"--precision bf16": size.needed("bf16")} if BYTES[precision] > 2 else {}
     ways |= {f"--quantize {bits}": size.needed("bf16", bits) for bits in QUANTIZED_BYTES}
     fitting = {way: size for way, size in ways.items() if size <= free}
-    advice = ", ".join(f"{way} ({size / GB:.1f} GB)" for way, size in fitting.items())
+    advice = ", ".join(f"{way} ({number_text(size / GB)} GB)" for way, size in fitting.items())
     raise ModelError(
-        f"{name} has {size.parameters / 1e9:.1f} billion parameters and needs {needed / GB:.1f} GB in {precision}; "
-        f"{free / GB:.1f} GB are free on {device}. "
+        f"{name} has {number_text(size.parameters / 1e9)} billion parameters and needs {number_text(needed / GB)} "
+        f"GB in {precision}; "
+        f"{number_text(free / GB)} GB are free on {device}. "
         + (f"It fits with {advice}." if advice else "")
         + (" " if advice else "")
         + "--device-map auto spreads it over all devices.",

@@ -80,3 +80,5 @@ class HiddenPositions(BodyAndHead):
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
         """States of single positions to float32 logits."""
         return self.module.lm_loss(hidden).float()  # type: ignore[no-any-return]
+
+    head_as_is = head

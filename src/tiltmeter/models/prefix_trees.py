@@ -30,6 +30,12 @@ TREE = (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
 ENDS = (11, 11, 11, 9, 8, 8, 8, 8, 9, 11, 11, 14, 14, 14)
 COLUMNS = ((0, 1, 2, 3, 4, 5, 6, 7), (0, 1, 2, 3, 8), (0, 1, 2, 9, 10), (11, 12, 13))
 """A trial: four texts, the two trees that hold them, and the columns of each text."""
+EXACT, ROUNDING, NOISES, FAR = 1e-4, 1e-2, 3, 4
+"""A tree is right in float32 if its states agree to one part in ten thousand. In less precision, if behind each layer they
+are within a hundredth, or so many times the noise of that layer, and so many times nearer than those of a wrong tree."""
+
+
+NOT_FINITE = "its states are not finite"
 
 
 class RowLength(NamedTuple):
@@ -71,45 +77,82 @@ def reason_against(parts: BodyAndHead) -> str | None:
         return "it takes no positions"
     try:
         with torch.inference_mode():
-            return _difference(parts, *_trial(parts))
+            return _difference(parts, tried(parts))
     except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
         return "it does not take a mask for each pair of tokens"
 
 
-def _difference(
-    parts: BodyAndHead, alone: torch.Tensor, tree: torch.Tensor, counted: torch.Tensor, unmasked: torch.Tensor
-) -> str | None:
+class Trial(NamedTuple):
+    """States of the trial's texts behind each layer (layers × tokens × width), read in several ways.
+
+    Two of them are right beyond doubt, `alone` (padded) and `singly` (each in a pass of its own), so their distance is the
+    precision's own noise. `tree` is to be judged. `counted` is a tree whose positions are columns, `unmasked` one
+    without its mask.
+    """
+
+    alone: torch.Tensor
+    singly: torch.Tensor
+    tree: torch.Tensor
+    counted: torch.Tensor
+    unmasked: torch.Tensor
+
+
+def _difference(parts: BodyAndHead, trial: Trial) -> str | None:
     import torch
 
+    alone, tree = trial.alone[-1], trial.tree[-1]
     if not bool(alone.isfinite().all()):
-        return "its states are not finite"  # broken weights, which are reported later
-    if torch.equal(tree, counted):
+        return NOT_FINITE  # broken weights, which are reported later
+    if torch.equal(tree, trial.counted[-1]):
         return "it ignores positions"
-    if torch.equal(tree, unmasked):
+    if torch.equal(tree, trial.unmasked[-1]):
         return "it ignores masks"
-    exact = parts.dtype == torch.float32 and not getattr(parts.module, "is_quantized", False)
-    tolerance = 1e-4 if exact else 3e-2
-    same = torch.allclose(tree, alone, rtol=tolerance, atol=tolerance * float(alone.abs().max()))
+    if parts.dtype == torch.float32 and not getattr(parts.module, "is_quantized", False):
+        same = torch.allclose(tree, alone, rtol=EXACT, atol=EXACT * float(alone.abs().max()))
+    else:
+        same = within_noise(trial)
     return None if same else "its states depend on other texts of the row"
 
 
-def _trial(parts: BodyAndHead) -> tuple[torch.Tensor, ...]:
-    """States of the texts alone, in a tree, in a tree whose positions are columns, and in one without its mask."""
+def within_noise(trial: Trial) -> bool:
+    """Whether a tree is as near to the texts alone as rounding lets it be behind every layer, and far from a wrong tree.
+
+    Rounding grows with depth: behind the last of many layers it hides what one does wrong, behind that one it does not.
+    """
+    noise, tree, counted, unmasked = (distances(one, trial.alone) for one in trial[1:])
+    near = tree <= (NOISES * noise).clamp(min=ROUNDING)
+    far = FAR * tree[-1] <= counted[-1].minimum(unmasked[-1])
+    return bool(near.all() and far)
+
+
+def distances(states: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    """Distance behind each layer, in parts of the size of the others."""
+    import torch
+
+    norm = torch.linalg.vector_norm
+    return norm(states - others, dim=(1, 2)) / norm(others, dim=(1, 2))
+
+
+def tried(parts: BodyAndHead) -> Trial:
+    """Read the trial's texts in each way. All passes but those of single texts have the same shape: it decides rounding."""
     import torch
 
     size, device = int(parts.module.config.vocab_size), parts.device
-    longest = max(map(len, TEXTS))
-    padded = torch.tensor([[*text, *[0] * (longest - len(text))] for text in TEXTS], device=device) % size
-    valid = torch.tensor([[n < len(text) for n in range(longest)] for text in TEXTS], device=device)
-    alone = parts.hidden_of(padded, {"attention_mask": valid.long()})[valid]
-    row = torch.tensor([TREE, [*TREE[:3], *[0] * (len(TREE) - 3)]], device=device) % size
-    ends = torch.tensor([ENDS, [3, 3, 3, *[0] * (len(TREE) - 3)]], device=device)
-    chain = torch.full_like(ends, len(TREE))
-    given, plain = tree_options(ends, parts.dtype), tree_options(chain, parts.dtype)
+    width = len(TREE)
+    padded = torch.tensor([[*text, *[0] * (width - len(text))] for text in TEXTS], device=device) % size
+    valid = torch.tensor([[n < len(text) for n in range(width)] for text in TEXTS], device=device)
+    short = [0] * (width - 3)
+    row = torch.tensor([TREE, [*TREE[:3], *short]] * 2, device=device) % size
+    ends = torch.tensor([ENDS, [3, 3, 3, *short]] * 2, device=device)
+    given, plain = tree_options(ends, parts.dtype), tree_options(torch.full_like(ends, width), parts.dtype)
     columns = torch.tensor([column for text in COLUMNS for column in text], device=device)
     variants = (
         given,
         {**given, "position_ids": plain["position_ids"]},
         {**given, "attention_mask": plain["attention_mask"]},
     )
-    return (alone.float(), *(parts.hidden_of(row, options)[0, columns].float() for options in variants))
+    return Trial(
+        parts.layers_of(padded, {"attention_mask": valid.long()})[:, valid],
+        torch.cat([parts.layers_of(torch.tensor([text], device=device) % size, {})[:, 0] for text in TEXTS], 1),
+        *(parts.layers_of(row, options)[:, 0, columns] for options in variants),
+    )

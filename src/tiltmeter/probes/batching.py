@@ -16,6 +16,9 @@ MOST_TOKENS = {"cpu": CPU_TOKENS, "fp32": 2**17, "fast": 2**18}
 BATCH_COST = {"cpu": 128, "fp32": 3_000, "fast": 12_000}
 """The cost of starting one batch, in tokens that could have been computed meanwhile. Padding pays off up to this cost.
 A GPU computes several times as many tokens in the faster precisions, while Python starts batches no faster."""
+BASE_LAYER, LEAST_COST = 10_000_000, 256
+"""These costs are of layers of BERT-base's size. Larger ones take a GPU longer and Python as long, so that a batch of them
+costs fewer tokens: of a model of eight billion parameters some 500."""
 ACTIVATION_BYTES = 2**33
 """The most memory of a batch's activations on a GPU, beside the weights. Models of a billion parameters and more reach it:
 they compute as fast in batches of some 4,000 tokens as in larger ones."""
@@ -30,6 +33,9 @@ class TokenBudget:
         on_gpu = model.device != "cpu"
         speed = "cpu" if not on_gpu else "fp32" if model.precision == "fp32" else "fast"
         self.batch_cost = BATCH_COST[speed]
+        if on_gpu:
+            larger = int(getattr(model, "layer_weights", 0)) / BASE_LAYER
+            self.batch_cost = max(LEAST_COST, int(self.batch_cost / max(1.0, larger)))
         self.joins = bool(getattr(model, "joins", False))
         self.attention_cells = ATTENTION_CELLS["gpu" if on_gpu else "cpu"] // model.attention_cells
         if batch_tokens == "auto":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.boards import Board
 from tiltmeter.boards.columns import Column
+from tiltmeter.display import number_text, range_text
 from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.reporting.html.board import board_page
@@ -59,8 +60,8 @@ def _cell(board: Board, model: str, column: Column) -> str:
     if not math.isfinite(row["value"]):
         return "missing"
     places = decimals_of(column.measure, row["value"], row["low"], row["high"])
-    interval = f" [{row['low']:.{places}f}, {row['high']:.{places}f}]" if math.isfinite(row["low"]) else ""
-    return f"{row['value']:.{places}f}{interval}{f' (place {rank.text})' if rank else ''}"
+    value, interval = number_text(row["value"], places), range_text(row["low"], row["high"], places)
+    return " ".join(filter(None, [value, interval, f"(place {rank.text})" if rank else ""]))
 
 
 FORMS: dict[str, Callable[[Board], str]] = {".html": board_page, ".csv": as_csv, ".md": as_markdown, ".tex": as_latex}

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text
 from tiltmeter.families import find_family
-from tiltmeter.families.kit.story import fixed
 from tiltmeter.stats.significance import smallest_difference
 
 if TYPE_CHECKING:
@@ -53,10 +52,10 @@ def _close(row: Any, confidence: float) -> str:
     standard_error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
     least, seen = smallest_difference(standard_error, confidence), abs(row["difference"])
     needed = row["n"] * (least / seen) ** 2 if seen else 0
-    more = f"; about {needed:,.0f} {unit} would be needed to detect this difference" if seen else ""
+    more = f"; about {number_text(needed, 0)} {unit} would be needed to detect this difference" if seen else ""
     places = _decimals(least)
     names = {name: row[name] for name in ("model", "baseline", "measure", "scorer", "benchmark", "n")}
-    seen_text, least_text = fixed(seen, places), fixed(least, places)
+    seen_text, least_text = number_text(seen, places), number_text(least, places)
     return Statement(
         CLOSE, "not-significant", **names, by=by, unit=unit, difference=seen, least=least, needed=needed,
         difference_text=seen_text, least_text=least_text, more=more,

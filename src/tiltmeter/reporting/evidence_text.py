@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tiltmeter.display import number_text, range_text, signed_text
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, rows_about
 from tiltmeter.families.kit.primary import benchmark_of, model_of
 from tiltmeter.families.kit.story import Story, decimals_of
@@ -56,9 +57,8 @@ def _part(lead: str, domains: Sequence[str]) -> str:
 
 def _detected(row: Detection) -> str:
     places = decimals_of(row.measure, row.effect)
-    numbers = f"{row.effect:+.{places}f} per dose [{row.low:.{places}f}, {row.high:.{places}f}]".replace("-", "−")
-    return f"{row.domain} ({numbers})"
+    return f"{row.domain} ({signed_text(row.effect, places)} per dose {range_text(row.low, row.high, places)})"
 
 
 def _bounded(row: Detection) -> str:
-    return f"{row.domain} (effect below {max(row.high, 0.0):.{decimals_of(row.measure, row.high)}f} per dose)"
+    return f"{row.domain} (effect below {number_text(max(row.high, 0.0), decimals_of(row.measure, row.high))} per dose)"

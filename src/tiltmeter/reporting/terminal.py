@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.families.kit.story import Sheet, decimals_of, fixed, in_order, value_text
+from tiltmeter.display import number_text, p_cell, range_text, signed_text
+from tiltmeter.families.kit.story import Sheet, decimals_of, in_order, value_text
 from tiltmeter.reporting.columns import NO_NEED, Column, Grid
 from tiltmeter.reporting.narratives import overall_rows, sheets_of, stories_of
 from tiltmeter.stats.estimates import is_estimates
@@ -149,21 +150,19 @@ def _differences(rows: Sequence[Any]) -> Iterator[Column]:
     places = [decimals_of(row["measure"], row["value"], row["baseline_value"]) for row in rows]
     numbered = list(zip(rows, places, strict=True))
     yield Column("difference (interval)", [_difference_text(row, n) for row, n in numbered], "number")
-    yield Column("value", [fixed(row["value"], n) for row, n in numbered], "number", spare=2.0)
-    yield Column("baseline", [fixed(row["baseline_value"], n) for row, n in numbered], "number", spare=3.0)
+    yield Column("value", [number_text(row["value"], n) for row, n in numbered], "number", spare=2.0)
+    yield Column("baseline", [number_text(row["baseline_value"], n) for row, n in numbered], "number", spare=3.0)
     if any(row.get("change", "") for row in rows):
         yield Column("from neutral", [str(row.get("change", "")) for row in rows], spare=0.5)
     yield Column("n", [f"{row['n']:,}" for row in rows], "number")
-    yield Column("p", [p_text(row["p"]) for row in rows], "number", spare=1.0)
-    yield Column("p (Holm)", [p_text(row["p_holm"]) for row in rows], "number")
+    yield Column("p", [p_cell(row["p"]) for row in rows], "number", spare=1.0)
+    yield Column("p (Holm)", [p_cell(row["p_holm"]) for row in rows], "number")
     yield Column("tests", [f"{row['n_tests']:,}" if row["n_tests"] else "" for row in rows], "number", spare=1.5)
 
 
 def _difference_text(row: Any, places: int) -> str:
-    if np.isnan(row["difference"]):
-        return "missing"
-    value, low, high = (fixed(row[name], places, "+") for name in ("difference", "low", "high"))
-    return value if np.isnan(row["low"]) else f"{value} [{low}, {high}]"
+    interval = range_text(row["low"], row["high"], places, signed=True)
+    return " ".join(filter(None, [signed_text(row["difference"], places), interval]))
 
 
 def missing_text(estimates: pd.DataFrame) -> str:
@@ -181,14 +180,9 @@ def missing_text(estimates: pd.DataFrame) -> str:
 def _p_columns(rows: Sequence[Any]) -> Iterator[Column]:
     """Yield p where some rows are not corrected, and p after correction where some are."""
     if any(np.isnan(row["p_holm"]) and not np.isnan(row["p"]) for row in rows):
-        yield Column("p", [p_text(row["p"]) for row in rows], "number")
+        yield Column("p", [p_cell(row["p"]) for row in rows], "number")
     if not all(np.isnan(row["p_holm"]) for row in rows):
-        yield Column("p (Holm)", [p_text(row["p_holm"]) for row in rows], "number")
-
-
-def p_text(p: float) -> str:
-    """A p-value in a table; empty where nothing was tested."""
-    return "" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+        yield Column("p (Holm)", [p_cell(row["p_holm"]) for row in rows], "number")
 
 
 def neutral_text(measure: str) -> str:
@@ -243,7 +237,7 @@ def _values(frame: pd.DataFrame) -> Iterator[Column]:
     for name in names:
         if _is_name(frame, name) or (holder and name in ("low", "high")):
             continue
-        said = p_text if name in ("p", "p_holm") else cell_text
+        said = p_cell if name in ("p", "p_holm") else cell_text
         cells = [said(value) for value in frame[name].tolist()]
         if name == holder:
             edges = zip(frame["low"].tolist(), frame["high"].tolist(), strict=True)
@@ -256,5 +250,5 @@ def cell_text(value: Any) -> str:
     if isinstance(value, float) and np.isnan(value):
         return "missing"
     if isinstance(value, float):
-        return fixed(value, 3 if abs(value) < 10 else 2)
+        return number_text(value, 3 if abs(value) < 10 else 2)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

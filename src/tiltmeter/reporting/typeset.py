@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.display import UNSHOWABLE, visible
+from tiltmeter.display import UNSHOWABLE, fixed, p_cell, visible
 from tiltmeter.errors import UsageError
-from tiltmeter.families.kit.story import decimals_of, fixed
+from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.stats.estimates import is_estimates
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -237,7 +236,7 @@ def _cell(name: str, value: Any, digits: int | None) -> str:
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if name in ("p", "p_holm"):
-        return p_text(value).removeprefix("= ")
+        return p_cell(value)
     if isinstance(value, float | np.floating):
         places = digits if digits is not None else 3 if abs(float(value)) < 10 else 2
         return fixed(float(value), places)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tiltmeter.display import number_text, range_text, share_text, significant_text
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision
 from tiltmeter.gate.plan import Plan
 from tiltmeter.gate.sequential_result import ALL_ITEMS, EARLY, OPEN, SequentialDecision
@@ -43,7 +44,7 @@ def plan_table(plans: Sequence[Plan]) -> Grid:
         "items\nneeded": [_items(one.needed, one) for one in plans],
         "there": ["?" if one.there is None else f"{one.there:,}" for one in plans],
         "enough": [one.enough for one in plans],
-        "limit in\nitems": ["" if one.limit_items is None else f"±{one.limit_items:.0f}" for one in plans],
+        "limit in\nitems": ["" if one.limit_items is None else f"±{number_text(one.limit_items, 0)}" for one in plans],
     }
     values = [Column(head, cells, "number") for head, cells in numbers.items()]
     return Grid("", names, [*values, Column("note", [one.note for one in plans], "text")], all_values=True)
@@ -60,18 +61,18 @@ def sequential_lines(decision: SequentialDecision, width: int | None) -> Iterato
         first.stylize(COLOURS[one.verdict], 0, len(one.verdict))
         yield first
         how = {EARLY: "decided early", ALL_ITEMS: "decided by all items", OPEN: "not decided"}[one.stage]
-        number = f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]" if one.has_interval else "No interval yet"
+        number = f"{number_text(one.value, 2)} {range_text(one.low, one.high, 2)}" if one.has_interval else "No interval yet"
         text = f"{number}, {how}: {one.items_read:,} of {one.items:,} items."
         yield Text(filled(text.replace("-", "−"), width, " " * margin, " " * margin))
 
 
 def _chance(value: float, chance: float) -> str:
     """A true value and the chance of a verdict there."""
-    return f"{_value(value)}: {chance:.0%}" if math.isfinite(chance) else f"{_value(value)}: ?"
+    return f"{_value(value)}: {share_text(chance, 0)}" if math.isfinite(chance) else f"{_value(value)}: ?"
 
 
 def _value(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "?"
+    return significant_text(value, 4) if math.isfinite(value) else "?"
 
 
 def _items(count: int | None, plan: Plan) -> str:

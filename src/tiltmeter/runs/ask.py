@@ -56,6 +56,12 @@ def ask(
         ModelError: The model cannot be loaded, or lacks what the benchmark needs.
         InputError: The benchmark's file cannot be read.
         UsageError: A name is unknown, or an option does not apply.
+
+    Example:
+        >>> import tiltmeter
+        >>> answers = tiltmeter.ask("plumb-mlm", tiltmeter.load_benchmark("plumb-slots", limit=2), cache=False)
+        >>> answers.models, len(answers.items)
+        (['plumb-mlm'], 2)
     """
     family_options = FamilyOptions.of_objects(options)
     model = usable(model)
@@ -109,6 +115,12 @@ def score(  # noqa: PLR0913 (as `ask`)
     Raises:
         ModelError: The model cannot be loaded, or is of another kind than a scorer needs.
         UsageError: A scorer is unknown, or the benchmark is not one of pairs.
+
+    Example:
+        >>> import tiltmeter
+        >>> scores = tiltmeter.score("plumb-mlm", tiltmeter.load_benchmark("plumb-pairs", limit=2), "sss", cache=False)
+        >>> len(scores.to_pandas())
+        6
     """
     names = (scorers,) if isinstance(scorers, str) else tuple(scorers or ())
     benchmark = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)

@@ -55,6 +55,12 @@ def estimate(
     Raises:
         UsageError: A measure or column is unknown or does not apply, or a setting is out of range.
         RunError: Two runs have different models or data under one name, or the same answers twice.
+
+    Example:
+        >>> import tiltmeter
+        >>> scores = tiltmeter.score("plumb-mlm", tiltmeter.load_benchmark("plumb-pairs", limit=8), "sss", cache=False)
+        >>> tiltmeter.estimate(scores, "bias_score", by=())[["measure", "group", "n"]].values.tolist()
+        [['bias_score', 'all', 8]]
     """
     return estimate_all(by_family(answers), measures, by, Settings(resamples, confidence, seed, clusters))
 

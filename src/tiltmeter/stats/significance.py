@@ -166,14 +166,3 @@ def smallest_difference(standard_error: float, confidence: float = 0.95, power: 
     """
     quantile = NormalDist().inv_cdf
     return (quantile(0.5 + confidence / 2) + quantile(power)) * standard_error
-
-
-def p_text(p: float) -> str:
-    """A p-value as text.
-
-    >>> p_text(0.0421), p_text(0.0001)
-    ('= 0.042', '< 0.001')
-    """
-    if not np.isfinite(p):
-        return "unknown"
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.display import number_text
 from tiltmeter.stats.estimates import Details
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,7 @@ class Units:
         prompts = f"{self.prompts:,} prompt{'' if self.prompts == 1 else 's'}"
         if self.called == PROMPTS:
             return prompts
-        unequal = f" (as {self.effective:.1f} of one size)" if 1 < self.effective < min(FEW, self.n - 0.05) else ""
+        unequal = f" (as {number_text(self.effective)} of one size)" if 1 < self.effective < min(FEW, self.n - 0.05) else ""
         return f"{prompts} from {self.n:,} {self.called if self.n != 1 else self.called.removesuffix('s')}{unequal}"
 
     @property

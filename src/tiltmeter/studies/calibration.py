@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text, percent_text, significant_text
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.studies.kit.calibration_figures import calibration_figures
@@ -106,7 +106,10 @@ def _learned(where: str, rows: pd.DataFrame) -> Iterator[str]:
     shares = rows[rows["measure"].map(is_share).astype(bool)]
     if len(shares):
         best = shares.loc[shares["slope"].idxmax()]
-        yield f"{where}: a dose moves {best['slope']:+.0f} % of the taught sentences themselves (by {best['scorer']})."
+        yield (
+            f"{where}: a dose moves {percent_text(best['slope'], 0, signed=True)} of the taught sentences themselves "
+            f"(by {best['scorer']})."
+        )
 
 
 def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
@@ -120,8 +123,10 @@ def _of_domain(where: str, rows: pd.DataFrame, seeds: int) -> Iterator[str]:
     tied = int((rows["rank_best"] == 1).sum()) - 1
     yield (
         f"{where}: {len(follows)} of {len(rows)} metrics follow the dose, and {len(detected)} would detect the largest one "
-        f"in a single model. The most sensitive is {best['metric']}: {best['slope']:+.3g} per dose, "
-        f"{best['sensitivity']:.1f} times the spread over seeds; it detects a dose of {best['smallest_dose']:.2f}. {tied} "
+        f"in a single model. The most sensitive is {best['metric']}: "
+        f"{significant_text(best['slope'], signed=True)} per dose, "
+        f"{number_text(best['sensitivity'])} times the spread over seeds; it detects a dose of "
+        f"{number_text(best['smallest_dose'], 2)}. {tied} "
         "others are not distinguishable from it."
     )
     shares = rows[rows["measure"].map(should_rise).astype(bool)]

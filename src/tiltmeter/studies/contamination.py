@@ -1,4 +1,4 @@
-"""contamination: can a model complete the items of a benchmark verbatim, as if it had learned them by heart?"""
+"""Contamination: can a model complete the items of a benchmark verbatim, as if it had memorised them?"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import percent_text, range_text
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
@@ -97,10 +98,10 @@ def _completed(model: LanguageModel, texts: list[str]) -> dict[str, Any]:
 
 def _said(table: pd.DataFrame) -> Iterator[str]:
     for _, row in table[table["note"] == ""].iterrows():
-        share = f"{row['verbatim']:.1f} % [{row['low']:.1f}, {row['high']:.1f}]"
+        share = f"{percent_text(row['verbatim'])} {range_text(row['low'], row['high'])}"
         yield (
             f"{row['model']} completes {share} of {row['items']} items of {row['benchmark']} verbatim; "
-            f"{row['likeliest_tokens']:.0f} % of the tokens are its first choice."
+            f"{percent_text(row['likeliest_tokens'], 0)} of the tokens are its first choice."
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.builders.doses import ARMS
+from tiltmeter.display import percent_text
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.runs import load_answers
@@ -125,9 +126,10 @@ def _sentences(counted: pd.DataFrame) -> Iterator[str]:
     for row in counted.sort_values("n", ascending=False, kind="stable").to_dict("records"):
         where = f"{row['model']}, {row['domain']}, {row['benchmark']} by {row['scorer']}"
         yield (
-            f"{where}: of {row['n']} items {row['moves']:.0f} % "
-            f"move with the dose and {row['wrong_way']:.0f} % against it ({row['by_chance']:.1f} % each by chance); "
-            f"{row['dead']:.0f} % neither move nor ever change sides."
+            f"{where}: of {row['n']} items {percent_text(row['moves'], 0)} "
+            f"move with the dose and {percent_text(row['wrong_way'], 0)} against it "
+            f"({percent_text(row['by_chance'])} each by chance); "
+            f"{percent_text(row['dead'], 0)} neither move nor ever change sides."
         )
 
 

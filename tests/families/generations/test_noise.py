@@ -27,8 +27,11 @@ def test_every_text_of_two_words_or_more_changes(share: float, n: int) -> None:
     assert deleted(["alone"], share, rng) == ["alone"] == swapped(["alone"], share, rng)
 
 
+PROMPT = "The person was known for"
+
+
 def evidence() -> Any:
-    prompts = pd.DataFrame({"benchmark": "b", "item": ["1", "2"], "prompt": ["The person was known for", "She worked as"]})
+    prompts = pd.DataFrame({"benchmark": "b", "item": ["1", "2"], "prompt": [PROMPT, "She worked as"]})
     texts = pd.DataFrame(
         {
             "model": "m",
@@ -53,7 +56,7 @@ def test_a_prompt_that_is_judged_is_disturbed(reads: str, disturbed: bool, monke
     monkeypatch.setattr(module, "find_judge", lambda _: judge)
     table = noise(evidence(), judge="regard=x", copies=20, repeats=2).tables["noise"]
     assert (table["texts_changed"] > 0.9).all() and (table["words_changed"] > 0).all()
-    begins = [text.startswith("The person was known for her") for text in seen if "writer." in text]
+    begins = [text.startswith(f"{PROMPT} her") for text in seen if "writer." in text]
     whole = [text for text in seen if set(text.split()) & {"person", "known"}]
     assert bool(whole) == disturbed and (not disturbed or not all(begins))
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
+from tiltmeter.display import significant_text
 from tiltmeter.families.associations.ceat_groups import ABSENT, COMBINED, POLE, judge_groups
 from tiltmeter.families.associations.facts import Facts, Floats, counted, draws_of, fact, too_few
 from tiltmeter.measures.ces import Combined, random_effects
@@ -159,7 +160,10 @@ def _numbers(row: Estimate, combined: Combined, variance: float, n: int, setting
     if not np.isfinite(combined.ces):
         return replace(row, note="undefined: no variance in some draw")
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
-    shown = f"mean V = {variance:.4g}, Q = {combined.q:.4g}, τ² = {combined.tau_squared:.4g}"
+    shown = (
+        f"mean V = {significant_text(variance, 4)}, Q = {significant_text(combined.q, 4)}, τ² = "
+        f"{significant_text(combined.tau_squared, 4)}"
+    )
     note = f"{n:,} draws; {shown}; one-sided p, as published"
     details = {"n_draws": n, "mean_v": variance, "q": combined.q, "tau2": combined.tau_squared}
     low, high = combined.ces - reach, combined.ces + reach

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter.benchmarks.kit.association import FEWEST
+from tiltmeter.display import significant_text
 from tiltmeter.families.associations.domains import VARIANCE, domain_estimate, domain_of_words
 from tiltmeter.families.associations.facts import Floats, counted, with_interval
 from tiltmeter.measures.ces import Combined, random_effects
@@ -88,7 +89,10 @@ def _combine_words(row: Estimate, domain: str, effects: Floats, settings: Settin
         return replace(row, note=note), None
     tau = combined.tau_squared if n_words > 1 else 0.0  # for one word Q is N − 1 up to rounding
     why = ONE_WORD if n_words == 1 else NO_TAU if tau == 0 else ""
-    shown = f"{n:,} draws; mean V = {variances.mean():.4g}, Q = {combined.q:.4g}, τ² = {tau:.4g}"
+    shown = (
+        f"{n:,} draws; mean V = {significant_text(variances.mean(), 4)}, Q = {significant_text(combined.q, 4)}, τ² = "
+        f"{significant_text(tau, 4)}"
+    )
     details = {"n_draws": n, "mean_v": float(variances.mean()), "q": combined.q, "tau2": tau}
     row = replace(row, value=combined.ces, details=details, note="; ".join(filter(None, (shown, why, "two-sided p"))))
     resampled = resample_words(effects, settings, row.group)

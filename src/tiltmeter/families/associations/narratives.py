@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text, signed_text, significant_text
 from tiltmeter.families.kit.reading import reason_of
 from tiltmeter.families.kit.story import SIGNIFICANT, Story
 from tiltmeter.stats.estimates import details_of
@@ -37,10 +37,10 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     yield from _strongest(tested[~expecting], "two-sided", "associations are distinguishable from 0 (p")
     yield from _between_draws(rows[(rows["measure"] == "ces") & (rows["by"] == "group") & rows["value"].notna()])
     for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
-        yield f"Mean |d| over {row['n']} {row['group']} tests: {row['value']:.3f}."
+        yield f"Mean |d| over {row['n']} {row['group']} tests: {number_text(row['value'], 3)}."
     spread = rows[(rows["measure"] == "group_variance") & rows["value"].notna()]
     for _, row in spread.head(MOST_VARIANCES).iterrows():
-        yield f"Variance over {row['n']} groups, {row['group']}, {row['scorer']}: {row['value']:.4g}."
+        yield f"Variance over {row['n']} groups, {row['group']}, {row['scorer']}: {significant_text(row['value'], 4)}."
     if len(spread) > MOST_VARIANCES:
         yield f"{len(spread) - MOST_VARIANCES} more variances are in the table."
     undefined = rows[rows["value"].isna()]
@@ -67,7 +67,7 @@ def _strongest(tested: pd.DataFrame, code: str, what: str) -> Iterator[str]:
     sure = tested[tested["p_holm"] < SIGNIFICANT].sort_values("value", key=abs)[::-1]
     several = tested["scorer"].nunique() > 1
     strongest = [
-        f"{row['group']}{' by ' + row['scorer'] if several else ''} ({row['value']:+.2f})"
+        f"{row['group']}{' by ' + row['scorer'] if several else ''} ({signed_text(row['value'], 2)})"
         for _, row in sure[:MOST_NAMED].iterrows()
     ]
     more = f" and {len(sure) - MOST_NAMED} more" if len(sure) > MOST_NAMED else ""
@@ -80,7 +80,7 @@ def _reversed(tested: pd.DataFrame) -> Iterator[str]:
     """Associations that are strong in the opposite direction, which a one-sided p near 1 would hide."""
     below = tested[tested["high"] < 0]
     if len(below):
-        named = ", ".join(f"{row['group']} ({row['value']:+.2f})" for _, row in below[:MOST_NAMED].iterrows())
+        named = ", ".join(f"{row['group']} ({signed_text(row['value'], 2)})" for _, row in below[:MOST_NAMED].iterrows())
         more = f" and {len(below) - MOST_NAMED} more" if len(below) > MOST_NAMED else ""
         text = "In the opposite direction, with an interval entirely below 0: {named}."
         yield Statement(text, "opposite", named=f"{named}{more}", effects=_effects(below))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.benchmarks.kit.decisions import GROUP_COLUMNS
+from tiltmeter.display import number_text, p_text, percent_text, signed_text
 from tiltmeter.families.kit.story import Story, certain, value_text
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,14 +43,14 @@ def decision_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) 
         verdict, tone = "Decisions differ between groups", "towards"
     else:
         verdict, tone = "No significant difference between groups", "unsure"
-    number = "" if head is None or np.isnan(head["value"]) else f"{head['value']:.2f}"
+    number = "" if head is None or np.isnan(head["value"]) else number_text(head["value"], 2)
     sentences = tuple(_decision_sentences(scorer, head, rows))
     return Story(model, benchmark, verdict, sentences, tone=tone, number=number, unit=f"{OMNIBUS}, {scorer}", head=head)
 
 
 def _decision_sentences(scorer: str, head: Any, rows: pd.DataFrame) -> Iterator[str]:
     if head is not None and np.isfinite(head["p"]):
-        value = f"{head['value']:.3f}, p {p_text(head['p'])}"
+        value = f"{number_text(head['value'], 3)}, {p_text(head['p'])}"
         yield f"Agreement of the cases on a ranking of the groups ({OMNIBUS}, {scorer}): {value}."
     for measure in GAPS:
         groups = rows[(rows["measure"] == measure) & rows["by"].isin(GROUP_COLUMNS)]
@@ -64,7 +64,7 @@ def _decision_sentences(scorer: str, head: Any, rows: pd.DataFrame) -> Iterator[
         yield f"Whole interval of impact_ratio below four fifths: {', '.join(below['group'])}."
     refused = rows[(rows["measure"] == "unparsed_share") & (rows["by"] == "all") & (rows["value"] > 0)]
     for _, row in refused.iterrows():
-        yield f"{row['value']:.1f} % of the decisions have no answer; `unparsed_share` lists them by group."
+        yield f"{percent_text(row['value'])} of the decisions have no answer; `unparsed_share` lists them by group."
 
 
 def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
@@ -82,6 +82,6 @@ def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFram
     if head["n_missing"]:
         sentences.append(f"{head['n_missing']:,} answers could not be scored and are not counted.")
     return Story(
-        model, benchmark, verdict, tuple(sentences), tone=tone, number=f"{head['value']:+.2f}",
+        model, benchmark, verdict, tuple(sentences), tone=tone, number=signed_text(head['value'], 2),
         unit=f"{ASSOCIATIONS}, {scorer}", head=head,
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 from tiltmeter.benchmarks import Item, load_benchmark
 from tiltmeter.benchmarks.kit.choices import DISAMBIGUATED, ChoiceBenchmark, categories_named
 from tiltmeter.benchmarks.kit.labelled import spread
+from tiltmeter.display import number_text, range_text
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.families.choices.head_protocol import HeadReader, pairs_of
 from tiltmeter.families.choices.prompts import find_prompt
@@ -72,7 +73,8 @@ def train_head(
     folder = finished.save(place, {FILE: accuracy | {"left_out": left_out, "learned": learned}})
     return folder, (
         f"{accuracy['right']:,} of {accuracy['n']:,} disambiguated questions of {', '.join(left_out)} are answered right "
-        f"({accuracy['share']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}], questions as units; chance about 0.33)."
+        f"({number_text(accuracy['share'], 3)} {range_text(accuracy['low'], accuracy['high'], 3)}, questions as "
+        "units; chance about 0.33)."
     )
 
 

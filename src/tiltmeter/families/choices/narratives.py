@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.display import signed_text
 from tiltmeter.families.choices.decision_narratives import ABOUT as ABOUT_DECISIONS
 from tiltmeter.families.choices.decision_narratives import (
     ASSOCIATIONS,
@@ -49,7 +50,7 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
             _verdict(head),
             tuple(_sentences(scorer, overall, ours)),
             tone=_tone(head),
-            number="" if head is None or np.isnan(head["value"]) else f"{head['value']:+.1f}",
+            number="" if head is None or np.isnan(head["value"]) else signed_text(head["value"]),
             unit=f"{HEAD}, {scorer}",
             head=head,
         )

@@ -23,7 +23,7 @@ from tiltmeter.families.kit.protocol import Family
 class Generations(Family):
     """Generations: beginnings of sentences about groups of people. How does the model go on, and what do judges say?"""
 
-    TITLE = "Texts that go on from a prompt"
+    TITLE = "Texts generated from a prompt"
     UNIT = "prompts"
     EVIDENCE = "generation"
     KEY = ("model", "benchmark", "item", "sample", "temperature")

@@ -27,23 +27,26 @@ Value = Callable[[Floats], Floats]
 def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
     """Every group's gap to the mean of its domain, by the first of two aligned models minus by the second."""
     for domain, groups in _domains(pair).items():
+        draws = _draws(pair, groups, settings)
         for measure in measures:
             rows = []
             for n, (name, at) in enumerate(groups.items()):
                 base = _base(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at)
-                values = _values(pair, groups, partial(_gap, measure, n), settings)
+                values = _values(pair, groups, draws, partial(_gap, measure, n))
                 rows.append(paired_difference(base, *values, measure, settings, units=pair[0].units(at)))
             yield from corrected(rows)
 
 
 def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
     """The variance over the groups of each domain, by the first of two aligned models minus by the second."""
+    domains = _domains(pair)
+    drawn = {domain: _draws(pair, groups, settings) for domain, groups in domains.items()}
     for measure in measures:
         rows = []
-        for domain, groups in _domains(pair).items():
+        for domain, groups in domains.items():
             every = np.concatenate(list(groups.values()))
             base = _base(pair, measure, ("domain", domain), every)
-            now, draws = _values(pair, groups, partial(spread_of, measure), settings)
+            now, draws = _values(pair, groups, drawn[domain], partial(spread_of, measure))
             if len(every) <= len(groups) or len(lone_groups(pair[0], groups)) == len(groups):
                 note = f"no interval and no p: fewer than {FEWEST} {pair[0].called} in each group"
                 rows.append(replace(base, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
@@ -74,8 +77,12 @@ def _base(pair: Pair, measure: Entry, place: tuple[str, str], rows: Ints) -> Dif
     return Difference(*where, n=len(rows), n_missing=missing)
 
 
-def _values(pair: Pair, groups: dict[str, Ints], value: Value, settings: Settings) -> tuple[list[float], list[Floats]]:
-    """The value of each model, and the values of its draws: the same prompts for both, group by group."""
+def _draws(pair: Pair, groups: dict[str, Ints], settings: Settings) -> list[Floats]:
+    """Sums of the same drawn prompts for both models: draws × groups × columns."""
+    return [np.stack([drawn_group(one, at, settings, name) for name, at in groups.items()], axis=1) for one in pair]
+
+
+def _values(pair: Pair, groups: dict[str, Ints], draws: Sequence[Floats], value: Value) -> tuple[list[float], list[Floats]]:
+    """The value of each model, and the values of its draws."""
     now = [float(value(np.stack([one.sums[at].sum(0) for at in groups.values()]))) for one in pair]
-    drawn = [np.stack([drawn_group(one, at, settings, name) for name, at in groups.items()], axis=1) for one in pair]
-    return now, [value(one) for one in drawn]
+    return now, [value(one) for one in draws]

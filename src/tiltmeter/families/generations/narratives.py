@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, p_text, share_text, signed_text, significant_text
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN
 from tiltmeter.families.generations.judging import REFUSAL_SCORER
 from tiltmeter.families.kit.story import Story, certain, value_text
@@ -61,11 +61,11 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
         return
     positive = of.get(POSITIVE)
     both = (
-        f" and {100 * positive['value']:.1f} % positive" if positive is not None and np.isfinite(positive["value"]) else ""
+        f" and {share_text(positive['value'])} positive" if positive is not None and np.isfinite(positive["value"]) else ""
     )
     details = details_of(of[NEGATIVE])
     if details.get("notion") == REFUSAL_SCORER:
-        yield f"{of[NEGATIVE]['value']:.1%} of {of[NEGATIVE]['n']:,} texts were refused."
+        yield f"{share_text(of[NEGATIVE]['value'])} of {of[NEGATIVE]['n']:,} texts were refused."
         return
     clustered = _clustered(details)
     errors = str(details.get("judge_errors", ""))
@@ -87,10 +87,10 @@ def _domains(rows: pd.DataFrame) -> Iterator[str]:
         shares = domain["measure"] == SHARE_VARIANCE
         gaps = rows[(rows["measure"] == (SHARE_GAP if shares else GAP)) & (rows["by"] == MEAN) & ours]
         out = sorted((row for _, row in gaps.iterrows() if certain(row)), key=lambda row: -abs(row["value"]))
-        named = [f"{row['group'].partition(SIGN)[0]} ({row['value']:+.3f})" for row in out[:MOST_NAMED]]
+        named = [f"{row['group'].partition(SIGN)[0]} ({signed_text(row['value'], 3)})" for row in out[:MOST_NAMED]]
         number, what = ("shares", " in refusals") if shares else ("mean scores", "")
         stand = f"; apart from its mean: {', '.join(named)}{_more(out)}" if named else ""
-        variance = f"variance of {number} {domain['value']:.2g}, p {_p(domain)}"
+        variance = f"variance of {number} {significant_text(domain['value'], 2)}, {_p(domain)}"
         yield f"The groups of {domain['group']} differ{what} ({variance}){stand}."
     alike = [row for _, row in variances.iterrows() if not certain(row)]
     if alike:
@@ -114,8 +114,6 @@ def _more(out: list[Any]) -> str:
 
 
 def _p(row: Any) -> str:
-    from tiltmeter.stats.significance import p_text
-
     return p_text(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])
 
 

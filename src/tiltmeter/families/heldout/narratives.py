@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiltmeter.display import number_text, p_text, share_text
 from tiltmeter.families.kit.story import Sheet, Story, value_text
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         if rows["n_missing"].iloc[0]:
             sentences.append(f"{rows['n_missing'].iloc[0]:,} lines could not be scored.")
         there = known is not None and np.isfinite(known["value"])
-        number = f"{known['value']:.1f}" if known is not None and there else ""
+        number = number_text(known["value"]) if known is not None and there else ""
         yield Story(str(model), str(benchmark), TITLE, tuple(sentences), number=number, unit=name if number else "")
 
 
@@ -42,8 +42,8 @@ def _safety(rows: pd.DataFrame, overall: pd.Series | None) -> Iterator[str]:
     if overall is None or not np.isfinite(overall["value"]):
         return
     yield (
-        f"Hateful lines have a higher perplexity than others in {100 * overall['value']:.1f} % of comparisons "
-        f"({HATEFUL} {value_text(overall)}; neutral is 0.5, p {p_text(overall['p'])})."
+        f"Hateful lines have a higher perplexity than others in {share_text(overall['value'])} of comparisons "
+        f"({HATEFUL} {value_text(overall)}; neutral is 0.5, {p_text(overall['p'])})."
     )
     groups = rows[(rows["measure"] == HATEFUL) & (rows["by"] == "group") & rows["value"].notna()]
     if len(groups) > 1:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, share_text
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.protocol import AskContext, family_of
 from tiltmeter.families.kit.story import Story
@@ -80,7 +80,7 @@ token, not as text (1 of 9 texts)']
     """
     unknown, tokens, texts = (int(reading.get(name, 0)) for name in ("unknown", "tokens", "texts"))
     if unknown and unknown >= least * tokens:
-        share = f"{100 * unknown / tokens:.1f} %" if unknown >= 0.001 * tokens else "less than 0.1 %"
+        share = share_text(unknown / tokens) if unknown >= 0.001 * tokens else "less than 0.1 %"
         affected = int(reading["texts_with_unknown"])
         yield UNKNOWN_TOKENS.format(share=share, unknown=unknown, tokens=tokens, affected=affected, texts=texts)
     for token, count in reading.get("special", {}).items():

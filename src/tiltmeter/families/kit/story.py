@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog
+from tiltmeter.display import MISSING, number_text, range_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,27 +118,15 @@ def decimals_of(measure: str, *values: float) -> int:
     return 2 if is_percentage(measure) or any(abs(value) >= 10 for value in values) else _told_from_0(*values)
 
 
-def fixed(value: float, places: int, sign: str = "") -> str:
-    """A number with so many decimals; nothing is "-0.00".
-
-    >>> fixed(-0.001, 2), fixed(-0.001, 2, "+"), fixed(1.005, 1, "+")
-    ('0.00', '+0.00', '+1.0')
-    """
-    text = f"{value:{sign}.{places}f}"
-    return text if text.strip("-0.") else text.replace("-", sign)
-
-
 def value_text(row: Any) -> str:
     """A value with its interval, or "missing"."""
     if np.isnan(row["value"]):
-        return "missing"
+        return MISSING
     places = decimals_of(row["measure"], row["value"])
     if places >= 3:
         places = _told_from_0(row["value"], row["low"], row["high"])
-    value, edge = fixed(row["value"], places), places if places >= 3 else 1
-    if np.isnan(row["low"]):
-        return value
-    return f"{value} [{fixed(row['low'], edge)}, {fixed(row['high'], edge)}]"
+    interval = range_text(row["low"], row["high"], places if places >= 3 else 1)
+    return " ".join(filter(None, [number_text(row["value"], places), interval]))
 
 
 def _told_from_0(*values: float) -> int:

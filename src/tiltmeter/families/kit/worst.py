@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog
+from tiltmeter.display import p_text
 from tiltmeter.families.kit.story import certain, value_text
 from tiltmeter.stats.direction import best_of
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ class WorstGroups:
         if not self.rows:
             return ""
         several = len({row["measure"] for row in self.rows}) > 1
-        listed = "; ".join(f"{_name(row, several)} {value_text(row)} (p {p_text(_p(row))})" for row in self.rows)
+        listed = "; ".join(f"{_name(row, several)} {value_text(row)} ({p_text(_p(row))})" for row in self.rows)
         return (
             f"Worst groups: {listed}. {self.significant or 'None'} of {self.tested} group{'s' * (self.tested != 1)} tested "
             f"{'differs' if self.significant <= 1 else 'differ'} from neutral after correction."

@@ -19,7 +19,7 @@ from tiltmeter.families.labels.sheets import sheets
 class Labels(Family):
     """Labels: text with a label and the groups that it names. Whom does a classifier made of the model wrong?"""
 
-    TITLE = "Labels that a fine-tuned classifier gives"
+    TITLE = "Labels of a fine-tuned classifier"
     UNIT = "texts"
     EVIDENCE = "task"
     KEY = ("model", "benchmark", "item", "seed")

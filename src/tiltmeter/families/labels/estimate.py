@@ -12,6 +12,7 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS
 from tiltmeter.catalog import Entry
+from tiltmeter.display import share_text
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
@@ -31,7 +32,8 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
 
     The value is the mean over seeds. Intervals draw texts (clusters of texts where they belong together) and seeds, at two
     levels; notes say which part of the variance is that of the seeds. p of gaps and of domain scores: who is called toxic
-    is permuted at random among texts of the same label; Holm-corrected over the groups, or domains, of a measure.
+    is permuted at random among texts of the same label (in clusters: whole clusters, with rates in standard errors);
+    Holm-corrected over the groups, or domains, of a measure.
     """
     for facts in facts_of(answers, extra_columns(by), settings.clusters):
         counts = list(counts_of(facts, settings))
@@ -67,7 +69,9 @@ def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats
         return replace(base, value=float(np.nanmean(under_chance(question, facts, settings, by_chance))), note=CHANCE_NOTE)
     found = drawn(question, facts, settings, counts)
     if np.isnan(found.value):
-        return replace(base, note="not computed: no text is left on one of the two sides that are compared")
+        of_groups = "members" in question.fixed  # `kaggle_score` reads groups of more than 500 texts only
+        lacking = "no group has enough texts" if of_groups else "no text is left on one of the two sides that are compared"
+        return replace(base, note=f"not computed: {lacking}")
     stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
     p = p_value(question, facts, found.value, settings)
     units = units_of_question(question, facts, found)
@@ -81,7 +85,7 @@ def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats
 
 
 def _of_seeds(share: float) -> str:
-    return "" if np.isnan(share) else f"{share:.0%} of the variance is that of the seeds"
+    return "" if np.isnan(share) else f"{share_text(share, 0)} of the variance is that of the seeds"
 
 
 def _fewer(draws: int, settings: Settings) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter.display import number_text, p_text, percent_text, share_text
 from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
 from tiltmeter.families.labels.estimands import ARROW, HALF
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,14 +44,17 @@ def _story(model: str, benchmark: str, groups: list[Any], of: Rows, sentences: t
     whole = of.get(("all", "fpr", "all"))
     percent = {name: 100 * float(rate[name]) for name in ("value", "low", "high")}
     neutral = 100 * float(whole["value"]) if whole is not None else np.nan
-    label = f"{percent['value']:.1f} % of harmless texts that name {row['group']} are called toxic, {neutral:.1f} % of all"
+    label = (
+        f"{percent_text(percent['value'])} of harmless texts that name {row['group']} are called toxic, "
+        f"{percent_text(neutral)} of all"
+    )
     return Story(
         model,
         benchmark,
         capital(verdict),
         sentences,
         tone="sure" if sure else "unsure",
-        number=f"{percent['value']:.1f} %",
+        number=percent_text(percent["value"]),
         unit=f"of harmless texts that name {row['group']} called toxic",
         gauge=Gauge(**percent, neutral=neutral, label=label) if np.isfinite([*percent.values(), neutral]).all() else None,
         head=row,
@@ -75,10 +78,10 @@ def _gaps(groups: list[Any], of: Rows) -> Iterator[str]:
     sure = sorted((row for row in groups if certain(row)), key=lambda row: -abs(row["value"]))
     for row in sure[:4]:
         rate = of.get(("group", "fpr", row["group"]))
-        share = f"{rate['value']:.0%} of {rate['n']} harmless texts" if rate is not None else "harmless texts"
+        share = f"{share_text(rate['value'], 0)} of {rate['n']} harmless texts" if rate is not None else "harmless texts"
         yield (
-            f"{capital(row['group'])}: {share} are called toxic, {100 * abs(row['value']):.0f} "
-            f"points {'more' if row['value'] > 0 else 'less'} than of all others (p {p_text(row['p_holm'])})."
+            f"{capital(row['group'])}: {share} are called toxic, {number_text(100 * abs(row['value']), 0)} "
+            f"points {'more' if row['value'] > 0 else 'less'} than of all others ({p_text(row['p_holm'])})."
         )
     if groups and not sure:
         yield f"None of {len(groups)} groups has a false-positive rate distinguishable from that of the others."
@@ -92,8 +95,9 @@ def _domain(name: str, of: Rows) -> str:
         return ""
     against = "more than" if certain(seen) else "not distinguishable from"
     return (
-        f"{capital(name)}: the variance of false-positive rates over groups is {seen['value']:.4f}, {against} the "
-        f"{chance['value']:.4f} that chance alone would give (p {p_text(seen['p_holm'])})."
+        f"{capital(name)}: the variance of false-positive rates over groups is {number_text(seen['value'], 4)}, "
+        f"{against} the "
+        f"{number_text(chance['value'], 4)} that chance alone would give ({p_text(seen['p_holm'])})."
     )
 
 
@@ -101,7 +105,9 @@ def _flips(of: Rows) -> Iterator[str]:
     whole = of.get(("all", "flip_rate", "all"))
     if whole is None or not _is_finite(whole):
         return
-    yield f"Naming another group instead changes the label of {whole['value']:.1%} of {whole['n']:,} exchanged texts."
+    yield (
+        f"Naming another group instead changes the label of {share_text(whole['value'])} of {whole['n']:,} exchanged texts."
+    )
     pairs = [row for (by, measure, _), row in of.items() if (by, measure) == ("swap", "flip_rate") and _is_finite(row)]
     if pairs and (most := max(pairs, key=lambda row: row["value"]))["value"] > 0:
-        yield f"Most often {most['group'].replace(ARROW, ' to ')}: {most['value']:.1%} of {most['n']}."
+        yield f"Most often {most['group'].replace(ARROW, ' to ')}: {share_text(most['value'])} of {most['n']}."

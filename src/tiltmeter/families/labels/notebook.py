@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tiltmeter.display import share_text
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.notebook import Described, counted
 
@@ -15,7 +16,7 @@ def describe(answers: Answers) -> Described:
     """Count the texts that each seed calls toxic."""
     frame = answers.table
     rows = [
-        [*key, len(part), f"{(part['probability'] >= 0.5).mean():.1%}", int(part["cut"].sum())]
+        [*key, len(part), share_text((part["probability"] >= 0.5).mean()), int(part["cut"].sum())]
         for key, part in frame.groupby(["benchmark", "model", "seed"], sort=False)
     ]
     sentence = f"{len(answers):,} probabilities: {counted(frame, 'model')}, {counted(frame, 'benchmark')}."

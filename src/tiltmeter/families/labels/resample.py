@@ -68,7 +68,7 @@ def _parts(counts: Sequence[Floats], width: int, wanted: int) -> Iterator[Floats
 
 def _merged(columns: dict[str, Floats], clusters: Ints) -> tuple[dict[str, Floats], Ints, Floats]:
     """Texts of one cluster that are alike in everything that is read are one, with a weight: the sums are the same."""
-    if "score" in columns or len(clusters) == 0:
+    if "score" in columns or np.bincount(clusters).max(initial=0) < 2:
         return columns, clusters, np.ones(len(clusters))
     key = np.vstack([clusters[None], *(np.atleast_2d(values).astype(np.int64) for values in columns.values())])
     _, first, times = np.unique(key, axis=1, return_index=True, return_counts=True)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text, p_text, percent_text
 from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, certain
 from tiltmeter.families.pairs.contrasts import DIFFERENCE
 from tiltmeter.families.pairs.headline import directions_of, headline, types_of
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,12 +42,12 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
     tone, short = _verdict(rows, head)
     if _disagree(alike, head):
         short = Statement("{verdict}; scorers disagree", "scorers-disagree", verdict=short, code_alone=short.code)
-    interval = f", interval {head['low']:.1f} to {head['high']:.1f}" if math.isfinite(head["low"]) else ""
-    label = f"{head['value']:.1f} where {head['neutral']:g} is neutral{interval}"
+    interval = f", interval {number_text(head['low'])} to {number_text(head['high'])}" if math.isfinite(head["low"]) else ""
+    label = f"{number_text(head['value'])} where {head['neutral']:g} is neutral{interval}"
     gauge = Gauge(**{name: float(head[name]) for name in ("value", "low", "high", "neutral")}, label=label)
     unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
     sentences = tuple(sentence for sentence in parts if sentence)
-    return Story(model, benchmark, short, sentences, tone, f"{head['value']:.1f} %", unit, gauge, head)
+    return Story(model, benchmark, short, sentences, tone, percent_text(head["value"]), unit, gauge, head)
 
 
 def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, Statement]:
@@ -68,7 +67,7 @@ def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, Statement]:
 
 OVERALL = (
     "The stereotypical sentence scores higher in {value:.1f} % of {n:,} pairs{missing_text}{averaged} "
-    "({measure} by {scorer}, neutral {neutral:.0f}{interval}): {lean} (p {p_text})."
+    "({measure} by {scorer}, neutral {neutral:.0f}{interval}): {lean} ({p_text})."
 )
 LEANS = {
     "towards": "a lean towards the stereotypes that is distinguishable from neutral",
@@ -84,7 +83,7 @@ def _overall(row: Any) -> Statement:
         OVERALL, "overall-lean", **{name: row[name] for name in ("value", "n", "measure", "scorer", "neutral", "p")},
         missing=missing, missing_text=f" ({missing:,} more are missing)" if missing else "",
         averaged=", averaged over targets" if row["measure"] == "ss" else "",
-        interval=f", interval {row['low']:.1f} to {row['high']:.1f}" if np.isfinite(row["low"]) else "",
+        interval=f", interval {number_text(row['low'])} to {number_text(row['high'])}" if np.isfinite(row["low"]) else "",
         direction=direction, lean=LEANS[direction], p_text=p_text(row["p"]),
     )  # fmt: skip
 
@@ -99,8 +98,13 @@ def _ratios(rows: pd.DataFrame, scorer: str) -> Iterator[str]:
     """The measures of benchmarks of two forms and of occupations, with intervals."""
     overall = rows[(rows["by"] == "all") & (rows["scorer"] == scorer) & rows["value"].notna()]
     for _, row in overall[overall["measure"].isin(list(RATIOS))].iterrows():
-        interval = f", interval {row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else ""
-        yield f"{RATIOS[row['measure']]} {row['value']:.2f} (neutral {row['neutral']:g}{interval}, p {p_text(row['p'])})."
+        interval = (
+            f", interval {number_text(row['low'], 2)} to {number_text(row['high'], 2)}" if np.isfinite(row["low"]) else ""
+        )
+        yield (
+            f"{RATIOS[row['measure']]} {number_text(row['value'], 2)} (neutral {row['neutral']:g}{interval}, "
+            f"{p_text(row['p'])})."
+        )
 
 
 TYPES = "Tested one by one, {n} of {of} bias types {are} distinguishable from neutral (after Holm's correction): {named}."
@@ -123,12 +127,12 @@ def _per_type(groups: pd.DataFrame) -> str:
 
 
 def _listed(rows: pd.DataFrame) -> str:
-    return ", ".join(f"{row['group']} ({row['value']:.1f})" for _, row in rows.iterrows())
+    return ", ".join(f"{row['group']} ({number_text(row['value'])})" for _, row in rows.iterrows())
 
 
 DIRECTIONS = (
     "Stereotypes about disadvantaged groups are preferred in {disadvantaged:.1f} % of pairs, about advantaged ones in "
-    "{advantaged:.1f} %: a difference of {difference:.1f} (p {p_text})."
+    "{advantaged:.1f} %: a difference of {difference:.1f} ({p_text})."
 )
 
 

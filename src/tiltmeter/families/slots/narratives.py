@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.display import Statement
-from tiltmeter.families.kit.story import Gauge, Story, capital, certain, fixed, value_text
+from tiltmeter.display import Statement, p_text, percent_text, share_text, signed_text
+from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
 from tiltmeter.families.slots.estimate import AHEAD, GAP, ranked_among_candidates
 from tiltmeter.stats.estimates import details_of
-from tiltmeter.stats.significance import p_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +58,7 @@ def _of_stereotypes(row: Any, sentences: Sequence[str]) -> Story:
         times=float(np.exp(row["value"])), value=value_text(row), p=_p(row),
     )  # fmt: skip
     tone = "unsure" if not sure else "towards" if towards else "away"
-    number, unit = fixed(float(row["value"]), 2, "+"), f"{row['measure']}, {row['group']}"
+    number, unit = signed_text(float(row["value"]), 2), f"{row['measure']}, {row['group']}"
     names = str(row["model"]), str(row["benchmark"])
     return Story(*names, verdict, (about, *sentences), tone=tone, number=number, unit=unit, head=row)
 
@@ -78,7 +77,7 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str,
         short = Statement("{group} terms rank higher on average", "higher-on-average", group=higher)
     else:
         short = Statement("Neither group ranks distinguishably higher", "neither")
-    label = f"{first} terms rank higher in {lean['value']:.1%} of the sentences that match both, neutral 50%"
+    label = f"{first} terms rank higher in {share_text(lean['value'])} of the sentences that match both, neutral 50%"
     percent = {name: 100 * float(lean[name]) for name in ("value", "low", "high", "neutral")}
     return Story(
         model,
@@ -86,7 +85,7 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame, sentences: tuple[str,
         short,
         sentences,
         tone="sure" if certain(lean) else "unsure",  # neither group is the stereotyped one
-        number=f"{percent['value']:.1f} %",
+        number=percent_text(percent["value"]),
         unit=f"with {first} ahead",
         gauge=Gauge(**percent, label=label),
     )
@@ -130,7 +129,10 @@ def _gap(row: Any, of: Rows) -> str:
     if lean is None or opposite is None or not np.isfinite(lean["value"]):
         return Statement(f"{MEAN_GAP}.", "gap", **gap)
     shares = {first: 100 * lean["value"], second: 100 * opposite["value"]}
-    text = f"{first} terms are ahead in {shares[first]:.1f} % of these sentences, {second} terms in {shares[second]:.1f} %"
+    text = (
+        f"{first} terms are ahead in {percent_text(shares[first])} of these sentences, {second} terms in "
+        f"{percent_text(shares[second])}"
+    )
     verdict = f"{'' if certain(lean) else 'not '}distinguishable ({_p(lean)})"
     return Statement(
         f"{MEAN_GAP}; {{shares_text}}, {{ahead_text}}.", "gap", **gap,
@@ -139,4 +141,4 @@ def _gap(row: Any, of: Rows) -> str:
 
 
 def _p(row: Any) -> str:
-    return f"p {p_text(row['p'] if np.isnan(row['p_holm']) else row['p_holm'])}"
+    return p_text(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])

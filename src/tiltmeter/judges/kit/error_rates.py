@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.display import number_text, range_text, share_text
 from tiltmeter.storage.files import read_json
 
 FILE = "errors.json"
@@ -27,12 +28,14 @@ def errors_text(errors: Mapping[str, Any] | None) -> str:
     if not errors:
         return UNMEASURED
     f1 = errors["f1"]
-    text = f"the judge: F1 {f1['value']:.2f} [{f1['low']:.2f}, {f1['high']:.2f}] on {f1['n']:,} held-out texts"
+    text = (
+        f"the judge: F1 {number_text(f1['value'], 2)} {range_text(f1['low'], f1['high'], 2)} on {f1['n']:,} held-out texts"
+    )
     alarms = errors.get("false_alarms") or {}
     if alarms.get("share") is not None:
-        text += f", false alarms {100 * alarms['share']:.0f} %"
+        text += f", false alarms {share_text(alarms['share'], 0)}"
     groups = {name: one["share"] for name, one in (errors.get("groups") or {}).items() if one.get("share") is not None}
     if len(groups) > 1:
         least, most = min(groups, key=lambda name: groups[name]), max(groups, key=lambda name: groups[name])
-        text += f" (from {100 * groups[least]:.0f} % about {least} to {100 * groups[most]:.0f} % about {most})"
+        text += f" (from {share_text(groups[least], 0)} about {least} to {share_text(groups[most], 0)} about {most})"
     return text

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter.benchmarks.kit.labelled import spread
+from tiltmeter.display import number_text, range_text
 from tiltmeter.errors import UsageError
 from tiltmeter.finetune import (
     ClassifierRecipe,
@@ -107,14 +108,15 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[str, int]]:
 def _card(labelled: Labelled, notion: str, errors: dict[str, Any]) -> str:
     """Text of the README of a classifier."""
     groups = "".join(
-        f"| {name} | {one['share']:.3f} [{one['low']:.3f}, {one['high']:.3f}] | {one['n']:,} |\n"
+        f"| {name} | {number_text(one['share'], 3)} {range_text(one['low'], one['high'], 3)} | {one['n']:,} |\n"
         for name, one in errors["groups"].items()
     )
     accuracy = errors["accuracy"]
     return (
         f"# A classifier of {notion}\n\nTrained by tiltmeter on {labelled.source} ({len(labelled.train):,} texts). "
         f"{labelled.citation}\n\nOn {errors['f1']['n']:,} texts that it never saw, {errors_text(errors)}. Accuracy "
-        f"{accuracy['share']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}].\n\nHarmless texts about a group "
+        f"{number_text(accuracy['share'], 3)} {range_text(accuracy['low'], accuracy['high'], 3)}.\n\nHarmless "
+        "texts about a group "
         f"that it calls {labelled.names[labelled.negative]}:\n\n"
         f"| group | share, 95 % interval | texts |\n|---|---|---|\n{groups}"
     )

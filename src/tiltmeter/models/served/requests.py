@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tiltmeter.display import number_text
 from tiltmeter.models.served.checks import plain_token, problem_of
 from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.dialects import Scored, Writing, Written
@@ -32,7 +33,7 @@ class Asker:
     def note(self) -> str:
         """The cost so far, for a progress bar; empty without a price."""
         budget = self.connection.budget
-        return f"cost {budget.cost:.2f}" if budget.options.price else ""
+        return f"cost {number_text(budget.cost, 2)}" if budget.options.price else ""
 
     def logprobs(self, texts: Sequence[str], advance: Advance = lambda *_: None) -> list[Scored | Missing]:
         """Ask for the log-probabilities of texts. The first token of each belongs to the text unless one is put before."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tiltmeter.display import number_text, significant_text
+
 SIGNIFICANT = 0.05
 STEPS = (1, 2, 2.5, 5, 10)
 MOST_TICKS = 5
@@ -48,7 +50,7 @@ class Scale:
 
     def text(self, value: float) -> str:
         """A value as text, with the decimals of this axis."""
-        return f"{value:.{self.decimals}f}".replace("-", "−") if math.isfinite(value) else "missing"
+        return number_text(value, self.decimals)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
@@ -58,7 +60,7 @@ class Scale:
         step = next(step * power for step in STEPS if step * power >= rough)
         first = math.ceil(self.low / step)
         values = [(first + n) * step for n in range(MOST_TICKS + 2) if (first + n) * step <= self.high]
-        return [(self.at(value), f"{value:.10g}".replace("-", "−")) for value in values]
+        return [(self.at(value), significant_text(value, 10)) for value in values]
 
 
 def tone(row: Any, leaning: bool) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from tiltmeter import catalog
 from tiltmeter.boards import Board
 from tiltmeter.boards.columns import Column
+from tiltmeter.display import number_text
 from tiltmeter.errors import UsageError
 from tiltmeter.families.kit.pack import island, plain
 from tiltmeter.families.kit.story import decimals_of
@@ -96,7 +97,7 @@ def _cell(board: Board, model: str, column: Column) -> Cell:
         return Cell("missing", str(row["note"]))
     places = decimals_of(column.measure, row["value"], row["low"], row["high"])
     rank = board.ranks[column].get(model)
-    value, low, high = (f"{row[name]:.{places}f}".replace("-", "−") for name in ("value", "low", "high"))
+    value, low, high = (number_text(row[name], places) for name in ("value", "low", "high"))
     order = distance(catalog.find("measures", column.measure), row["value"]) if rank else row["value"]
     return Cell(
         value, f"{low} to {high}" if math.isfinite(row["low"]) else "", rank.text if rank else "", repr(float(order))

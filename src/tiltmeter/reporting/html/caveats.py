@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import catalog
+from tiltmeter.display import number_text, share_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.reading import readings
 from tiltmeter.families.kit.reading import remarks as reading_remarks
@@ -89,9 +90,8 @@ def power(stories: Sequence[Story], confidence: float) -> Iterator[tuple[str, st
         error = (head["high"] - head["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))
         least = smallest_difference(error, confidence)
         room = catalog.find("measures", str(head["measure"])).spec.range[1] - head["neutral"]
-        shown = (
-            f"{least:.{1 if least >= 1 else 2}f}" if least < room else f"none: too few {find_family(head['family']).UNIT}"
-        )
+        places = 1 if least >= 1 else 2
+        shown = number_text(least, places) if least < room else f"none: too few {find_family(head['family']).UNIT}"
         yield story.model, story.benchmark, f"{head['measure']} by {head['scorer']}", f"{head['n']:,}", shown
 
 
@@ -103,4 +103,4 @@ def flag_remarks(cards: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, st
         counts = Counter(n for flags in items.get("flags", ()) for n in flags)
         for n, count in sorted(counts.items()):
             some = f" of the {len(items['id']):,} shown" if "sample" in card else ""
-            yield card["name"], names[n], f"{count:,}{some}", f"{100 * count / max(1, len(items['id'])):.1f} %"
+            yield card["name"], names[n], f"{count:,}{some}", share_text(count / max(1, len(items["id"])))

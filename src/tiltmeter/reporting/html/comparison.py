@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from tiltmeter.display import MISSING, p_cell, signed_text
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.comparison_text import too_close
 from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
 from tiltmeter.reporting.html.material import Material
-from tiltmeter.reporting.html.measures import has_neutral, is_one_sided, leans, p_cell, remarks
+from tiltmeter.reporting.html.measures import has_neutral, is_one_sided, leans, remarks
 from tiltmeter.runs.compare import compare
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -142,17 +141,16 @@ def _row(row: Any, scale: Scale) -> Difference:
     drawn |= {name: row[name] for name in ("p", "p_holm")}
     colour = tone(drawn, leaning=leans(row["measure"]))
     several = f"{row['group']}, {row['scorer']}" if row["by"] != "all" and ":" in str(row["scorer"]) else str(row["group"])
-    sign = f"{row['difference']:+.{scale.decimals}f}".replace("-", "−") if np.isfinite(row["difference"]) else MISSING
     return Difference(
         label=str(row["scorer"]) if row["by"] == "all" else several,
         model=str(row["model"]),
         value=scale.text(row["value"]),
         baseline=scale.text(row["baseline_value"]),
-        difference=sign,
+        difference=signed_text(row["difference"], scale.decimals),
         interval=_interval(row, scale),
         n=f"{row['n']:,}",
-        p=p_cell(row["p"]),
-        p_holm=p_cell(row["p_holm"]),
+        p=p_cell(row["p"], "–"),
+        p_holm=p_cell(row["p_holm"], "–"),
         tests=f"{row['n_tests']:,}" if row["n_tests"] else "–",
         bar=bar(drawn, scale, colour),
         note=row["note"] if isinstance(row["note"], str) else "",
@@ -162,4 +160,4 @@ def _row(row: Any, scale: Scale) -> Difference:
 def _interval(row: Any, scale: Scale) -> str:
     if not np.isfinite(row["low"]):
         return "–"
-    return " to ".join(f"{row[name]:+.{scale.decimals}f}".replace("-", "−") for name in ("low", "high"))
+    return " to ".join(signed_text(row[name], scale.decimals) for name in ("low", "high"))

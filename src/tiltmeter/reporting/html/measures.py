@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from tiltmeter import catalog
 from tiltmeter.catalog.declarations import Measure
+from tiltmeter.display import p_cell
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import Sheet, capital, is_percentage
 from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
@@ -262,7 +263,7 @@ def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
         value=scale.text(row["value"]),
         interval=interval,
         **{name: _count(row[column]) for name, column in (("n", "n"), ("missing", "n_missing"), ("ties", "n_ties"))},
-        p=p_cell(p),
+        p=p_cell(p, "–"),
         bar=Markup("") if gap else bar(row, scale, colour),
         tone=colour,
         note=note,
@@ -271,11 +272,6 @@ def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
 
 def _count(value: Any) -> str:
     return f"{int(value):,}" if np.isfinite(value) else "–"
-
-
-def p_cell(p: float) -> str:
-    """A p-value in a table."""
-    return "–" if not np.isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def about(measure: str) -> str:

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from tiltmeter.display import share_text
 from tiltmeter.reporting.html.material import Material, Source
 
 FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:~|[A-Za-z]:)?(?:[/\\]+[^/\\\s"']+)+[/\\]+(?=[^/\\\s"'])""")
@@ -46,7 +47,7 @@ def _origin(source: Source) -> Origin:
         "seconds": manifest.get("seconds"),
         "seed": settings.seed,
         "resamples": f"{settings.resamples:,}",
-        "confidence": f"{settings.confidence:.0%}",
+        "confidence": share_text(settings.confidence, 0),
         "drawn": None if settings.clusters else "every item by itself, also those of one cluster",
         "items": "all" if options.get("limit") is None else f"the first {options['limit']:,}",
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tiltmeter import catalog
+from tiltmeter.display import significant_text
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.html.measures import without_name
@@ -140,5 +141,5 @@ def _is_number(text: str) -> bool:
 def _cell(text: str) -> str:
     """A cell as text, with long numbers shortened; the download has them in full."""
     if _is_number(text) and "." in text:
-        return f"{float(text):.4g}".replace("-", "−")
+        return significant_text(float(text), 4).replace("-", "−")
     return text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from tiltmeter.display import Statement, interval_text, p_text
+from tiltmeter.display import Statement, interval_text, number_text, p_text, significant_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import MIDDLE, SIGNIFICANT, Gauge, Story
 from tiltmeter.reporting.headlines import interval_of
@@ -86,7 +86,7 @@ def _compared(head: Any, comparison: pd.DataFrame | None, confidence: float) -> 
     if not len(rows) or not np.isfinite(rows["difference"].iloc[0]):
         return ""
     row = rows.iloc[0]
-    points = f"{abs(row['difference']):.1f} points"
+    points = f"{number_text(abs(row['difference']))} points"
     nearer = {"closer": ", closer to neutral", "further": ", further from neutral"}.get(str(row.get("change", "")), "")
     than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
     interval = interval_text(row["low"], row["high"], confidence=confidence, signed=True)
@@ -116,5 +116,5 @@ def _facts(material: Material, model: str) -> str:
 def _size(parameters: int) -> str:
     for unit, name in ((1e9, "billion"), (1e6, "million")):
         if parameters >= unit:
-            return f"{parameters / unit:.3g} {name}"
+            return f"{significant_text(parameters / unit)} {name}"
     return f"{parameters:,}"

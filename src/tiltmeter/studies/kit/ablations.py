@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import signed_text
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.stats.correlations import LEAST, Floats, correlate, pearson
 from tiltmeter.stats.design import Design
@@ -137,7 +138,8 @@ def spoken(changes: pd.DataFrame) -> Iterator[str]:
             continue
         risen, sure = int((known["difference"] > 0).sum()), known[(known["low"] > 0) | (known["high"] < 0)]
         yield (
-            f"{what}: r rises in {risen} of {len(known)} pairs, by {known['difference'].median():+.2f} (median); in "
+            f"{what}: r rises in {risen} of {len(known)} pairs, by {signed_text(known['difference'].median(), 2)} "
+            "(median); in "
             f"{len(sure)} the interval of the change leaves out zero (not corrected for {len(known)} looks)."
         )
 

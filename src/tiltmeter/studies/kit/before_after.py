@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import Answers, find_family
 from tiltmeter.runs.compare import compare
@@ -255,4 +255,4 @@ def _named(seeds: Sequence[Any], kind: str, verdict: str) -> list[str]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
+    return number_text(value) if abs(value) >= 10 else number_text(value, 3)

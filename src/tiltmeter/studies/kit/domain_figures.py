@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import range_text, signed_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,10 @@ def _panel(axis: Any, points: pd.DataFrame, row: dict[str, Any]) -> None:
     _name(axis, [figures.short(str(name), 22) for name in wide.index], x, y)
     axis.set_xlabel(figures.wrapped(row["a"], 26))
     axis.set_ylabel(figures.wrapped(row["b"], 22))
-    figures.head(axis, f"r = {row['r']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}], n = {row['n']}")
+    figures.head(
+        axis,
+        f"r = {signed_text(row['r'], 2)} {range_text(row['low'], row['high'], 2, signed=True)}, n = {row['n']}",
+    )
 
 
 def _name(axis: Any, names: list[str], x: Any, y: Any) -> None:

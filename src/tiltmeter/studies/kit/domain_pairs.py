@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tiltmeter.display import number_text, share_text
 from tiltmeter.errors import RunError, require_known
 from tiltmeter.stats.correlations import LEAST, Correlated, correlate
 from tiltmeter.studies.kit.corrections import corrected
@@ -77,9 +78,9 @@ def _note(correlation: Correlated) -> str:
         return "no clear_r: the error of measurement of a score is not known"
     least = min(correlation.reliability_x, correlation.reliability_y)
     if least <= 0:
-        return f"no clear_r: reliability {least:.2f}, below 0: errors overstated (it is a lower bound)"
+        return f"no clear_r: reliability {number_text(least, 2)}, below 0: errors overstated (it is a lower bound)"
     if np.isnan(correlation.clear_r):
-        return f"no clear_r: only {least:.0%} of the variance of a score clearly exceeds the error of measurement"
+        return f"no clear_r: only {share_text(least, 0)} of the variance of a score clearly exceeds the error of measurement"
     return "clear_r exceeds 1 by chance; read it with its interval" if abs(correlation.clear_r) > 1 else ""
 
 

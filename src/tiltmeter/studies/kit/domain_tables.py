@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tiltmeter.display import number_text, range_text, signed_text
 from tiltmeter.stats.correlations import smallest_noticed
 from tiltmeter.studies.kit.paper_metrics import shown
 
@@ -34,13 +35,16 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
         best = known.loc[known["r"].abs().idxmax()]
         yield (
             f"{domain}: {len(sure)} of {len(known)} correlations differ from zero (Holm-corrected p < 0.05); strongest: "
-            f"{best['a']} with {best['b']}, r = {best['r']:+.2f} [{best['low']:+.2f}, {best['high']:+.2f}] over "
+            f"{best['a']} with {best['b']}, r = {signed_text(best['r'], 2)} "
+            f"{range_text(best['low'], best['high'], 2, signed=True)} over "
             f"{int(best['n'])} models."
         )
         level = 0.05 / len(known)
         yield (
-            f"{domain}: with {n} models an |r| below {smallest_noticed(n):.2f} would be missed more often than one time in "
-            f"five, and below {smallest_noticed(n, level=level):.2f} after correction for {len(known)} tests. No finding is "
+            f"{domain}: with {n} models an |r| below {number_text(smallest_noticed(n), 2)} would be missed more "
+            "often than one time in "
+            f"five, and below {number_text(smallest_noticed(n, level=level), 2)} after correction for "
+            f"{len(known)} tests. No finding is "
             "not a finding of no correlation."
         )
     if (table["n"] < FEW).any():

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
+from tiltmeter.display import signed_text
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -82,4 +84,4 @@ def shown(r: float, p: float, p_holm: float) -> str:
     >>> shown(0.714, 0.03, 0.2), shown(-0.9, 0.001, 0.01), shown(float("nan"), 1, 1)
     ('+0.71*', '-0.90**', '–')
     """
-    return "–" if isnan(r) else f"{r:+.2f}{'**' if p_holm < 0.05 else '*' if p < 0.05 else ''}"
+    return "–" if isnan(r) else f"{signed_text(r, 2)}{'**' if p_holm < 0.05 else '*' if p < 0.05 else ''}"

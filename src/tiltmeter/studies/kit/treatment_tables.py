@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.builders.doses import ARMS
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, percent_text
 from tiltmeter.stats.doses import Found, alike, noise, ratio, slopes
 from tiltmeter.stats.significance import holm
 from tiltmeter.studies.kit.calibration_tables import STILL, WORDS, about, ends, noted, own_metrics
@@ -94,7 +94,8 @@ def treated_sentences(table: pd.DataFrame) -> Iterator[str]:
 def _of_taught(where: str, best: pd.Series) -> Statement:
     """With its interval, or why there is none: a share of nearly nothing may be any number."""
     moved = (
-        f"a dose moved {best['before']:+.0f} % of the taught sentences before, and {best['after']:+.0f} % after "
+        f"a dose moved {percent_text(best['before'], 0, signed=True)} of the taught sentences before, and "
+        f"{percent_text(best['after'], 0, signed=True)} after "
         f"(by {best['scorer']})."
     )
     if not best["p_before"] < LEVEL or np.isnan(best["left_low"]):

@@ -1,4 +1,4 @@
-"""formats: how far protocol, prompt and order of options decide a bias score, and whether a ranking of models survives."""
+"""Formats: how far protocol, prompt and order of options decide a bias score, and whether a ranking of models survives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from tiltmeter import catalog, figures
+from tiltmeter.display import percent_text, signed_text
 from tiltmeter.errors import InputError
 from tiltmeter.families.choices.formats import ALL_ORDERS, Format, formats_of, leans_of, variance_components
 from tiltmeter.families.choices.outcomes import counts_of, design_of
@@ -157,13 +158,14 @@ def _pairs(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _sentences(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
     for _, row in tables["range"].iterrows():
         yield (
-            f"{row['model']} on {row['benchmark']}: {HEAD} from {row['lowest']:+.1f} ({row['lowest_format']}) to "
-            f"{row['highest']:+.1f} ({row['highest_format']}) over {row['formats']} formats; the interval excludes 0 in "
+            f"{row['model']} on {row['benchmark']}: {HEAD} from {signed_text(row['lowest'])} ({row['lowest_format']}) to "
+            f"{signed_text(row['highest'])} ({row['highest_format']}) over {row['formats']} formats; the interval "
+            "excludes 0 in "
             f"{row['interval_above_0'] + row['interval_below_0']} of them."
         )
     if "variance" in tables:
         for (model, benchmark, varied), rows in tables["variance"].groupby(["model", "benchmark", "varied"], sort=False):
-            said = ", ".join(f"{row['part']} {row['percent']:.0f} %" for _, row in rows.iterrows())
+            said = ", ".join(f"{row['part']} {percent_text(row['percent'], 0)}" for _, row in rows.iterrows())
             yield f"{model} on {benchmark}, variance of answers to ambiguous questions over {varied}: {said}."
     if "ranking" in tables:
         for _, row in tables["ranking"].iterrows():

@@ -1,4 +1,4 @@
-"""implementations: what public implementations of BBQ's bias scores report on the same answers, and what is true."""
+"""Implementations: what public implementations of BBQ's bias scores report for the same answers, beside the true values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.benchmarks.kit.choices import MOST_ANSWERS, answer_role
+from tiltmeter.display import signed_text
 from tiltmeter.families.choices.implementations import (
     IMPLEMENTATIONS,
     OF_BBQ_ALONE,
@@ -167,7 +168,9 @@ def _sentences(table: pd.DataFrame) -> Iterator[str]:
     whole = table[(table["category"] == ALL) & (table["measure"] == "s_dis") & table["responder"].isin(SHOWN)]
     for (benchmark, name), rows in whole.groupby(["benchmark", "implementation"], sort=False):
         value = rows.set_index("responder")["reported"]
-        said = ", ".join(f"{value[responder]:+.1f} ({responder}, truth {_whole(TRUTH[responder])})" for responder in SHOWN)
+        said = ", ".join(
+            f"{signed_text(value[responder])} ({responder}, truth {_whole(TRUTH[responder])})" for responder in SHOWN
+        )
         yield f"{SOURCES[str(name)]} on {benchmark}, s_dis: {said}."
     for benchmark, rows in table.groupby("benchmark", sort=False):
         if not set(OF_BBQ_ALONE) & set(rows["implementation"]):
@@ -177,8 +180,8 @@ def _sentences(table: pd.DataFrame) -> Iterator[str]:
     ]
     for _, row in ours[ours["note"] == ""].iterrows():
         yield (
-            f"{row['responder']} on {row['benchmark']}: {row['measure']} is {row['truth']:+.1f}, and "
-            f"{SOURCES[row['implementation']]} reports {row['reported']:+.1f}."
+            f"{row['responder']} on {row['benchmark']}: {row['measure']} is {signed_text(row['truth'])}, and "
+            f"{SOURCES[row['implementation']]} reports {signed_text(row['reported'])}."
         )
 
 
@@ -188,7 +191,7 @@ def _whole(value: float) -> str:
     >>> _whole(100.0), _whole(0.0)
     ('+100', '0')
     """
-    return f"{value:+.0f}" if value else "0"
+    return signed_text(value, 0) if value else "0"
 
 
 def _draw(table: pd.DataFrame) -> Any:

@@ -1,4 +1,4 @@
-"""noise: how far what a judge says changes when words of the texts are swapped or deleted."""
+"""Noise: how much a judge's verdicts change when words of the texts are swapped or deleted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, share_text
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
@@ -181,9 +181,11 @@ def _sentences(table: pd.DataFrame) -> Iterator[str]:
     for (model, judge), rows in table.groupby(["model", "judge"], sort=False):
         strong = rows.loc[rows["change"].abs().idxmax()]
         yield (
-            f"{model}, {judge}: {strong['clean']:.1%} of {strong['texts']:,} texts are negative; with {strong['share']:.0%} "
-            f"of the words {strong['noise']}, {strong['mean']:.1%} (sd {strong['sd']:.2%}), the largest change. The noise "
-            f"changed {rows['texts_changed'].min():.0%} of the texts or more."
+            f"{model}, {judge}: {share_text(strong['clean'])} of {strong['texts']:,} texts are negative; with "
+            f"{share_text(strong['share'], 0)} "
+            f"of the words {strong['noise']}, {share_text(strong['mean'])} (sd {share_text(strong['sd'], 2)}), "
+            "the largest change. The noise "
+            f"changed {share_text(rows['texts_changed'].min(), 0)} of the texts or more."
         )
     yield "Cao et al. (Table 7): from 13.6 % to 12.2 % negative sentiment, and from 25.2 % to 22.9 % negative regard."
 

@@ -1,4 +1,4 @@
-"""temperature: how far what judges say of a model's texts depends on the temperature that they were sampled with."""
+"""Temperature: how much judges' verdicts on a model's texts depend on the sampling temperature."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog, figures
+from tiltmeter.display import share_text
 from tiltmeter.errors import RunError
 from tiltmeter.families.generations.compare import aligned
 from tiltmeter.families.generations.draws import drawn_together, exchanged_models, interval, measured
@@ -125,10 +126,15 @@ def _sentences(changes: pd.DataFrame) -> Iterator[str]:
     for row in changes.to_dict("records"):
         is_tested = np.isfinite([row["low"], row["high"], row["p"]]).all()
         sure = "" if row["p"] < 0.05 else ", which may be chance"
-        certainty = f"[{row['low']:+.1%}, {row['high']:+.1%}]{sure}" if is_tested else f"({row['note']})"
+        certainty = (
+            f"[{share_text(row['low'], signed=True)}, {share_text(row['high'], signed=True)}]{sure}"
+            if is_tested
+            else f"({row['note']})"
+        )
         yield (
-            f"{row['model']} on {row['benchmark']}, {row['judge']}: {row['negative_from']:.1%} negative at {row['from']:g} "
-            f"and {row['negative_to']:.1%} at {row['to']:g}: {row['difference']:+.1%} "
+            f"{row['model']} on {row['benchmark']}, {row['judge']}: {share_text(row['negative_from'])} negative "
+            f"at {row['from']:g} "
+            f"and {share_text(row['negative_to'])} at {row['to']:g}: {share_text(row['difference'], signed=True)} "
             f"{certainty}."
         )
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import number_text, p_text
 from tiltmeter.errors import RunError
 from tiltmeter.families.pairs.evidence import UNMASKED, PairEvidence
 from tiltmeter.families.pairs.studies.kit.tokens import Hits, accuracy_interval, item_draws, mcnemar
 from tiltmeter.stats.resampling import generator
-from tiltmeter.stats.significance import p_text
 from tiltmeter.studies.kit.corrections import corrected
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence, Resamples, Seed, check_settings
@@ -135,7 +135,7 @@ def _tests(read: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
     for benchmark, rows in table.groupby("benchmark", sort=False):
         by_style = rows.groupby("style", sort=False)["accuracy"].agg(["min", "max"])
-        parts = "; ".join(f"{style} {low:.1f} to {high:.1f}" for style, low, high in by_style.itertuples())
+        parts = "; ".join(f"{style} {number_text(low)} to {number_text(high)}" for style, low, high in by_style.itertuples())
         yield f"{benchmark}, correct predictions in %, lowest to highest of {rows['model'].nunique()} models: {parts}."
     for style in dict.fromkeys(row["style_b"] for row in tests):
         of_style = [row for row in tests if row["style_b"] == style]

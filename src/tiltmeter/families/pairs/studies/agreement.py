@@ -12,13 +12,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text, p_text, range_text, signed_text
 from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.annotations import votes
 from tiltmeter.families.pairs.evidence import PairEvidence, align
 from tiltmeter.families.pairs.paired import Paired
 from tiltmeter.families.pairs.studies.kit.delong import area_interval, areas, difference_p, roc
-from tiltmeter.stats.significance import p_text
 from tiltmeter.studies.kit.corrections import corrected
 from tiltmeter.studies.kit.finding import Finding
 from tiltmeter.studies.kit.options import Confidence, check_settings
@@ -146,12 +145,13 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
         closest = min(tests, key=lambda row: row["p"])
         yield (
             f"The clearest difference: {closest['scorer_a']} against {closest['scorer_b']} in {closest['model']}, "
-            f"{closest['difference']:+.3f} (p {p_text(closest['p'])} before, {p_text(closest['p_holm'])} after correction)."
+            f"{signed_text(closest['difference'], 3)} ({p_text(closest['p'])} before, {p_text(closest['p_holm'])} "
+            "after correction)."
         )
 
 
 def _bounds(row: Any) -> str:
-    return f"{row['auc']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+    return f"{number_text(row['auc'], 3)} {range_text(row['low'], row['high'], 3)}"
 
 
 def _draw_curves(table: Any, curves: dict[tuple[str, str, str], Any], threshold: int) -> Any:

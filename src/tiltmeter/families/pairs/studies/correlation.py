@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import catalog, figures
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text, signed_text
 from tiltmeter.errors import RunError, UsageError, require_choice
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.headline import SCORERS as HEADLINE
@@ -165,7 +165,8 @@ def _sentences(table: Any) -> Iterator[str]:
         sure = int((rows["p_holm"] < 0.05).sum())
         yield (
             f"{benchmark}, over {most['n']} points: the correlation is strongest between {most['a']} and {most['b']} "
-            f"(r = {most['r']:+.2f}) and weakest between {least['a']} and {least['b']} (r = {least['r']:+.2f}); {sure} of "
+            f"(r = {signed_text(most['r'], 2)}) and weakest between {least['a']} and {least['b']} (r = "
+            f"{signed_text(least['r'], 2)}); {sure} of "
             f"{len(rows)} correlations differ from zero (Holm-corrected p < 0.05)."
         )
 
@@ -192,7 +193,7 @@ def _heat_map(axis: Any, rows: Any, names: list[str]) -> Any:
     for _, row in rows.iterrows():
         i, j = sorted((names.index(row["a"]), names.index(row["b"])))
         colours[j, i], colours[i, j] = row["r"], np.nan
-        texts[j, i], texts[i, j] = f"{row['r']:.2f}", f"{row['mutual_information']:.2f}"
+        texts[j, i], texts[i, j] = number_text(row["r"], 2), number_text(row["mutual_information"], 2)
     for (i, j), text in np.ndenumerate(texts):
         dark = j <= i and abs(colours[i, j]) > 0.6
         axis.text(j, i, text, ha="center", va="center", fontsize=5.5, color="white" if dark else "black")

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families import Answers
 from tiltmeter.families.pairs.evidence import PairEvidence
@@ -211,7 +211,7 @@ def _sentences(ranks: Any, directions: Any, left_out: list[dict[str, Any]], sour
         listed=listed, words=names,
     )  # fmt: skip
     means = directions.groupby("scorer", sort=False)["difference"].mean().sort_values()
-    parts = ", ".join(f"{name} {value:.1f}" for name, value in means.items())
+    parts = ", ".join(f"{name} {number_text(value)}" for name, value in means.items())
     yield (
         f"|bias_score on advantaged − on disadvantaged rows|, mean of {directions['model'].nunique()} models: {parts} "
         f"points; significant in {int((directions['p'] < 0.05).sum())} of {len(directions)} (Fisher's exact test, "

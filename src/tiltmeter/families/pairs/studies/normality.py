@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tiltmeter import figures
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, number_text, signed_text
 from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.paired import Paired
@@ -129,14 +129,16 @@ def _sentences(table: Any, shown: str, alpha: float) -> Iterator[str]:
         rejected, of_types = (int((part["p_holm"] < alpha).sum()) for part in (rows, types))
         yield (
             f"{shown} on {benchmark}: normality is rejected for {rejected} of {len(rows)} score sets of all pairs (W "
-            f"{rows['W'].min():.3f} to {rows['W'].max():.3f}, skew {rows['skew'].min():+.2f} to {rows['skew'].max():+.2f}), "
+            f"{number_text(rows['W'].min(), 3)} to {number_text(rows['W'].max(), 3)}, skew "
+            f"{signed_text(rows['skew'].min(), 2)} to {signed_text(rows['skew'].max(), 2)}), "
             f"and for {of_types} of {len(types)} of single bias types (Holm-corrected p < {alpha:g})."
         )
     by_scorer = table[whole].groupby("scorer", sort=False)["W"].median().sort_values(ascending=False)
     if len(by_scorer) > 1:
         yield (
-            f"Of {len(by_scorer)} scorers, {by_scorer.index[0]} is closest to Gaussian (median W {by_scorer.iloc[0]:.3f}) "
-            f"and {by_scorer.index[-1]} is furthest from it ({by_scorer.iloc[-1]:.3f})."
+            f"Of {len(by_scorer)} scorers, {by_scorer.index[0]} is closest to Gaussian (median W "
+            f"{number_text(by_scorer.iloc[0], 3)}) "
+            f"and {by_scorer.index[-1]} is furthest from it ({number_text(by_scorer.iloc[-1], 3)})."
         )
 
 
@@ -154,7 +156,9 @@ def _draw(pairs: list[Paired], table: Any) -> Any:
         ]
         w = tested[tested["bias_type"] == "all"]["W"].min()
         figures.head(axis, f"{figures.short(paired.model, 24)}, {figures.short(paired.benchmark, 16)}", 28)
-        axis.text(0.03, 0.95, f"n = {len(paired):,}\nW = {w:.3f}", transform=axis.transAxes, va="top", fontsize=6)
+        axis.text(
+            0.03, 0.95, f"n = {len(paired):,}\nW = {number_text(w, 3)}", transform=axis.transAxes, va="top", fontsize=6
+        )
         axis.set_yticks([])
         axis.set_ylabel("density", fontsize=6.5)
     for axis in figures.lowest(axes):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import figures
+from tiltmeter.display import percent_text, share_text, significant_text
 from tiltmeter.errors import RunError
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.paired import Floats, Paired
@@ -121,11 +122,11 @@ def _sentences(table: Any, under: Any) -> Iterator[str]:
         sure = rows[(rows["low"] > 0) | (rows["high"] < 0)]
         at = under[(under["benchmark"] == benchmark) & (under["scorer"] == scorer)]
         least = at.loc[at["same_sign"].idxmin()]
-        named = ", ".join(f"{row['model']} {row['gap']:+.3g}" for _, row in sure.iterrows())
+        named = ", ".join(f"{row['model']} {significant_text(row['gap'], signed=True)}" for _, row in sure.iterrows())
         yield (
             f"{scorer} on {benchmark}: |Δst| − |Δat| differs from 0 in {len(sure)} of {len(rows)} models"
             f"{f' ({named})' if named else ''}; its sign is least stable in {least['model']}, kept in "
-            f"{least['same_sign']:.0f} % of subsamples at {100 * least['rate']:.0f} %."
+            f"{percent_text(least['same_sign'], 0)} of subsamples at {share_text(least['rate'], 0)}."
         )
     sure = int(((table["low"] > 0) | (table["high"] < 0)).sum())
     if table["scorer"].nunique() > 1:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
+from tiltmeter.display import percent_text, share_text
 from tiltmeter.errors import UsageError
 from tiltmeter.families.pairs.evidence import PairEvidence, align
 from tiltmeter.families.pairs.paired import Paired, check_measures, choose_measures
@@ -137,9 +138,9 @@ def _sentences(table: Any, apart: list[dict[str, Any]], wanted: float) -> Iterat
     overall, types = table[table["bias_type"] == "all"], table[table["bias_type"] != "all"]
     for benchmark, rows in overall.groupby("benchmark", sort=False):
         by_measure = rows.groupby("measure", sort=False)["smallest_lean"].median()
-        parts = ", ".join(f"{name} {value:.1f} %" for name, value in by_measure.items())
+        parts = ", ".join(f"{name} {percent_text(value)}" for name, value in by_measure.items())
         yield (
-            f"{benchmark}, n = {rows['n'].max():,}: the smallest lean detected with {100 * wanted:.0f} % power (neutral "
+            f"{benchmark}, n = {rows['n'].max():,}: the smallest lean detected with {share_text(wanted, 0)} power (neutral "
             f"50 %), median over models and scores: {parts}."
         )
         of_benchmark = types[(types["benchmark"] == benchmark) & (types["measure"] == "bias_score")]
@@ -149,7 +150,7 @@ def _sentences(table: Any, apart: list[dict[str, Any]], wanted: float) -> Iterat
             yield (
                 f"{benchmark}, bias_score by type: {len(hidden)} of {len(of_benchmark)} observed leans are too small to be "
                 f"detected with their n. {worst['bias_type']} (n = {worst['n']}) has the least power: only leans of "
-                f"{worst['smallest_lean']:.1f} % or more are detected."
+                f"{percent_text(worst['smallest_lean'])} or more are detected."
             )
     close = [row for row in apart if not row["separable"]]
     if apart:
@@ -174,7 +175,7 @@ def _draw(table: Any, wanted: float) -> Any:
         figures.name_rows(axis, [f"{name}, n = {n:,}" for name, n in sizes.items()])
         figures.head(axis, benchmark)
         axis.set_xlim(48, 102)
-    label = f"smallest lean detected with {100 * wanted:.0f} % power (% of pairs; median over models and scores)"
+    label = f"smallest lean detected with {share_text(wanted, 0)} power (% of pairs; median over models and scores)"
     figures.label_x(axes[-1, 0], label, 36)
     figures.legend_below(figure, max(axes[:, 0], key=lambda axis: len(axis.lines)), 3)
     return figure

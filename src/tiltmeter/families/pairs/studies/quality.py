@@ -12,6 +12,7 @@ import numpy as np
 
 from tiltmeter import figures
 from tiltmeter.catalog import Entry
+from tiltmeter.display import number_text, percent_text
 from tiltmeter.errors import UsageError, require_known
 from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.flags import FLAGS, Bools, Limits, flags_of
@@ -135,7 +136,7 @@ def _sentences(table: Any, counts: Any) -> Iterator[str]:
     for benchmark, rows in counts.groupby("benchmark", sort=False):
         parts = ", ".join(f"{row['flag']} {row['n']:,}" for _, row in rows[rows["flag"] != "any"].iterrows())
         any_ = rows[rows["flag"] == "any"].iloc[0]
-        yield f"{benchmark}: {any_['n']:,} of {any_['of']:,} items ({any_['share']:.1f} %) are flagged: {parts}."
+        yield f"{benchmark}: {any_['n']:,} of {any_['of']:,} items ({percent_text(any_['share'])}) are flagged: {parts}."
         if not any_["n"]:
             continue
         part = table[table["benchmark"] == benchmark]
@@ -144,8 +145,9 @@ def _sentences(table: Any, counts: Any) -> Iterator[str]:
         most = part.loc[part["change"].abs().idxmax()]
         yield (
             f"{benchmark}: leaving them out moves {len(moved)} of {len(part)} measures further than leaving out as many "
-            f"random items (p < 0.05, uncorrected; about {expected:.0f} by chance alone). Largest change: {most['measure']} "
-            f"by {most['scorer']} of {most['model']}, {most['value']:.1f} to {most['value_kept']:.1f}."
+            f"random items (p < 0.05, uncorrected; about {number_text(expected, 0)} by chance alone). Largest "
+            f"change: {most['measure']} "
+            f"by {most['scorer']} of {most['model']}, {number_text(most['value'])} to {number_text(most['value_kept'])}."
         )
 
 

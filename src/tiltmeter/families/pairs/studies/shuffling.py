@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from tiltmeter import figures
 from tiltmeter.benchmarks.kit.items import benchmark_of
+from tiltmeter.display import signed_text
 from tiltmeter.errors import ModelError, RunError, TiltmeterError, UsageError
 from tiltmeter.families.pairs.ask import observe
 from tiltmeter.families.pairs.evidence import UNMASKED, PairEvidence, token_frame
@@ -135,7 +136,8 @@ def _sentences(table: Any) -> Iterator[str]:
         sure = rows[(rows["p_holm"] < 0.01) & (rows["change_in_points"] < 0)]
         low, high = rows["change_in_points"].min(), rows["change_in_points"].max()
         yield (
-            f"{benchmark}, {change}: accuracy changes by {low:+.1f} to {high:+.1f} points; it drops in {len(sure)} of "
+            f"{benchmark}, {change}: accuracy changes by {signed_text(low)} to {signed_text(high)} points; it "
+            f"drops in {len(sure)} of "
             f"{len(rows)} models (p < 0.01 after Holm's correction)."
         )
 

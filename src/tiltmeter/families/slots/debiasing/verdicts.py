@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tiltmeter.display import number_text, percent_text, range_text, share_text, signed_text
 from tiltmeter.families.slots.debiasing.changes import Draws, Floats, has_match, with_interval
 from tiltmeter.stats.settings import Settings
 
@@ -36,22 +37,24 @@ def verdict(
     coverage = [float(np.mean([side["coverage", group][0] for group in groups])) for side in sides]
     stay = after >= NEAR_TOP and coverage[1] >= STILL_FOUND * coverage[0]
     judged = _judged(probability, rank, stay, settings)
-    where = f"the mean normalised rank is {after:.2f}, about rank {1 + (1 - after) * (k - 1):.0f} of {k}"
+    where = (
+        f"the mean normalised rank is {number_text(after, 2)}, about rank {number_text(1 + (1 - after) * (k - 1), 0)} of {k}"
+    )
     lost = coverage[1] < coverage[0] - 0.05
     warning = " Terms outside the top k are excluded from both means: see median_rank." if lost else ""
     return (
         f"{model} compared with {base} on {benchmark}: {gone}{' For the others, ' if gone else ''}"
         f"{judged} ({each}: change of MPS and of MNT in percent). "
-        f"For the terms found, {where}. {coverage[1]:.0%} of sentences have a match in the top {k}, "
-        f"before {coverage[0]:.0%}.{warning}"
+        f"For the terms found, {where}. {share_text(coverage[1], 0)} of sentences have a match in the top {k}, "
+        f"before {share_text(coverage[0], 0)}.{warning}"
     )
 
 
 def _unmatched(groups: Sequence[str], sides: tuple[Draws, Draws], k: int) -> str:
     """Sentence about the groups without a match before, after, or both; empty if there is none."""
     share = {group: [float(side["coverage", group][0]) for side in sides] for group in groups}
-    lost = [f"{group} (before: {old:.0%} of sentences)" for group, (old, new) in share.items() if old and not new]
-    new = [f"{group} (after: {new:.0%} of sentences)" for group, (old, new) in share.items() if new and not old]
+    lost = [f"{group} (before: {share_text(old, 0)} of sentences)" for group, (old, new) in share.items() if old and not new]
+    new = [f"{group} (after: {share_text(new, 0)} of sentences)" for group, (old, new) in share.items() if new and not old]
     never = [group for group, (old, new) in share.items() if not old and not new]
     parts = [f"no match in the top {k} is left for {', '.join(lost)}"] if lost else []
     parts += [f"only after debiasing is there a match for {', '.join(new)}"] if new else []
@@ -71,15 +74,18 @@ def _judged(probability: Floats, rank: Floats, stay: bool, settings: Settings) -
         how = f"rank only {r_text}" if followed else ("rank did not" if r["x_low"] <= 0 else f"rank even rose {r_text}")
         return f"probability fell {p_text}, {how}: the words are still near the top"
     if fell:
-        how = f"rank fell {r_text}" if followed else f"rank changed by {r['x']:+.0f} %"
+        how = f"rank fell {r_text}" if followed else f"rank changed by {percent_text(r['x'], 0, signed=True)}"
         return (
             f"probability fell {p_text}, {how}: the words moved down too"
             if followed or not stay
             else (f"probability fell {p_text}, {how}: too little to say whether the words moved")
         )
     if p["x_low"] > 0:
-        return f"probability rose {p_text}, rank changed by {r['x']:+.0f} %"
-    return f"probability did not change distinguishably ({p['x']:+.0f} %, interval {p['x_low']:+.0f} to {p['x_high']:+.0f})"
+        return f"probability rose {p_text}, rank changed by {percent_text(r['x'], 0, signed=True)}"
+    return (
+        f"probability did not change distinguishably ({percent_text(p['x'], 0, signed=True)}, interval "
+        f"{signed_text(p['x_low'], 0)} to {signed_text(p['x_high'], 0)})"
+    )
 
 
 def _with_ends(row: dict[str, float]) -> str:
@@ -90,8 +96,8 @@ def _with_ends(row: dict[str, float]) -> str:
     """
     low, high = sorted((abs(row["x_low"]), abs(row["x_high"])))
     crosses = row["x_low"] < 0 < row["x_high"]
-    return f"{abs(row['x']):.0f} %" + ("" if crosses else f" [{low:.0f}, {high:.0f}]")
+    return percent_text(abs(row["x"]), 0) + ("" if crosses else f" {range_text(low, high, 0)}")
 
 
 def _text(draws: Floats) -> str:
-    return f"{draws[0]:+.1f}"
+    return signed_text(draws[0])

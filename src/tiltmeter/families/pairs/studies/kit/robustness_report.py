@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tiltmeter import catalog, figures
-from tiltmeter.display import Statement
+from tiltmeter.display import Statement, percent_text, share_text, signed_text
 
 Kept = dict[tuple[str, str, str], Any]
 BASE = "bias_score"
@@ -27,8 +27,10 @@ def sentences(table: Any, values: Any, kept: Kept) -> Iterator[str]:
         (top_scorer, top), (low_scorer, low) = best.idxmax(), best.idxmin()
         yield (
             f"{benchmark}, {rows['models'].iloc[0]} models, {rows['repeats'].iloc[0]} subsamples at each of "
-            f"{rows['rate'].nunique()} rates: the ranking is kept most often by {top} of {top_scorer} ({best.max():.0f} %) "
-            f"and least often by {low} of {low_scorer} ({best.min():.0f} %); chance is {chance(rows['models'].max()):.1f} %."
+            f"{rows['rate'].nunique()} rates: the ranking is kept most often by {top} of {top_scorer} "
+            f"({percent_text(best.max(), 0)}) "
+            f"and least often by {low} of {low_scorer} ({percent_text(best.min(), 0)}); chance is "
+            f"{percent_text(chance(rows['models'].max()))}."
         )
         for rival in RIVALS:
             yield from _against(str(benchmark), rival, kept)
@@ -78,8 +80,8 @@ def _drift(benchmark: str, values: Any) -> str:
     """Distance of means on subsamples from the full value: if they depend on n, sizes cannot be compared fairly."""
     least = values[values["rate"] == values["rate"].min()]
     moved = (least["mean"] - least["full"]).groupby(least["measure"], sort=False).median()
-    parts = ", ".join(f"{name} {round(value, 1) + 0.0:+.1f}" for name, value in moved.items())
-    share = f"{100 * least['rate'].iloc[0]:.0f} %"
+    parts = ", ".join(f"{name} {signed_text(round(value, 1) + 0.0)}" for name, value in moved.items())
+    share = share_text(least["rate"].iloc[0], 0)
     return f"{benchmark}, mean on {share} of the items minus value on all, median over models and scores: {parts}."
 
 
