@@ -22,7 +22,7 @@ import pandas as pd
 from answers import Frame
 from decisions import designs, other_decisions, primary_decisions, share_decisions, taught_slopes
 from readings import KEY, reduce
-from responses import curves, powers, relations, seed_agreement, treatments
+from responses import costs, curves, powers, relations, seed_agreement, treatments
 
 HERE = Path(__file__).parent
 DATA, RESULTS = HERE / "data", HERE / "results"
@@ -110,6 +110,7 @@ def estimate(data: Mapping[str, Frame]) -> dict[str, Frame]:
         "agreement": seed_agreement(of),
         "relations": relations(of),
         "treatments": treatments(every),
+        "costs": costs(every),
     }
 
 
@@ -128,6 +129,7 @@ def counts(data: Mapping[str, Frame]) -> dict[str, Any]:
             .size()
             .items()
         ],
+        "treated": len(models[models["method"] != "dose"].drop_duplicates(["corpus", "model"])),
         "losses_not_finite": int(dosed["last_loss"].isna().sum()),
         "minutes": [round((fact["ended"] - fact["started"]) / 60, 2) for fact in facts],
         "cells": [fact["states"] for fact in facts],

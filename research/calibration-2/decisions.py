@@ -31,6 +31,7 @@ def decide(whole: Panel, family: NDArray[np.bool_], *, standardised: bool = True
     own = whole.only(family)
     every, values = (whole.standardised, own.standardised) if standardised else (whole.values, own.values)
     fit, largest = slopes(values, own.doses), largest_t(values, own.doses)
+    raw = slopes(own.values, own.doses)
     base = slopes(every, whole.doses)
     is_taught = bool(base.low[taught(whole, "")][0] > 0)
     p = adjusted_p(fit.t, largest)
@@ -38,6 +39,7 @@ def decide(whole: Panel, family: NDArray[np.bool_], *, standardised: bool = True
     rows = []
     for number, metric in enumerate(own.metrics.to_dict("records")):
         rows.append(_row(whole, fit, number, metric, base, is_taught) | {"p": p[number], "detectable": enough[number]})
+        rows[-1] |= {"raw": raw.value[number], "raw_low": raw.low[number], "raw_high": raw.high[number]}
     found = pd.DataFrame(rows)
     found["verdict"] = [
         verdict(

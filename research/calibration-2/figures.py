@@ -145,7 +145,9 @@ def _relations(rows: Frame) -> Any:
         for row in own[own["domain"] == domain].to_dict("records"):
             at = names.index(row["intrinsic"]), columns.index((row["base"], row["extrinsic"]))
             grid[at] = row["r"]
-            mark = f"{row['r']:.1f}".replace("-", "−") + ("•" if row["verdict"] in ("together", "opposite") else "")
+            mark = f"{round(row['r'], 1) + 0.0:.1f}".replace("-", "−") + (
+                "•" if row["verdict"] in ("together", "opposite") else ""
+            )
             axes.text(at[1], at[0], mark, ha="center", va="center", fontsize=7)
         image = axes.imshow(grid, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto", alpha=0.75)
         axes.set_title(domain)

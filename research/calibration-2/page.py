@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tables import RESULTS, interval, number, p_value, results, tables
+from more_tables import tables
+from tables import RESULTS, interval, number, p_value, results
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "research-calibration-2.md"
-SLOT = re.compile(r"\{\{([\w.:-]+)\}\}")
+SLOT = re.compile(r"\{\{(.+?)\}\}")
 
 
 def page() -> str:
@@ -31,6 +32,10 @@ def _value(name: str, counts: dict[str, Any]) -> str:
     kind, *rest = name.split(":")
     if kind == "count":
         return f"{_count(rest, counts):,}" if isinstance(_count(rest, counts), int) else number(_count(rest, counts), 1)
+    if kind == "rows":
+        return f"{len(results(rest[0]))}"
+    if kind == "relation":
+        return _relation(rest)
     if kind == "detected":
         rows = results("primary")
         own = rows[(rows["corpus"] == rest[0]) & (rows["base"] == rest[1])]
@@ -45,6 +50,16 @@ def _count(rest: list[str], counts: dict[str, Any]) -> Any:
     return sum(value) if isinstance(value, list) else value
 
 
+def _relation(rest: list[str]) -> str:
+    """Word the correlation of two benchmarks: corpus, base, domain, intrinsic, extrinsic."""
+    rows = results("relations")
+    for column, value in zip(("corpus", "base", "domain", "intrinsic", "extrinsic"), rest, strict=True):
+        rows = rows[rows[column] == value]
+    row = rows.iloc[0]
+    low, high = min(row["low"], row["fisher_low"]), max(row["high"], row["fisher_high"])
+    return f"{number(row['r'], 2)} [{number(low, 2)}, {number(high, 2)}]"
+
+
 def _estimate(table: str, rest: list[str]) -> str:
     """Find one row by its values, and word the column asked for: estimate, p, or both ends of ICC."""
     rows = results(table)
@@ -57,6 +72,8 @@ def _estimate(table: str, rest: list[str]) -> str:
         return p_value(row["p"])
     if what == "percent":
         return f"{100 * row['share_of_taught']:.1f} %"
+    if what == "raw":
+        return interval(row, "raw", 3, ("raw_low", "raw_high"))
     if what == "icc":
         return interval(row, "value", 2)
     return interval(row, places=int(what))

@@ -170,3 +170,20 @@ def _treated(before: Panel, number: int, after: dict[str, np.ndarray[Any, Any]])
         if name != CONTROL and both.sum() > 1:
             row |= vars(difference_of_left(untreated[both], values[both], control[both]))
         yield row
+
+
+def costs(readings: Frame) -> Frame:
+    """What methods cost: perplexity of held-out lines in per cent of the untreated model's, and points of token accuracy."""
+    own = readings[(readings["benchmark"] == "heldout") & (readings["corpus"] == "frames")]
+    key = ["visit", "base", "domain_dosed", "dose", "seed", "measure"]
+    before = own[own["method"] == "dose"].set_index(key)["value"]
+    rows = []
+    for (method, measure), some in own[~own["method"].isin(["dose", "none"])].groupby(["method", "measure"]):
+        pair = some.set_index(key)[["value"]].join(before.rename("before"), how="inner")
+        is_ratio = measure == "perplexity"
+        change = 100 * (pair["value"] / pair["before"] - 1) if is_ratio else pair["value"] - pair["before"]
+        of_seeds = change.groupby("seed").mean()
+        rows.append(
+            {"method": method, "measure": measure, "models": len(pair), "change": of_seeds.mean(), "sd": of_seeds.std()}
+        )
+    return pd.DataFrame(rows)

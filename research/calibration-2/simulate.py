@@ -106,9 +106,9 @@ def others(repeats: int, seed: int = 3) -> dict[str, float]:
         wrong += difference_of_left(before, after["a"], 0.5 + 0.05 * random.normal(size=SEEDS)).verdict == "no more"
     return {
         "error of isotonic fits": float(np.mean(errors)),
-        "equal methods called no more": equal / repeats,
-        "15 points apart called more": more / repeats,
-        "10 points apart called no more": wrong / repeats,
+        "equal: no more": equal / repeats,
+        "15 points apart: more": more / repeats,
+        "at the margin: no more": wrong / repeats,
     }
 
 
