@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-fast test-slow coverage servers fuzz browser lint words types references samples pictures docs wheel release clean
+.PHONY: run test test-fast test-slow coverage servers fuzz browser lint words types references samples pictures research docs wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -73,6 +73,11 @@ samples: $(VENV)/.installed
 # Screenshots of the terminal and the report of the default run, as README and docs show them. Needs chromium.
 pictures: $(VENV)/.installed-dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/figures/screenshot.sh
+
+# Numbers, figures and page of a research report from its stored data: make research NAME=calibration-2 STEP=figures
+STEP ?= figures
+research: $(VENV)/.installed-dev
+	PYTHONPATH=src $(BIN)/python research/$(NAME)/analyse.py $(STEP)
 
 # The site, in site/: no fonts, scripts or pictures from elsewhere. A broken link fails it.
 docs: $(VENV)/.installed-docs references

@@ -43,9 +43,9 @@ def table(store: Path) -> list[Detection]:
 
 
 def _rows_of(place: Path, about: str) -> list[Detection]:
-    """Rows that were written by an earlier version (a CSV file), or those of stored readings."""
+    """Rows that are stored (a CSV file; with their own source if `about` is empty), or those of stored readings."""
     if place.suffix == ".csv":
-        return [replace(row, source=about) for row in read_detections(place)]
+        return [replace(row, source=about or row.source) for row in read_detections(place)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "estimates.csv").write_bytes(gzip.decompress((place / READINGS).read_bytes()))

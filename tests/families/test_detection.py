@@ -233,13 +233,25 @@ def test_a_run_is_added_to_the_table_by_one_command(tmp_path: Path, monkeypatch:
     changed = {key for key in before if before[key].source != after[key].source}
     assert before.keys() == after.keys()
     assert {(after[key].domain, after[key].source) for key in changed} == {("gender", "here")}
-    assert all(after[key].effect == pytest.approx(2 * before[key].effect, rel=1e-4) for key in changed)
+    (store / tool.SOURCES).write_text('[{"name": "plumb-pairs-gender", "about": "before"}]', "utf-8")
+    own = {key_of(row): row for row in tool.table(store)}
+    assert own.keys() == changed
+    assert all(after[key].effect == pytest.approx(2 * own[key].effect, rel=1e-4) for key in changed)
 
 
-def test_rows_that_no_study_wrote_say_so() -> None:
-    rows = [row for row in ROWS if row.benchmark == "plumb-pairs" and row.kind == "causal"]
-    assert all("provisional" in row.source for row in rows)
-    assert "provisional" in evidence_sentence(rows[0].data_sha256, rows[0].kind, *rows[0].metric)
+def test_every_row_names_a_page_that_describes_its_models() -> None:
+    assert all((ROOT / row.source.split(" (")[0]).is_file() for row in ROWS)
+
+
+def test_rows_that_no_study_wrote_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = replace(ROWS[0], source="docs/page.md (provisional: typed from its table)")
+    write_detections([typed], tmp_path / "own.csv")
+    monkeypatch.setenv(detection.VARIABLE, str(tmp_path / "own.csv"))
+    detections.cache_clear()
+    try:
+        assert "provisional" in evidence_sentence(typed.data_sha256, typed.kind, *typed.metric)
+    finally:
+        detections.cache_clear()
 
 
 def test_items_that_nobody_calibrated_are_untested_and_ranked_by_all_others() -> None:

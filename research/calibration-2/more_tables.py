@@ -1,0 +1,149 @@
+"""Tables of agreement, relations, debiasing and counts, and the list of all tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import tables as decisions
+from figures import label
+from panels import DOMAINS
+from tables import CORPORA, DATA, RESULTS, by_domain, head, in_order, interval, line, number, results
+
+
+def sensitivity() -> Iterator[str]:
+    """T, seconds and items of each primary metric: the median over the domains."""
+    rows = results("primary")
+    seconds = pd.read_csv(DATA / "seconds.csv").set_index(["base", "benchmark"])["median"]
+    own = rows[rows["corpus"] == "frames"]
+    yield from head("metric", "model", "detected", "median T", "seconds a model", "T² per second", "T² per 100 items")
+    for (base, benchmark), some in in_order(own.sort_values("base", ascending=False)).groupby(
+        ["base", "benchmark"], sort=False
+    ):
+        took = seconds.get((base, benchmark), float("nan"))
+        squared = some["t"].clip(lower=0) ** 2
+        per_item = "–" if benchmark in ("seat", "plumb-slots") else number(float((100 * squared / some["n"]).median()), 1)
+        found = f"{(some['verdict'] == 'detects').sum()} of {len(some)}"
+        numbers = number(some["t"].median(), 1), number(took, 2), number(squared.median() / took, 1)
+        yield line(label(benchmark), base, found, *numbers, per_item)
+
+
+def agreement() -> Iterator[str]:
+    """ICC of readings over doses."""
+    rows = results("agreement")
+    own = rows[(rows["of"] == "readings over doses") & (rows["corpus"] == "frames")]
+    yield f"| metric | model | {' | '.join(DOMAINS)} |\n|---|---|---|---|---|"
+    for (base, benchmark), some in in_order(own.sort_values("base", ascending=False)).groupby(
+        ["base", "benchmark"], sort=False
+    ):
+        yield line(label(benchmark), base, *by_domain(some, lambda row: interval(row, "value", 2)))
+
+
+def relations() -> Iterator[str]:
+    """Taught pairs and plumb-pairs with every answer; the range over all likelihood metrics."""
+    rows = results("relations")
+    with_ = "with taught pairs", "with plumb-pairs", "with any likelihood metric"
+    yield from head("text", "model", "domain", "answers of", *with_, "excludes 0", "smallest r")
+    for (corpus, base, domain, extrinsic), some in rows.groupby(["corpus", "base", "domain", "extrinsic"], sort=False):
+        names = ["taught-natural" if corpus == "natural" else "taught-words", "plumb-pairs"]
+        by_name = {row["intrinsic"]: f"{number(row['r'], 2)} {_ends(row)}" for row in some.to_dict("records")}
+        clear = f"{some['verdict'].isin(['together', 'opposite']).sum()} of {len(some)}"
+        span = f"{number(some['r'].min(), 2)} to {number(some['r'].max(), 2)}"
+        who = CORPORA[corpus], base, domain, label(extrinsic)
+        yield line(*who, *(by_name.get(name, "–") for name in names), span, clear, number(some["smallest"].max(), 2))
+
+
+def _ends(row: dict[str, Any]) -> str:
+    low, high = min(row["low"], row["fisher_low"]), max(row["high"], row["fisher_high"])
+    return f"[{number(low, 2)}, {number(high, 2)}]"
+
+
+def treatments() -> Iterator[str]:
+    """What is left of the dose, beside the control, and what a method costs."""
+    rows, paid = results("treatments"), results("costs")
+    if not len(rows):
+        yield "No debiased model was finished."
+        return
+    wanted = [("taught-words", "pll"), ("plumb-pairs", "pll"), ("plumb-slots", "slots")]
+    columns = [text for name, _ in wanted for text in (f"left, {label(name)}", "removed beyond the control")]
+    yield from head("method", "seeds", *columns, "perplexity")
+    perplexity = paid[paid["measure"] == "perplexity"].set_index("method")["change"] if len(paid) else {}
+    for method, some in rows.groupby("method", sort=False):
+        cells = []
+        for name, scorer in wanted:
+            own = some[(some["benchmark"] == name) & (some["scorer"] == scorer)].to_dict("records")
+            cells += [_left(own[0]), _beside(own[0])] if own else ["–", "–"]
+        cost = f"{perplexity[method]:+.0f} %".replace("-", "−") if method in perplexity else "–"
+        yield line(method, some["seeds"].max(), *cells, cost)
+
+
+def _left(row: dict[str, Any]) -> str:
+    return f"{100 * row['left']:.0f} % [{100 * row['left_low']:.0f}, {100 * row['left_high']:.0f}]".replace("-", "−")
+
+
+def _beside(row: dict[str, Any]) -> str:
+    if pd.isna(row.get("value", float("nan"))):
+        return "–"
+    return f"{100 * row['value']:+.0f} [{100 * row['low']:.0f}, {100 * row['high']:.0f}] {row['verdict']}".replace("-", "−")
+
+
+def natural() -> Iterator[str]:
+    """Counted log-odds of the natural texts, over seeds."""
+    rows = pd.read_csv(DATA / "doses.csv.gz")
+    own = rows[(rows["folder"] == "natural") & ((rows["dosed"] == rows["domain"]) | (rows["dosed"] == "neutral"))]
+    if not len(own):
+        yield "No model of natural text was finished."
+        return
+    yield "| domain | dose −1 | dose 0 | dose 1 |\n|---|---|---|---|"
+    for domain, some in own.groupby("domain"):
+        means = some.groupby("dose")[["log_odds", "low", "high"]].mean()
+        yield f"| {domain} | {' | '.join(interval(means.loc[dose], 'log_odds', 2) for dose in (-1, 0, 1))} |"
+
+
+def sentences() -> Iterator[str]:
+    """Different sentences of the natural text by group and side: few of them repeat often."""
+    rows = pd.read_csv(DATA / "natural-sentences.csv")
+    yield from head("domain", "contrast", "different sentences", "fewest of a group and side")
+    for (domain, contrast), some in rows.groupby(["domain", "contrast"]):
+        yield line(domain, contrast, some["sentences"].sum(), some["sentences"].min())
+
+
+def trained() -> Iterator[str]:
+    """Models by visit."""
+    kinds = pd.DataFrame(json.loads((RESULTS / "counts.json").read_text("utf-8"))["by_kind"])
+    kinds = kinds.assign(kind=kinds["method"].map(lambda name: "dose" if name == "dose" else "debiased"))
+    yield "| visit | text | base model | models | kind |\n|---|---|---|---|---|"
+    for (visit, corpus, base, kind), some in kinds.groupby(["visit", "corpus", "base", "kind"]):
+        yield f"| {visit + 1} | {CORPORA[corpus]} | {base} | {some['models'].sum()} | {kind} |"
+
+
+def simulated() -> Iterator[str]:
+    """The analysis on data of known truth."""
+    found = json.loads((DATA / "simulated.json").read_text("utf-8"))
+    yield "| simulated, 1,000 times | found |\n|---|---|"
+    for name, value in (pair for part in found.values() for pair in part.items()):
+        is_share = not name.startswith(("ICC", "error", "recovered"))
+        yield line(name, f"{100 * value:.1f} %" if is_share else f"{value:.2f}")
+
+
+def tables() -> dict[str, Callable[[], Iterator[str]]]:
+    """Every table of the page by its name."""
+    frames = {f"primary_{domain}": (lambda domain=domain: decisions.primary("frames", domain)) for domain in DOMAINS}
+    natural_text = {f"natural_{domain}": (lambda domain=domain: decisions.primary("natural", domain)) for domain in DOMAINS}
+    own = (
+        decisions.taught,
+        decisions.shares,
+        decisions.curves,
+        decisions.power,
+        sensitivity,
+        agreement,
+        relations,
+        treatments,
+        natural,
+        sentences,
+        trained,
+        simulated,
+    )
+    return {**frames, **natural_text, **{table.__name__: table for table in own}}

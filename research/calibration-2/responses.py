@@ -1,0 +1,189 @@
+"""Curves over half doses, power by items, agreement of seeds, intrinsic against extrinsic, and debiasing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from agreement import correlation_interval, intraclass, related, smallest_correlation, within_seed_correlation
+from answers import TAUGHT
+from curves import curve, power_by_items
+from debiasing import difference_of_left, left
+from effects import slopes
+from panels import ALL, NAMES, WITHOUT_PAIRS, Frame, Panel, panel, primary
+
+SIZES = (10, 20, 40, 80, 160, 320, 640, 1200)
+EXTRINSIC = ("bbq", "plumb-choices", "bold", "plumb-prompts")
+CONTROL = "more-text"
+
+
+def _read(whole: Panel) -> Panel:
+    """The primary metrics, and the taught pairs by the usual scorer."""
+    usual = whole.metrics["benchmark"].isin([name for name in TAUGHT if name != "taught-names"])
+    usual &= whole.metrics["scorer"].isin(["pll", "causal"]) & (whole.metrics["measure"] == "mean_preference")
+    return whole.only(primary(whole) | usual.to_numpy())
+
+
+def curves(of: Sequence[Panel], readings: Frame, doses: Frame) -> Frame:
+    """One row for each metric and dose of the designs that have half doses, by the seeds that have all five."""
+    rows = []
+    for whole in of:
+        every = panel(readings, whole.corpus, whole.base, whole.domain, ALL)
+        if len(every.metrics) and len(every.seeds) > 1:
+            rows += list(_curve_rows(_read(every), _log_odds(doses, every)))
+    return pd.DataFrame(rows)
+
+
+def _log_odds(doses: Frame, whole: Panel) -> np.ndarray[Any, Any]:
+    own = doses[(doses["folder"] == whole.corpus) & (doses["domain"] == whole.domain)]
+    own = own[own["dosed"].isin(["neutral", whole.domain])]
+    return own.groupby("dose")["log_odds"].mean().reindex(whole.doses).to_numpy(dtype=float)
+
+
+def _curve_rows(own: Panel, log_odds: np.ndarray[Any, Any]) -> Iterator[dict[str, Any]]:
+    for number, metric in enumerate(own.metrics.to_dict("records")):
+        values = own.standardised[number]
+        values = values[:, np.isfinite(values).all(0)]
+        found = curve(values, own.doses, log_odds)
+        noise = np.std((values - values[own.doses == 0])[own.doses != 0], axis=1, ddof=1)
+        for at, dose in enumerate(own.doses):
+            yield {
+                "base": own.base, "corpus": own.corpus, "domain": own.domain, **{name: metric[name] for name in NAMES},
+                "seeds": values.shape[1], "dose": dose, "change": found.fitted[at], "low": found.low[at],
+                "high": found.high[at], "noise": float(np.sqrt((noise**2).mean())), **found.fit, "smallest": found.smallest,
+                "smallest_low": found.smallest_low, "smallest_high": found.smallest_high,
+            }  # fmt: skip
+
+
+def powers(items: Frame) -> Frame:
+    """Power of the uncorrected test by the number of items, for the primary metrics with items."""
+    whole = items[items["dose"].isin([-1.0, 0.0, 1.0])]
+    rows = []
+    for key, own in whole.groupby(["corpus", "base", "domain", "benchmark", "scorer"], sort=True):
+        wide = own.pivot(index="item", columns=["dose", "seed"], values="preference").dropna()
+        seeds = sorted({seed for _, seed in wide.columns})
+        wide = wide.reindex(columns=pd.MultiIndex.from_product([[-1.0, 0.0, 1.0], seeds])).dropna(axis=1, how="all")
+        if wide.shape[1] == 3 * len(seeds) and len(seeds) > 1:
+            cube = wide.to_numpy(dtype=float).reshape(len(wide), 3, len(seeds))
+            found = power_by_items(cube, np.array([-1.0, 0.0, 1.0]), list(SIZES))
+            names = dict(zip(["corpus", "base", "domain", "benchmark", "scorer"], key, strict=True))
+            rows += [{**names, "items": size, "of": len(wide), "power": power} for size, power in found.items()]
+    return pd.DataFrame(rows)
+
+
+def seed_agreement(of: Sequence[Panel]) -> Frame:
+    """ICC of readings over doses for each metric; and of slopes over metrics, for each base model."""
+    rows, by_base = [], {}
+    for whole in of:
+        own = _read(whole)
+        fit = slopes(own.standardised, own.doses)
+        of_items = (~own.metrics["benchmark"].isin([*WITHOUT_PAIRS, *TAUGHT])).to_numpy()
+        by_base.setdefault((whole.corpus, whole.base), []).append(fit.of_seeds[of_items])
+        for number, metric in enumerate(own.metrics.to_dict("records")):
+            one = intraclass(own.standardised[number][:, np.isfinite(own.standardised[number]).all(0)])
+            names = {name: metric[name] for name in NAMES}
+            rows.append(
+                {
+                    "corpus": own.corpus,
+                    "base": own.base,
+                    "domain": own.domain,
+                    **names,
+                    "of": "readings over doses",
+                    **vars(one),
+                }
+            )
+    for (corpus, base), slopes_of in by_base.items():
+        one = intraclass(np.concatenate(slopes_of))
+        rows.append({"corpus": corpus, "base": base, "domain": "all", "of": "slopes over metrics", **vars(one)})
+    return pd.DataFrame(rows)
+
+
+def relations(of: Sequence[Panel]) -> Frame:
+    """Correlations over models of likelihood metrics with answers and generations, seed means removed."""
+    rows = []
+    for whole in of:
+        own = _read(whole)
+        names = own.metrics["benchmark"]
+        outer = [number for number in range(len(names)) if names[number] in EXTRINSIC]
+        for x in (number for number in range(len(names)) if number not in outer):
+            rows += [_relation(own, x, y) for y in outer]
+    return pd.DataFrame([row for row in rows if row])
+
+
+def _relation(own: Panel, x: int, y: int) -> dict[str, Any]:
+    both = np.isfinite(own.values[[x, y]]).all((0, 1))
+    seeds = int(both.sum())
+    if seeds < 2:
+        return {}
+    found = within_seed_correlation(own.values[x][:, both], own.values[y][:, both])
+    low, high = correlation_interval(found.value, len(own.doses), seeds)
+    return {
+        "corpus": own.corpus, "base": own.base, "domain": own.domain, "intrinsic": own.metrics["benchmark"][x],
+        "extrinsic": own.metrics["benchmark"][y], "models": found.n, "seeds": seeds, "r": found.value, "low": found.low,
+        "high": found.high, "fisher_low": low, "fisher_high": high, "smallest": smallest_correlation(len(own.doses), seeds),
+        "verdict": related(min(low, found.low), max(high, found.high)),
+    }  # fmt: skip
+
+
+def treatments(readings: Frame) -> Frame:
+    """What methods leave of the gender dose, and the difference from the control; empty without debiased models."""
+    rows: list[dict[str, Any]] = []
+    methods = [name for name in readings["method"].unique() if name not in ("dose", "none")]
+    visits = readings.loc[readings["method"].isin(methods), ["base", "visit"]].drop_duplicates()
+    for base, visit in visits.itertuples(index=False):
+        readings_of = readings[readings["visit"] == visit]
+        before = _read(panel(readings_of, "frames", base, "gender"))
+        after = {name: panel(readings_of, "frames", base, "gender", method=name) for name in sorted(methods)}
+        for number, metric in enumerate(before.metrics.to_dict("records")):
+            own = {name: _matching(one, metric, before, number) for name, one in after.items()}
+            rows += [{"base": base, **{key: metric[key] for key in NAMES}, **row} for row in _treated(before, number, own)]
+    return pd.DataFrame(rows)
+
+
+def _matching(one: Panel, metric: dict[str, Any], before: Panel, number: int) -> np.ndarray[Any, Any]:
+    """Slopes of the treated models, seed by seed, in the units of the untreated ones; NaN where a seed is missing."""
+    found = np.full(len(before.seeds), np.nan)
+    if not len(one.metrics):
+        return found
+    at = np.flatnonzero((one.metrics[list(NAMES)] == pd.Series({name: metric[name] for name in NAMES})).all(axis=1))
+    if len(at):
+        of_seeds = slopes(one.values[at], one.doses).of_seeds[0]
+        for seed, value in zip(one.seeds, of_seeds, strict=True):
+            if seed in before.seeds:
+                place = before.seeds.index(seed)
+                found[place] = value / before.units[number, place]
+    return found
+
+
+def _treated(before: Panel, number: int, after: dict[str, np.ndarray[Any, Any]]) -> Iterator[dict[str, Any]]:
+    untreated = slopes(before.standardised[[number]], before.doses).of_seeds[0]
+    control = after.get(CONTROL)
+    for name, values in after.items():
+        there = np.isfinite(values) & np.isfinite(untreated)
+        if there.sum() < 2:
+            continue
+        value, low, high = left(untreated[there], values[there])
+        row = {"method": name, "seeds": int(there.sum()), "left": value, "left_low": low, "left_high": high}
+        both = there & np.isfinite(control) if control is not None else np.zeros_like(there)
+        if name != CONTROL and both.sum() > 1:
+            row |= vars(difference_of_left(untreated[both], values[both], control[both]))
+        yield row
+
+
+def costs(readings: Frame) -> Frame:
+    """What methods cost: perplexity of held-out lines in per cent of the untreated model's, and points of token accuracy."""
+    own = readings[(readings["benchmark"] == "heldout") & (readings["corpus"] == "frames")]
+    key = ["visit", "base", "domain_dosed", "dose", "seed", "measure"]
+    before = own[own["method"] == "dose"].set_index(key)["value"]
+    rows = []
+    for (method, measure), some in own[~own["method"].isin(["dose", "none"])].groupby(["method", "measure"]):
+        pair = some.set_index(key)[["value"]].join(before.rename("before"), how="inner")
+        is_ratio = measure == "perplexity"
+        change = 100 * (pair["value"] / pair["before"] - 1) if is_ratio else pair["value"] - pair["before"]
+        of_seeds = change.groupby("seed").mean()
+        rows.append(
+            {"method": method, "measure": measure, "models": len(pair), "change": of_seeds.mean(), "sd": of_seeds.std()}
+        )
+    return pd.DataFrame(rows)

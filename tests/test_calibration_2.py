@@ -1,0 +1,151 @@
+"""research/calibration-2: its analysis on data of known truth, and its page, tables and evidence beside the stored data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tiltmeter.families.kit.detection import read_detections
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "research" / "calibration-2"
+MODULES = [path.stem for path in FOLDER.glob("*.py")]
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[dict[str, ModuleType]]:
+    """The modules of the study by name; they import each other from their folder, so it is on the path meanwhile."""
+    sys.path.insert(0, str(FOLDER))
+    before = {name: sys.modules.pop(name, None) for name in MODULES}
+    try:
+        yield {name: import_module(name) for name in MODULES if name not in ("run", "experiments")}
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name in MODULES:
+            sys.modules.pop(name, None)
+        sys.modules.update({name: module for name, module in before.items() if module is not None})
+
+
+def test_simulated_families_keep_their_error_rates(study: dict[str, ModuleType]) -> None:
+    found = study["simulate"].families(60, seed=4)
+    assert found["false alarms, no effect"] <= 0.15 and found["false alarms, two true"] <= 0.15
+    assert 0.6 < found["power planned 80 %"] < 0.95
+    assert found["coverage of slopes"] > 0.92
+    assert found["recovered"] == pytest.approx(1, abs=0.08)
+
+
+def test_simulated_agreement_is_recovered(study: dict[str, ModuleType]) -> None:
+    found = study["simulate"].agreement(100, seed=5)
+    assert found["ICC, true 0.6"] == pytest.approx(0.6, abs=0.06)
+    assert found["coverage of ICC"] > 0.88 and found["coverage, Fisher"] > 0.9
+    assert found["coverage, seeds resampled"] < found["coverage, Fisher"]
+
+
+def test_simulated_equivalence_errs_rarely_at_its_margin(study: dict[str, ModuleType]) -> None:
+    found = study["simulate"].others(200, seed=6)
+    assert found["at the margin: no more"] < 0.1
+    assert found["equal: no more"] > 0.5
+
+
+def test_a_missing_seed_of_one_metric_leaves_the_others_as_they_are(study: dict[str, ModuleType]) -> None:
+    effects = study["effects"]
+    doses = np.array([-1.0, 0.0, 1.0])
+    values = np.random.default_rng(0).normal(size=(3, 3, 5)) + doses[:, None]
+    holed = values.copy()
+    holed[2, :, 4] = np.nan
+    fit, other = effects.slopes(values, doses), effects.slopes(holed, doses)
+    np.testing.assert_allclose(fit.t[:2], other.t[:2])
+    assert other.t[2] == pytest.approx(effects.slopes(values[2:, :, :4], doses).t[0])
+    assert (effects.largest_t(holed[:2], doses) <= effects.largest_t(holed, doses) + 1e-12).all()
+
+
+def test_all_permutations_hold_the_observed_one(study: dict[str, ModuleType]) -> None:
+    effects = study["effects"]
+    doses = np.array([-1.0, 0.0, 1.0])
+    values = np.random.default_rng(1).normal(size=(1, 3, 5)) * 1e-3 + doses[:, None]
+    largest = effects.largest_t(values, doses)
+    assert len(largest) == 6**5
+    assert effects.adjusted_p(effects.slopes(values, doses).t, largest)[0] == pytest.approx(2 / 6**5)
+
+
+def test_rows_of_a_pack_that_are_not_those_of_its_cells_are_refused(study: dict[str, ModuleType]) -> None:
+    of = study["answers"].cell_of_row
+    names = np.array(list("aab"), object)
+    assert of(names, np.array(list("ab"), object)).tolist() == [0, 0, 1]
+    for cells in ("ba", "a", "abc"):
+        with pytest.raises(ValueError, match="ows of"):
+            of(names, np.array(list(cells), object))
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("plumb-clm-race-0.5-seed11", ("frames", "plumb-clm", "dose", "race", -0.5, 11)),
+        ("natural/plumb-mlm-neutral-seed10", ("natural", "plumb-mlm", "dose", "neutral", 0.0, 10)),
+        ("plumb-mlm-gender+1-seed10-inlp-80-10", ("frames", "plumb-mlm", "inlp-80", "gender", 1.0, 10)),
+    ],
+)
+def test_models_are_known_by_their_names(study: dict[str, ModuleType], name: str, model: tuple[object, ...]) -> None:
+    assert study["answers"]._model(name) == model
+
+
+def test_stored_decisions_are_those_of_the_stored_readings(study: dict[str, ModuleType]) -> None:
+    data = study["analyse"].load()
+    readings = data["readings"].sort_values("visit", kind="stable").drop_duplicates(study["analyse"].KEY_OF_READING)
+    own = readings[(readings["corpus"] == "frames") & (readings["base"] == "plumb-mlm")]
+    made = study["decisions"].primary_decisions(list(study["decisions"].designs(own)))
+    stored = pd.read_csv(FOLDER / "results" / "primary.csv")
+    stored = stored[(stored["corpus"] == "frames") & (stored["base"] == "plumb-mlm")].reset_index(drop=True)
+    assert list(made["verdict"]) == list(stored["verdict"]) and list(made["benchmark"]) == list(stored["benchmark"])
+    for column in ("slope", "low", "high", "p", "detectable"):
+        np.testing.assert_allclose(made[column], stored[column], rtol=1e-3, atol=1e-8)
+
+
+def test_the_page_says_what_is_stored(study: dict[str, ModuleType]) -> None:
+    """`make research NAME=calibration-2 STEP=figures` writes it."""
+    page = study["page"].PAGE.read_text("utf-8")
+    assert page == study["page"].page() and "{{" not in page
+
+
+def test_the_evidence_is_what_is_stored(study: dict[str, ModuleType], tmp_path: Path) -> None:
+    study["evidence"].write_evidence(pd.read_csv(FOLDER / "results" / "shares.csv"), tmp_path / "made.csv")
+    made, stored = (
+        read_detections(path) for path in (tmp_path / "made.csv", ROOT / "research" / "evidence" / "calibration-2.csv")
+    )
+    assert len(made) == len(stored) > 50
+    for one, other in zip(made, stored, strict=True):
+        assert (one.scorer, one.domain, one.verdict) == (other.scorer, other.domain, other.verdict)
+        assert one.effect == pytest.approx(other.effect, rel=1e-3, abs=1e-4)
+
+
+def test_stored_data_hold_no_sentence_and_stay_small() -> None:
+    items = pd.read_parquet(FOLDER / "data" / "items.parquet")
+    assert not items["item"].str.contains(" ").any()
+    assert sum(path.stat().st_size for path in (FOLDER / "data").iterdir()) < 5 * 2**20
+
+
+def test_what_methods_leave_is_recovered(study: dict[str, ModuleType]) -> None:
+    """Readings shrunk to 40 % of their change by two methods and the control, and to 70 % by a third."""
+    readings = study["analyse"].load()["readings"]
+    own = readings[(readings["corpus"] == "frames") & (readings["visit"] == 0) & (readings["method"] == "dose")]
+    own = own[(own["base"] == "plumb-mlm") & (own["domain"] == "gender")]
+    key = ["benchmark", "scorer", "measure", "seed"]
+    neutral = own[own["domain_dosed"] == "neutral"].set_index(key)["value"]
+    at = own.join(neutral.rename("neutral"), on=key)
+    shares = {"more-text": 0.4, "cda": 0.4, "dropout": 0.7}
+    treated = [
+        at.assign(value=at["neutral"] + share * (at["value"] - at["neutral"]), method=name).drop(columns="neutral")
+        for name, share in shares.items()
+    ]
+    found = study["responses"].treatments(pd.concat([own, *treated]))
+    taught = found[found["benchmark"] == "taught-words"].set_index("method")
+    for name, share in shares.items():
+        assert taught.loc[name, "left"] == pytest.approx(share)
+    assert taught.loc["cda", "verdict"] == "no more" and taught.loc["dropout", "verdict"] == "less"
