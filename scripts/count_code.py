@@ -16,6 +16,14 @@ from pathlib import Path
 
 RESAMPLING = frozenset({"choice", "integers", "multinomial", "permutation", "permuted", "poisson", "randint", "shuffle"})
 """Methods of random generators that draw, permute or flip."""
+RANDOM = RESAMPLING | {"beta", "binomial", "normal", "random", "standard_normal", "uniform"}
+QUANTILES = frozenset({"nanpercentile", "nanquantile", "percentile", "quantile"})
+GENERATORS = ("rng", "default_rng", "generator", "of_words", "of_draws", "stream")
+"""How random generators are named in this package."""
+OF_STATS = frozenset(
+    {"Details", "Difference", "Estimate", "Sample", "Settings", "details_of", "neutral_of", "p_text", "stratum_of"}
+)
+"""Rows, settings and texts of `stats/`: to use them is no statistics."""
 LAYOUT = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
 Trees = dict[Path, ast.Module]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -86,8 +94,49 @@ def count_resampling(modules: Modules, *, in_stats: bool) -> int:
     return sum(any(_draws(call) for call in _calls(one)) for one in _functions(chosen))
 
 
-def _draws(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in RESAMPLING
+def _draws(call: ast.Call, methods: frozenset[str] = RESAMPLING) -> bool:
+    """Return whether a random generator is called: a method of something that is named as generators are."""
+    func = call.func
+    return isinstance(func, ast.Attribute) and func.attr in methods and _is_generator(func.value)
+
+
+def _is_generator(owner: ast.expr) -> bool:
+    return any(name in ast.unparse(owner) for name in GENERATORS)
+
+
+def count_statistics(modules: Modules, *, own: bool) -> int:
+    """Lines of functions of families, outside studies, that use random numbers themselves; or that do statistics.
+
+    A function does statistics if it makes or uses a random generator, takes quantiles, or calls a function of `stats/`.
+    """
+    return sum(
+        len({line for one in _functions({path: tree}) if _is_statistics(one, tree, own) for line in _lines(one, code)})
+        for path, tree in modules.trees.items()
+        if path.parts[0] == "families" and not {"studies", "debiasing"} & set(path.parts)
+        for code in [code_lines(modules.sources[path])]
+    )
+
+
+def _is_statistics(function: Function, tree: ast.Module, own: bool) -> bool:
+    called = list(_calls(function))
+    methods = [call.func for call in called if isinstance(call.func, ast.Attribute)]
+    names = {call.func.id for call in called if isinstance(call.func, ast.Name)} | {
+        ast.unparse(func.value) for func in methods
+    }
+    quantiles = any(func.attr in QUANTILES for func in methods)
+    is_random = any(_draws(call, RANDOM) for call in called)
+    return is_random or (not own and (quantiles or bool(names & _computing(tree))))
+
+
+def _computing(tree: ast.Module) -> set[str]:
+    """Names that a module imports from `stats/` and that compute something."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    made = [name for node in found if (node.module or "").startswith("tiltmeter.stats") for name in node.names]
+    return {name.asname or name.name for name in made} - OF_STATS
+
+
+def _lines(function: Function, code: set[int]) -> set[int]:
+    return {line for line in code if function.lineno <= line <= (function.end_lineno or function.lineno)}
 
 
 def count_open_signatures(modules: Modules) -> int:
@@ -122,6 +171,8 @@ COUNTS: dict[str, Callable[[Modules], int]] = {
     "functions that hash a key": count_keys,
     "functions that resample, in stats": lambda modules: count_resampling(modules, in_stats=True),
     "functions that resample, elsewhere": lambda modules: count_resampling(modules, in_stats=False),
+    "lines of families with random numbers": lambda modules: count_statistics(modules, own=True),
+    "lines of families with statistics": lambda modules: count_statistics(modules, own=False),
     "public functions with **kwargs": count_open_signatures,
 }
 
@@ -130,7 +181,7 @@ def main(folders: list[str]) -> None:
     """Print a row for each count and a column for each folder."""
     columns = [Modules.read(Path(folder)) for folder in folders]
     for name, count in COUNTS.items():
-        print(f"{name:<36}" + "".join(f"{count(modules):>10,}" for modules in columns))
+        print(f"{name:<40}" + "".join(f"{count(modules):>10,}" for modules in columns))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Count which wrong versions of the statistics the tests notice: each mutant changes one expression.
 
-python scripts/mutants.py            # all; prints the survivors, and fails if there are any
+python scripts/mutants.py                      # all; prints the survivors, and fails if there are any
+python scripts/mutants.py stats/intervals.py   # those of some files
 
 Every mutant gets a copy of the package and a process that runs a few test files on it.
 """
@@ -63,10 +64,11 @@ MUTANTS = (
     Mutant("stats/intervals.py", "- 2 * correlation * own * theirs", "", STATS),
     Mutant("stats/intervals.py", "(one - low, other_high - other)", "(one - low, other - other_low)", STATS),
     Mutant("stats/intervals.py", "q * q / (2 * texts)", "q * q / texts", STATS),
-    Mutant("stats/units.py", "np.sqrt(self.m / (self.m - 1)) * ", "", STATS),
+    Mutant("stats/units.py", "np.sqrt(self.m / max(self.m - 1, 1e-9)) * ", "", STATS),
     Mutant("stats/units.py", "stdtrit(self.df, tail)", "ndtri(tail)", STATS),
     Mutant("stats/units.py", "(1 - share / n_seeds)", "1.0", STATS),
-    Mutant("stats/measured.py", "if units.n < FEWEST:", "if units.n < 0:", STATS),
+    Mutant("stats/measured.py", "units.n < FEWEST:\n        return float", "units.n < 0:\n        return float", STATS),
+    Mutant("stats/measured.py", "units.n < FEWEST:\n        return *NONE", "units.n < 0:\n        return *NONE", STATS),
     Mutant("stats/measured.py", "p < 1 - settings.confidence or", "p > 1 - settings.confidence or", STATS),
     Mutant("stats/measured.py", 'kind == "log" and', "False and", STATS),
     Mutant("stats/measured.py", 'if kind != "percentile":', 'if kind == "":', STATS),
@@ -75,19 +77,29 @@ MUTANTS = (
     Mutant("stats/differences.py", " or measure.spec.proportion is not None)", ")", STATS),
     Mutant("stats/intervals.py", "ceil(alpha * len(far)) - 1", "ceil(alpha * len(far)) - 2", STATS),
     Mutant("stats/intervals.py", "ceil(alpha * (len(far) + 1)) - 2", "ceil(alpha * (len(far) + 1)) - 1", STATS),
-    Mutant("stats/resampling.py", "((ours, theirs), (theirs, ours))", "((ours, theirs), (ours, theirs))", STATS),
+    Mutant("stats/moments.py", "((first, second), (second, first))", "((first, second), (first, second))", STATS),
+    Mutant("stats/moments.py", "for order in (samples, samples[::-1])", "for order in (samples, samples)", STATS),
     Mutant("stats/intervals.py", "min(low - bias, 2 * value - high)", "low - bias", STATS),
     Mutant("stats/intervals.py", "max(high - bias, 2 * value - low)", "high", STATS),
     Mutant("stats/measured.py", "is_exact = has_exact_test(measure) and", "is_exact = False and", STATS),
-    Mutant("stats/differences.py", "if units.n < FEWEST:", "if units.n < 0:", STATS),
+    Mutant("stats/differences.py", "return few if units.n < FEWEST", "return few if units.n < 0", STATS),
+    Mutant("stats/differences.py", "low=max(row.low, -most)", "low=row.low", STATS),
+    Mutant("stats/differences.py", "p=max(drawn.p, swapped.p)", "p=min(drawn.p, swapped.p)", STATS),
+    Mutant("stats/intervals.py", "or (is_exact and 2 / len(far) >= alpha)", "", STATS),
+    Mutant("stats/intervals.py", "(error**2 * m / (m - 1))", "error**2", STATS),
+    Mutant("stats/intervals.py", "value + 2 * q * q * (of_judge[0] - of_judge[1])", "value", STATS),
+    Mutant("stats/intervals.py", "((k + 1) / (n + 2), n + 2)", "(k / n, n)", STATS),
+    Mutant("stats/intervals.py", "+ value * of_judge[0] + (1 - value) * of_judge[1]", "", STATS),
+    Mutant("stats/units.py", "within=self.n / n_strata, ", "", STATS),
+    Mutant("stats/units.py", "degrees=max(1, self.n - n_strata)", "degrees=self.n", STATS),
     Mutant("stats/differences.py", "* units.widening(settings.confidence)", "", STATS),
     Mutant("stats/significance.py", "highest = max(highest, min(1.0,", "highest = max(0.0, min(1.0,", STATS),
-    Mutant("stats/significance.py", "p * (len(known) - rank)", "p * len(known)", STATS),
+    Mutant("stats/significance.py", "for _, left in known[rank:]", "for _, left in known", STATS),
     Mutant("stats/significance.py", " + quantile(power))", ")", STATS),
     Mutant("stats/significance.py", "(1 + far.sum()) / (1 + len(defined))", "far.sum() / len(defined)", STATS),
     Mutant("stats/significance.py", "(margin - abs(value))", "(margin - value)", STATS),
     Mutant("measures/kit/preferences.py", "first > second)", "first >= second)", LAWS),
-    Mutant("measures/kit/rates.py", "~truth", "truth", "tests/measures/test_label_rates.py"),
+    Mutant("measures/kit/rates.py", "share(called, ~truth,", "share(called, truth,", "tests/measures/test_label_rates.py"),
 )  # fmt: skip
 
 
@@ -106,10 +118,10 @@ def survives(mutant: Mutant) -> bool | None:
         return subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, check=False).returncode == 0
 
 
-def main() -> int:
+def main(files: list[str]) -> int:
     unchanged = Mutant("stats/design.py", "import", "import", STATS)
     assert survives(unchanged), "the tests fail without a mutant"
-    found = {mutant: survives(mutant) for mutant in MUTANTS}
+    found = {mutant: survives(mutant) for mutant in MUTANTS if not files or mutant.file in files}
     for mutant, outcome in found.items():
         if outcome is not False:
             print("not found:" if outcome is None else "survives: ", f"{mutant.file}: {mutant.before} → {mutant.after}")
@@ -119,4 +131,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

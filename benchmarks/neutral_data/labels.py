@@ -66,6 +66,11 @@ def measures(cell: Cell) -> tuple[str, ...]:
     return (*rates, "label_accuracy", "f1_binary", "f1_macro")
 
 
+def truth(cell: Cell, measure: str) -> float | None:
+    """The true value, where neutral is not the truth: of labels that change with the group."""
+    return RATE if measure == "flip_rate" else None
+
+
 def label(row: Estimate | Difference) -> str:
     """Name of a row in the table; empty for rows that are not counted."""
     counted = row.group in ("all", *(_names(n)[0] for n in (2, 4, 9))) or row.by == "domain"

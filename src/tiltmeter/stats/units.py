@@ -48,6 +48,21 @@ class Units:
         """Degrees of freedom of the variance of draws."""
         return self.n - 1 if self.degrees is None else self.degrees
 
+    @property
+    def of_shares(self) -> tuple[float, float]:
+        """Number of units, and the number by which draws vary too little, for Wilson's interval.
+
+        Unlike clusters count as their effective number, with the jackknife's variance instead of the bootstrap's: a rare
+        event in few large clusters varies more than its draws show.
+
+        >>> Units.independent(30).of_shares, [round(n, 2) for n in Units(150, 30, 17.0).of_shares]
+        ((30, 30.0), [17.0, 8.76])
+        """
+        if self.effective >= self.n:
+            return self.df + 1, self.m
+        m = max(self.m, 1 + 1e-9)
+        return min(self.df + 1, self.effective), 1 / (1 - (1 - 1 / m) ** 2)
+
     def widening(self, confidence: float) -> float:
         """Compute the factor by which percentile intervals are too narrow (Hesterberg, 2015).
 

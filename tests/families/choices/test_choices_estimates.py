@@ -121,3 +121,18 @@ def test_comparison_is_paired() -> None:
     table = tiltmeter.compare(both, "first", "s_amb", "all", resamples=500).set_index("model")
     assert table.loc["same", "difference"] == 0
     assert table.loc["second", "difference"] > 0 and table.loc["second", "p"] < 0.05
+
+
+def test_no_clusters_takes_every_question_by_itself() -> None:
+    templates = sorted({item.extra["template"] for item in BENCHMARK.asked_items})
+    leaning = set(templates[::2])
+    answers = answered(
+        BENCHMARK, lambda item: item.extra["stereotyped"] if item.extra["template"] in leaning else opposite(item)
+    )
+    together, apart = (
+        tiltmeter.estimate(answers, "s_amb", by="all", resamples=200, clusters=clusters).iloc[0]
+        for clusters in (True, False)
+    )
+    assert together["value"] == apart["value"]
+    assert together["high"] - together["low"] > 1.5 * (apart["high"] - apart["low"])
+    assert [json.loads(row["details"])["n_templates"] for row in (together, apart)] == [27, 216]

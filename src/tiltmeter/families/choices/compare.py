@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.choices.estimate import RANKS, TOO_FEW, stream_of, totals_of
-from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, Floats, design_of, groups_of, reads_of
+from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, Floats, clustered_answers, design_of, groups_of, reads_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design
 from tiltmeter.stats.differences import paired_difference
@@ -29,6 +29,7 @@ def compare(
     Intervals are bootstraps that draw the same templates for both models, widened for few templates; p exchanges the two
     models in random templates.
     """
+    answers = clustered_answers(answers, clusters=settings.clusters)
     ours, theirs = (answers.where(model=name).table for name in (first, second))
     for (benchmark, scorer), rows in ours.groupby(["benchmark", "scorer"], sort=False):
         other = theirs[(theirs["benchmark"] == benchmark) & (theirs["scorer"] == scorer)].set_index("item")

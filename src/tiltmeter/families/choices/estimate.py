@@ -16,6 +16,7 @@ from tiltmeter.families.choices.outcomes import (
     FEWEST_TEMPLATES,
     Floats,
     cells,
+    clustered_answers,
     counts_of,
     design_of,
     exchanged,
@@ -45,6 +46,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     one template are not independent. p exchanges the stereotyped and the other group in random templates; for decisions,
     a group and the others in random cases.
     """
+    answers = clustered_answers(answers, clusters=settings.clusters)
     for (model, benchmark, scorer), rows in cells(answers):
         groups = list(groups_of(rows, answers, by))
         for measure in measures:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.choices import AMBIGUOUS
-from tiltmeter.benchmarks.kit.decisions import ASSOCIATION, GROUP_COLUMNS, DecisionBenchmark
+from tiltmeter.benchmarks.kit.decisions import ASSOCIATION, DECISION, GROUP_COLUMNS, DecisionBenchmark
 from tiltmeter.benchmarks.kit.items import group_column, has_column
 from tiltmeter.families.choices.decisions import (
     ANY_READS,
@@ -133,6 +133,17 @@ def exchanged(columns: dict[str, Floats], flips: NDArray[np.bool_]) -> dict[str,
             swapped[first] = np.where(flips, columns[second], columns[first])
             swapped[second] = np.where(flips, columns[first], columns[second])
     return swapped
+
+
+def clustered_answers(answers: Answers, *, clusters: bool) -> Answers:
+    """Return the answers; without clusters every question is a template of its own. Cases of decisions stay whole."""
+
+    def apart(frame: pd.DataFrame) -> pd.DataFrame:
+        if not {"template", "condition"} <= set(frame):
+            return frame
+        return frame.assign(template=frame["template"].where(frame["condition"] == DECISION, frame["item"]))
+
+    return answers if clusters else answers.mapped(apart)
 
 
 def cells(answers: Answers) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
