@@ -130,7 +130,8 @@ def distances(states: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     import torch
 
     norm = torch.linalg.vector_norm
-    return norm(states - others, dim=(1, 2)) / norm(others, dim=(1, 2))
+    apart: torch.Tensor = norm(states - others, dim=(1, 2)) / norm(others, dim=(1, 2))
+    return apart
 
 
 def tried(parts: BodyAndHead) -> Trial:
