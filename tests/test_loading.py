@@ -632,6 +632,7 @@ def test_a_wrong_fast_product_is_not_used(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.undo()
     wrong = packing._Packed(layer[0])
     wrong.packed = torch.ops.mkldnn._reorder_linear_weight(torch.zeros(4, 8), 4)
+    wrong.version = layer[0].weight._version  # as if it were packed from the present weight
     assert not wrong.agrees() and packing._Packed(layer[0]).agrees()
     assert packing.pack_linears(layer) == 1
     with torch.inference_mode():

@@ -7,6 +7,7 @@ Cells are idempotent: they are kept under a content key, and one that is there i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
 from typing import Any, TypeVar
 
@@ -264,11 +265,12 @@ class Asking:
     def _fitting(self, act: Callable[[int | str], T]) -> T:
         """Call a function with smaller batches until memory suffices."""
         batch: int | str = self.run.batch_tokens
-        while True:
-            try:
-                return act(batch)
-            except OutOfMemoryError:
-                batch = _halved(batch)
+        with getattr(self.model, "unchanged", nullcontext)():
+            while True:
+                try:
+                    return act(batch)
+                except OutOfMemoryError:
+                    batch = _halved(batch)
 
 
 def _halved(batch: int | str) -> int:

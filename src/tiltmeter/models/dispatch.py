@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +29,7 @@ def usable(model: Any) -> AnyModel:
     """Return a model that can be measured: loaded by its name, or one in memory. A bare module needs its tokenizer."""
     if isinstance(model, str | Path):
         return load_any(model)
-    if not hasattr(model, "identity"):
+    if getattr_static(model, "identity", None) is None:  # reading it would sum all weights
         raise ModelError(
             f"A {type(model).__name__} needs its tokenizer. Give a name or a folder, or "
             'tiltmeter.wrap_model(model, tokenizer, name="my-model").',

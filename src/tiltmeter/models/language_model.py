@@ -70,15 +70,14 @@ class LanguageModel(WeightedModel):
         facts: dict[str, Any],
         loaded_as: ModelIdentity | None = None,
     ) -> None:
-        super().__init__(name, kind, module, tokens, facts, loaded_as)
         permuted = is_permuted(module.config)
         cls_id = getattr(tokens.tokenizer, "cls_token_id", None)
         with evaluating(module):
             self._parts = (
                 HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
             )
+        super().__init__(name, kind, module, tokens, facts, loaded_as)  # after a pass: quantised layers arrange themselves
         self.gives_attention = not permuted
-        self._state = self._look() if loaded_as else None  # the first pass of quantised layers may arrange them anew
         if kind == "causal":
             reason = self._parts.unshared
             self.facts = {**facts, "shared_prefixes": reason is None, **({"not_shared_because": reason} if reason else {})}

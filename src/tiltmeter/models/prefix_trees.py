@@ -115,7 +115,7 @@ def _difference(parts: BodyAndHead, trial: Trial) -> str | None:
 
 
 def within_noise(trial: Trial) -> bool:
-    """Whether a tree is as near to the texts alone as rounding lets it be behind every layer, and far from a wrong tree.
+    """Return True if a tree equals the texts alone up to rounding behind every layer, and is far from a wrong tree.
 
     Rounding grows with depth: behind the last of many layers it hides what one does wrong, behind that one it does not.
     """
@@ -130,7 +130,8 @@ def distances(states: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     import torch
 
     norm = torch.linalg.vector_norm
-    return norm(states - others, dim=(1, 2)) / norm(others, dim=(1, 2))
+    apart: torch.Tensor = norm(states - others, dim=(1, 2)) / norm(others, dim=(1, 2))
+    return apart
 
 
 def tried(parts: BodyAndHead) -> Trial:

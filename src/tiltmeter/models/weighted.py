@@ -88,7 +88,7 @@ class WeightedModel:
     def _identify(self) -> ModelIdentity:
         now = Fingerprint(self._module)
         unknown = {UNKNOWN_CODE: uuid.uuid4().hex} if now.unknown_code else {}
-        if self.loaded_as and not unknown and self._look() == self._state:
+        if self.loaded_as and not unknown and self._look(now) == self._state:
             return self.loaded_as
         generation = getattr(self._module, "generation_config", None)
         settings = [one.to_dict() for one in (self._module.config, generation) if one is not None]
@@ -110,11 +110,13 @@ class WeightedModel:
     @property
     def uncacheable(self) -> str | None:
         """Reason why no answer may be cached: unidentified code takes part in the forward pass. None if there is none."""
+        if self._fixed and UNKNOWN_CODE not in self._fixed.extra:
+            return None
         return Fingerprint(self._module).unknown_code
 
-    def _look(self) -> tuple[Any, ...]:
+    def _look(self, now: Fingerprint | None = None) -> tuple[Any, ...]:
         """Facts that change when a module is changed after it was loaded."""
-        now = Fingerprint(self._module)
+        now = now or Fingerprint(self._module)
         return now.versions, now.modules, now.unknown_code, now.sample
 
     def check_ids(self, ids: NDArray[np.int64]) -> None:
