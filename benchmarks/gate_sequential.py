@@ -147,7 +147,8 @@ def main() -> None:
     if args.published:
         answers = import_scores(args.published, model="bert-base-uncased", scorer="cps_nyu")
         rows += stored(gather(import_run(answers, args.output)), "cps_nyu")
-    RESULTS.write_text(json.dumps(known | ({"stored": rows} if rows else {}), indent=1) + "\n")
+    once = list({(row["model"], row["rule"]): row for row in rows}.values())
+    RESULTS.write_text(json.dumps(known | ({"stored": once} if rows else {}), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import tiltmeter
 from conftest import GOLDEN
 from support.raising import raises
+from support.small_server import SmallServer
 from tiltmeter.audits.until_decided import audit_until_decided, domain_rules
 from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
@@ -57,6 +58,17 @@ def test_a_budget_is_kept_and_a_baseline_is_paired(tmp_path: Path) -> None:
     found = audit_until_decided(TINY, OTHER, tmp_path / "out", level="quick", rules=rules, budget=20, options=options)
     assert found.decision.items_read == 20 and found.decision.baseline == "tiny-albert"
     assert found.decision.verdict == "undecided" and found.exit_code == 1
+
+
+def test_rules_fit_a_model_whose_kind_only_its_server_shows(tmp_path: Path) -> None:
+    """The scorer with the best evidence in a domain may be one for masked models."""
+    rules: list[str] = []
+    with SmallServer() as server:
+        found = audit_until_decided(
+            server.address, None, tmp_path / "out", level="quick", budget=15,
+            options=Options(cache=str(tmp_path / "cache")), say=rules.append,
+        )  # fmt: skip
+    assert {parse(rule).scorer for rule in rules} == {"causal"} and found.decision.items_read == 15
 
 
 @pytest.mark.parametrize(

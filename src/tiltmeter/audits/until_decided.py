@@ -106,14 +106,12 @@ def audit_until_decided(  # noqa: PLR0913 (what a caller decides, by name)
     sources = sources_of(model, baseline)
     kinds = [(source, kind_of(source, trust_remote_code=options.trust_remote_code)) for source in sources]
     battery = choose_battery(level, kinds, options.data_dir)
-    texts = [] if rules else list(domain_rules(battery.benchmarks, str(kinds[0][1] or ""), margin, baseline is not None))
-    if rules is None and not texts:
-        message = "No benchmark of the battery can be decided item by item. Run the audit without --until-decided."
-        raise UsageError(message, code="empty-selection", level=level, benchmarks=battery.names)
-    book = read_rules(texts, rules)
+    book = read_rules([], rules) if rules else None
+    loaded = [load_any(source, **options.loading) for source in sources]
+    if book is None:  # the kind of a model of the hub or of a server is known only now
+        book = read_rules(_default_rules(battery, str(loaded[0].kind), margin, baseline is not None))
     for rule in book.rules if say else ():
         say(rule.text)  # type: ignore[misc]
-    loaded = [load_any(source, **options.loading) for source in sources]
     source = ask_models(loaded[:1], loaded[1] if loaded[1:] else None, book.rules, cache=options.cache, seed=seed,
                         data_dir=options.data_dir)  # fmt: skip
     decision = decide_sequentially(source, book, seed=seed, budget=budget)
@@ -121,6 +119,14 @@ def audit_until_decided(  # noqa: PLR0913 (what a caller decides, by name)
     found = SequentialAudit(source.models[0], battery, decision, rules is not None, folder, command)
     _write(found)
     return found
+
+
+def _default_rules(battery: Battery, kind: str, margin: float, has_baseline: bool) -> list[str]:
+    rules = list(domain_rules(battery.benchmarks, kind, margin, has_baseline))
+    if not rules:
+        message = "No benchmark of the battery can be decided item by item. Run the audit without --until-decided."
+        raise UsageError(message, code="empty-selection", level=battery.level, benchmarks=battery.names)
+    return rules
 
 
 def domain_rules(benchmarks: Sequence[Benchmark], kind: str, margin: float, has_baseline: bool) -> Iterator[str]:

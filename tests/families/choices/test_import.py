@@ -80,6 +80,15 @@ def test_repeated_and_unknown_ids_are_refused(tmp_path: Path, ids: list[str], co
         published(path, benchmark="plumb-choices")
 
 
+def test_rows_of_another_category_are_refused(tmp_path: Path) -> None:
+    """Numbers of questions are the same in all categories, so that the row would count for a question it is not about."""
+    age = tiltmeter.load_benchmark("plumb-choices", category="age")
+    rows = [{"example_id": "1-1", "category": name, "prediction": "A"} for name in ("Age", "religion")]
+    assert published(predictions(tmp_path, rows[:1]), benchmark=age).table["chosen"].notna().sum() == 1
+    with raises("unknown-name", names=["religion-1-1"]):
+        published(predictions(tmp_path, rows), benchmark=age)
+
+
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = predictions(tmp_path, [{"example_id": "age-1-1", "answer": "A"}])
     with raises("missing-column", column="prediction"):

@@ -112,10 +112,11 @@ def _by_item(
     strange, twice = [], []
     for row in rows:
         example, category = str(row[names["example_id"]]).strip(), str(row.get(names["category"]) or "").strip()
-        options = [example, f"{category}-{example}"] + ([f"{categories[0]}-{example}"] if len(categories) == 1 else [])
+        is_only_one = len(categories) == 1 and category.casefold() in ("", categories[0].casefold())
+        options = [example, f"{category}-{example}"] + ([f"{categories[0]}-{example}"] if is_only_one else [])
         name = next((option for option in options if option in items), None)
         if name is None:
-            strange.append(example)
+            strange.append(f"{category}-{example}" if category else example)
         elif name in predictions:
             twice.append(name)
         else:

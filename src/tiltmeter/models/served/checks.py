@@ -16,6 +16,7 @@ MARKS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
 """How tokenizers write spaces and new lines."""
 UNREADABLE = ("�", "bytes:")
 """Signs in tokens that are parts of a character."""
+SEPARATOR = "\0"
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,10 @@ def plain_token(token: str) -> str:
 
 def joined(tokens: Sequence[str]) -> str | None:
     """Return the text of tokens; None where some are parts of a character, or have no text."""
-    if any(not token or any(part in token for part in UNREADABLE) for token in tokens):
+    marked = SEPARATOR.join(tokens)  # once for all tokens: every answer is checked
+    if not all(tokens) or any(part in marked for part in UNREADABLE):
         return None
-    return "".join(map(plain_token, tokens))
+    return plain_token("".join(tokens))
 
 
 def covers(tokens: Sequence[str], text: str) -> bool:
@@ -63,7 +65,7 @@ def problem_of(scored: Scored, text: str, first_token: str | None) -> str | None
     values = scored.logprobs[1:]
     if not values or not covers(body, text):
         return "wrong number of entries: the tokens do not make up the text"
-    if not all(math.isfinite(value) for value in values):
+    if not all(map(math.isfinite, values)):
         return "the model's output was not a finite number"
     return "a log-probability is above 0" if max(values) > 1e-3 else None
 

@@ -83,7 +83,7 @@ def first_choice(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def _echo(content: Mapping[str, Any]) -> Scored:
     choice = first_choice(content)
     found = choice["logprobs"]
-    tokens, values = [str(token) for token in found["tokens"]], [_number(value) for value in found["token_logprobs"]]
+    tokens, values = list(map(str, found["tokens"])), list(map(_number, found["token_logprobs"]))
     usage = content.get("usage") or {}
     n = int(usage.get("prompt_tokens") or len(tokens) - 1)
     if len(tokens) != len(values):
