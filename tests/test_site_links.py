@@ -26,7 +26,7 @@ NOT_TEXT = re.compile(
 
 def test_the_glossary_defines_each_word_in_one_sentence() -> None:
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    defined = dict(re.findall(r'^\| <a id="([\w-]+)"></a>[^|]+\| ([^|]+) \|$', text, re.M))
+    defined = dict(re.findall(r'^\|\s<a\sid="([\w-]+)"></a>[^|]+\|\s([^|]+)\s\|$', text, re.M))
     assert set(defined) == OURS == set(WORDS)
     for word, meaning in defined.items():
         assert meaning.count(".") == 1 and meaning.endswith("."), word
