@@ -11,7 +11,7 @@ import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.audits.domains import domain_of_row
-from tiltmeter.display import number_text, p_text, range_text
+from tiltmeter.display import number_text, p_text, range_text, signed_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.detection import DETECTS, UNTESTED, best_for_domain, rows_about, verdict_on
 from tiltmeter.families.kit.primary import FURTHER, is_primary
@@ -110,8 +110,8 @@ class Verdict:
         if math.isnan(self.effect):
             return self.evidence
         places = decimals_of(self.measure, self.effect)
-        number = f"{self.effect:+.{places}f} per dose [{self.effect_low:.{places}f}, {self.effect_high:.{places}f}]"
-        return f"{self.evidence}, {number}".replace("-", "−")
+        interval = range_text(self.effect_low, self.effect_high, places)
+        return f"{self.evidence}, {signed_text(self.effect, places)} per dose {interval}"
 
     def record(self) -> dict[str, Any]:
         """Plain values for audit.json; unknown numbers are None."""

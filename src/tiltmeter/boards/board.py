@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.boards.columns import Column, Filter, columns_of
 from tiltmeter.boards.ranks import Compared, Rank, ranks_of
+from tiltmeter.display import Statement
 from tiltmeter.errors import UsageError
 from tiltmeter.families import Answers
 from tiltmeter.families.kit.reading import precisions_of
@@ -89,7 +90,7 @@ def leaderboard(
         ranks={column: ranks_of(column, rows, compared) for column, rows in found.items()},
         settings=settings,
         manifests=tuple(run.manifest for run in loaded),
-        notices=tuple(_notices(loaded)),
+        notices=(*_notices(loaded), *_unranked(found)),
     )
 
 
@@ -110,6 +111,16 @@ def _estimates(
     known = stored if len(stored) else estimate_all(kept, None, "all", replace(settings, resamples=100))
     first = replace(only, groups=()).kept(known)
     return estimate_all(kept, list(dict.fromkeys(first["measure"])), list(by) or "all", settings)
+
+
+def _unranked(columns: Mapping[Column, pd.DataFrame]) -> Iterator[str]:
+    """Explain columns of one model, which have no ranks."""
+    alone = sum(rows["model"].nunique() < 2 for rows in columns.values())
+    if alone:
+        yield Statement(
+            "Nothing to rank in {alone} of {of} columns: only one model has a value. Add runs of other models of its kind.",
+            "unranked-columns", alone=alone, of=len(columns),
+        )  # fmt: skip
 
 
 def _notices(runs: Sequence[Run]) -> Iterator[str]:

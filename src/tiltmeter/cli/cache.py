@@ -51,7 +51,10 @@ def list_(model: Model = None, kind: KindOption = None, as_json: Json = False) -
     _print(entries)
     note(f"Cache: {user_cache()}")
     if unusable := [entry for entry in entries if entry.status != "usable"]:
-        note(f"{_counted(unusable)} can no longer be used. Remove them: tiltmeter cache prune --yes")
+        note(
+            f"{_counted(unusable)} cannot be used: written by an earlier version (old layout), interrupted, or without a "
+            "file that they need. Remove them: tiltmeter cache prune --yes"
+        )
 
 
 @cache_app.command()

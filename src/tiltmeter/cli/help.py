@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from tiltmeter.cli.console import hush
 from tiltmeter.cli.signature import parameter, with_signature
+from tiltmeter.errors import UsageError
 
 PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Measure", ("run", "audit", "experiment", "probe", "open", "list")),
@@ -45,6 +46,8 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
+            if type(error).__name__ == "MissingParameter":  # of typer's own copy of click, or of click
+                raise _missing(ctx, getattr(error, "param", None)) from None
             if isinstance(text := getattr(error, "message", None), str):
                 vars(error)["message"] = plain_reason(text)
             raise
@@ -110,6 +113,19 @@ class App(typer.Typer):
             return function
 
         return registered
+
+
+def _missing(ctx: Any, param: Any) -> UsageError:
+    """The error of an argument or an option that was not given, in one line."""
+    is_argument = param.param_type_name == "argument"
+    name = (param.metavar or param.name).strip("{}[].").upper() if is_argument else max(param.opts, key=len)
+    listed = getattr(getattr(param, "type_descriptor", None) or getattr(param, "type", None), "choices", None)
+    choices = [str(getattr(choice, "value", choice)) for choice in listed or ()]
+    return UsageError(
+        f"{'Argument' if is_argument else 'Option'} {name} is missing{': one of ' if choices else ''}{', '.join(choices)}. "
+        f"See {ctx.command_path} --help.",
+        code="missing-value", argument=param.name, choices=choices,
+    )  # fmt: skip
 
 
 def in_order_of_use(names: Iterable[str]) -> list[str]:

@@ -127,9 +127,9 @@ def run_command() -> Any:
 def run(
     model: Any, benchmark: Any, measure: Any, output: Any, report: bool, timings: bool, as_json: bool, **words: Any
 ) -> None:
-    """Measure models on benchmarks; write a run folder and its report.
+    """Measure the social bias of language models on benchmarks; write a run folder and its report.
 
-    Without arguments: the embedded models and benchmarks.
+    Without arguments: the two small models and the benchmarks that tiltmeter contains.
     """
     from tiltmeter import Options, Settings
     from tiltmeter.execution.options import DEFAULT_BY, FamilyOptions

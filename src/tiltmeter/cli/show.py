@@ -38,6 +38,7 @@ def print_run(finished: Any, as_json: bool, *, by: Sequence[str] = (), whole: bo
         print_grids(overview(table, by, whole=whole))
         if missing := missing_text(table):
             say(missing)
+        note("Each measure is explained by `tiltmeter list measures` and in the report.")
         more = 0 if whole else left_out(table)
         if more:
             note(f"{more:,} more numbers: --all, tiltmeter estimate {short(finished.folder)}, or the report.")

@@ -48,7 +48,7 @@ def make(variant: Variant, source: str, folder: Path, device: str) -> Path:
     """A new model folder from the parent's."""
     if variant.method != GIVEN or variant.dose is None:
         has_seed = "seed" in catalog.find("debias", variant.method).parameters  # Self-Debias draws nothing
-        seed = {"seed": variant.seed} if has_seed else {}
+        seed: dict[str, Any] = {"seed": variant.seed} if has_seed else {}
         return debias.make(variant.method, source, output=folder, **seed, **variant.options)
     options = {"domain": variant.dose.domain, "dose": variant.dose.dose, "arm": variant.dose.arm}
     recipe, length = recipe_of(variant.options, variant.seed)

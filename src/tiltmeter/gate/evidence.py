@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.items import has_column, repeated_share
 from tiltmeter.display import share_text
 from tiltmeter.errors import InputError, RunError, UsageError
@@ -32,6 +33,13 @@ MOST_REPEATED = 0.05
 """The largest share of pairs that may repeat earlier ones."""
 SUFFIX = " (baseline)"
 """The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
+
+
+def _measure_hint(rule: Rule) -> str:
+    """Explain the brackets where a measure stands in a scorer's place."""
+    if rule.scorer not in catalog.names("measures"):
+        return ""
+    return f", which is a measure: write MEASURE[SCORER,BENCHMARK], such as {rule.scorer}[SCORER,{rule.benchmark}]"
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class Evidence:
         if "scorer" in table:
             scorers = list(dict.fromkeys(map(str, table[table["benchmark"] == rule.benchmark]["scorer"])))
             if rule.scorer not in scorers:
-                lacking = f"the run has no scores of {rule.benchmark} by {rule.scorer}"
+                lacking = f"the run has no scores of {rule.benchmark} by {rule.scorer}{_measure_hint(rule)}"
                 message = f"{rule.text}: {lacking}. Scorers there: {', '.join(scorers)}."
                 raise InputError(
                     message, code="unknown-name", rule=rule.text, scorer=rule.scorer, kind="scorer", name=rule.scorer
@@ -139,7 +147,7 @@ def refuse_skipped(rule: Rule, share: float) -> None:
     """Refuse a benchmark of which more rows could not be read than the rule lets be missing."""
     if share > rule.max_missing:
         raise RunError(
-            f"{rule.text}: {share:.1%} of the rows of {rule.benchmark} could not be read; at most "
+            f"{rule.text}: {share_text(share)} of the rows of {rule.benchmark} could not be read; at most "
             f"{100 * rule.max_missing:g}% may be missing. Mend the file.",
             code="too-few", rule=rule.text, benchmark=rule.benchmark, kind="rows", share=share,
         )  # fmt: skip

@@ -193,11 +193,8 @@ def _is_distance(rule: Rule) -> bool:
 def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
     assert table is not None
     here = table[(table["benchmark"] == rule.benchmark) & (table["model"] == model)]
-    _refuse_none(
-        here,
-        rule,
-        f"{model} has no answers to {rule.benchmark} by {rule.scorer}: it was not run, or the model is of another kind",
-    )
+    if not len(here):
+        raise _unanswered(rule, model)
     of_measure = here[here["measure"] == rule.measure]
     _refuse_none(of_measure, rule, f"{rule.measure} cannot be computed from {rule.benchmark} for {model}")
     asked = of_measure[of_measure["scorer"] == rule.scorer]
@@ -212,6 +209,26 @@ def _rows(table: pd.DataFrame | None, rule: Rule, model: str) -> list[Any]:
     named = grouped[[plain(str(group)) == plain(rule.group) for group in grouped["group"]]]
     _refuse_none(named, rule, f"{rule.benchmark} has no {rule.by} '{rule.group}'", "Groups", grouped["group"])
     return [row for _, row in named.iterrows()]
+
+
+def _unanswered(rule: Rule, model: str) -> InputError:
+    """The error of a rule about a model without these answers, with the rule that leaves the model out."""
+    reads = _kind_read(rule.scorer)
+    why = f" {rule.scorer} reads {reads} models; if {model} is not one, no run can add it." if reads else ""
+    message = (
+        f"{rule.text}: {model} has no answers to {rule.benchmark} by {rule.scorer}.{why} No rule was decided. To check "
+        'other models only, name one after the limit, such as "within 45..55 for my-model".'
+    )
+    return InputError(message, code="unknown-name", rule=rule.text, kind="answers", names=[], model=model, reads=reads)
+
+
+def _kind_read(scorer: str) -> str:
+    """The kind of model that a scorer reads, such as masked; empty for a scorer of no catalog."""
+    if scorer not in catalog.names("scorers"):
+        return ""
+    from tiltmeter.probes import VIEWS
+
+    return VIEWS[catalog.find("scorers", scorer).scorer.view].kind
 
 
 def _refuse_none(rows: pd.DataFrame, rule: Rule, why: str, what: str = "", there: Any = ()) -> None:

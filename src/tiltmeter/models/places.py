@@ -113,6 +113,32 @@ def weights_in(folder: Path) -> list[Path]:
     return files
 
 
+CAUSES = {
+    "GatedRepoError": "access to it has to be requested on its page, and a token is needed",
+    "RepositoryNotFoundError": "it does not exist there, or it is private",
+    "RevisionNotFoundError": "it has no such revision",
+    "HFValidationError": "the name is not a hub id",
+    "OfflineModeIsEnabled": "offline mode is on, and it is not in the cache",
+    "ConnectError": "there is no connection",
+    "ConnectionError": "there is no connection",
+    "Timeout": "the hub did not answer in time",
+}
+"""Kinds of errors of the hub client, the most specific first, and what they mean."""
+
+
+def _cause(error: BaseException) -> str:
+    """Why a download failed, in words; the error itself keeps what the hub client said."""
+    kinds: set[str] = set()
+    cause: BaseException | None = error
+    while cause is not None:
+        kinds |= {kind.__name__ for kind in type(cause).__mro__}
+        cause = cause.__cause__ or cause.__context__
+    for known, text in CAUSES.items():
+        if known in kinds or any(known in name for name in kinds) or known in str(error):
+            return text
+    return str(error).strip().split("\n")[0].rstrip(".")[:300]
+
+
 def _hub_folder(name: str, revision: str | None) -> Path:
     """Download (or find in the hub cache) configuration, tokenizer and weights; safetensors if there are any."""
     import huggingface_hub
@@ -131,8 +157,9 @@ def _hub_folder(name: str, revision: str | None) -> Path:
             near = get_close_matches(name, EMBEDDED, 1, cutoff=0.75)
             meant = f" Did you mean '{near[0]}'?" if near else ""
             raise ModelError(
-                f"Model '{name}' is not a local folder and could not be downloaded ({reason}).{meant} "
-                f"Give a folder with config.json and weights, or an embedded model: {', '.join(EMBEDDED)}.",
+                f"There is no folder '{name}', and it could not be downloaded from the Hugging Face Hub: {_cause(error)}."
+                f"{meant} A model is a hub id, a folder with config.json and weights, a .gguf file, URL#NAME of a server, "
+                f"or an embedded model: {', '.join(EMBEDDED)}.",
                 code="missing-model", model=name, reason=reason, meant=near[0] if near else None,
             ) from None  # fmt: skip
         if weight_files(Path(snapshot)):

@@ -33,7 +33,8 @@ def stories_of(estimates: pd.DataFrame, evaluations: Iterable[Mapping[str, Any]]
 
 def _with_worst(story: Story, estimates: pd.DataFrame) -> Story:
     rows = estimates[(estimates["model"] == story.model) & (estimates["benchmark"] == story.benchmark)]
-    return replace(story, worst=worst_groups(rows, story.head).sentence)
+    worst = worst_groups(rows, story.head)
+    return replace(story, worst=worst.sentence if worst.tested > 1 else "")  # one group only repeats the headline
 
 
 def sheets_of(estimates: pd.DataFrame) -> list[Sheet]:

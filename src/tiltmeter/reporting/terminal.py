@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.display import number_text, p_cell, range_text, signed_text
+from tiltmeter.display import Statement, number_text, p_cell, range_text, signed_text
 from tiltmeter.families.kit.story import Sheet, decimals_of, in_order, value_text
 from tiltmeter.reporting.columns import NO_NEED, Column, Grid
 from tiltmeter.reporting.narratives import overall_rows, sheets_of, stories_of
 from tiltmeter.stats.estimates import is_estimates
+from tiltmeter.stats.intervals import FEWEST
 
 if TYPE_CHECKING:
     import pandas as pd
 
 BRIEF = 4
 """Rows of a model that a short table shows."""
+MISSING_SCORES = "{scorer} could not score {missing:,} of {total:,} items, which n leaves out: {why}."
+TOO_FEW = (
+    "{benchmark} has too few items for any conclusion (n = {n}): most intervals need at least {least} independent items."
+)
 COUNTS = {"n": "n", "missing": "n_missing", "ties": "n_ties"}
 
 
@@ -77,10 +82,11 @@ def _pivots(sheet: Sheet, rows: pd.DataFrame, whole: bool) -> Iterator[Grid]:
     for measure in sheet.rows["measure"].drop_duplicates():
         labels = frozenset(sheet.rows[sheet.rows["measure"] == measure][sheet.rows_are])
         alike.setdefault(labels, []).append(str(measure))
-    for measures in alike.values():
-        part = rows[rows["measure"].isin(measures)]
-        if len(part):
-            yield _pivot(sheet, part, measures, whole)
+    parts = [(measures, rows[rows["measure"].isin(measures)]) for measures in alike.values()]
+    parts = [(measures, part) for measures, part in parts if len(part)]
+    for measures, part in parts:
+        named = replace(sheet, title=f"{sheet.title} ({measures[0]})") if len(parts) > 1 else sheet
+        yield _pivot(named, part, measures, whole)
 
 
 def _pivot(sheet: Sheet, rows: pd.DataFrame, measures: Sequence[str], whole: bool) -> Grid:
@@ -165,16 +171,49 @@ def _difference_text(row: Any, places: int) -> str:
     return " ".join(filter(None, [signed_text(row["difference"], places), interval]))
 
 
+REASONS = {
+    "no unmodified tokens": "the two sentences share no token",
+    "no modified tokens": "the two sentences have the same tokens",
+}
+"""Stored reasons, which name tokens, as readers understand them."""
+
+
 def missing_text(estimates: pd.DataFrame) -> str:
-    """The reasons why items are missing from the overall rows, counted per scorer."""
-    overall = overall_rows(estimates)
-    overall = overall[(overall["by"] == "all") & (overall["n_missing"] > 0)]
-    reasons: dict[str, Counter[str]] = {}
-    for _, row in overall.drop_duplicates(["model", "benchmark", "scorer"]).iterrows():
-        if row["missing"]:
-            reasons.setdefault(row["scorer"], Counter()).update(json.loads(row["missing"]))
-    parts = [f"{scorer}: " + ", ".join(f"{why} ({n:,})" for why, n in c.items()) for scorer, c in reasons.items()]
-    return "What is missing is excluded from n. " + "; ".join(parts) + "." if parts else ""
+    """The scores that are missing from the overall rows, values that are undefined, and benchmarks of too few items."""
+    rows = overall_rows(estimates)
+    rows = rows[rows["by"] == "all"]
+    return " ".join([*_missing_scores(rows), *_undefined(rows), *_too_few(rows)])
+
+
+def _missing_scores(overall: pd.DataFrame) -> Iterator[Statement]:
+    lacking = overall[overall["n_missing"] > 0].drop_duplicates(["model", "benchmark", "scorer"])
+    for scorer, rows in lacking.groupby("scorer", sort=False):
+        reasons: Counter[str] = Counter()
+        for text in filter(None, rows["missing"]):
+            reasons.update(json.loads(text))
+        if reasons:
+            why = ", ".join(
+                f"{REASONS.get(why, why)}{f' ({n:,})' if len(reasons) > 1 else ''}" for why, n in reasons.items()
+            )
+            missing = int(rows["n_missing"].sum())
+            total = missing + int(rows["n"].sum())
+            yield Statement(MISSING_SCORES, "missing-scores", scorer=scorer, missing=missing, total=total, why=why)
+
+
+def _undefined(overall: pd.DataFrame) -> Iterator[Statement]:
+    rows = overall[overall["value"].isna() & (overall["n"] > 0)]
+    for note, some in rows.groupby("note", sort=False):
+        measures = list(dict.fromkeys(some["measure"]))
+        yield Statement(
+            "Without a value: {listed} ({why}).", "undefined-values", measures=measures, listed=", ".join(measures),
+            why=note,
+        )  # fmt: skip
+
+
+def _too_few(overall: pd.DataFrame) -> Iterator[Statement]:
+    most = overall.groupby("benchmark", sort=False)["n"].max()
+    for benchmark, n in most[most < FEWEST].items():
+        yield Statement(TOO_FEW, "too-few-items", benchmark=benchmark, n=int(n), least=FEWEST)
 
 
 def _p_columns(rows: Sequence[Any]) -> Iterator[Column]:

@@ -75,7 +75,7 @@ def compare(
         refuse_lacking(names, set(), {})
         raise RunError(
             f"No other model shares a benchmark and a scorer with {baseline}. A masked and a causal model have no scorer "
-            "in common.",
+            "in common. Run two models of one kind on the same benchmark: tiltmeter run -m MODEL -m OTHER -b BENCHMARK.",
             code="not-comparable",
             baseline=baseline,
         )

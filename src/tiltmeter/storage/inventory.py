@@ -87,7 +87,7 @@ def _entries(root: Path, kind: str) -> Iterator[CacheEntry]:
     for path in paths:
         if is_left_over(path):
             yield CacheEntry(kind, path.name, path, *measure(path), status=LEFT_OVER)
-        elif NAME.fullmatch(path.name) or (kind == DOWNLOADS and not path.name.startswith(".")):
+        elif NAME.fullmatch(path.name) or (kind == DOWNLOADS and not path.name.startswith(".") and _has_files(path)):
             yield _entry(kind, path)
 
 
@@ -167,6 +167,11 @@ def _files(path: Path) -> Iterator[Path]:
         return
     for folder, _, names in os.walk(path):
         yield from (Path(folder, name) for name in names)
+
+
+def _has_files(path: Path) -> bool:
+    """Return False for a folder without a file in it, such as one of a download that never began."""
+    return not path.is_dir() or next(_files(path), None) is not None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

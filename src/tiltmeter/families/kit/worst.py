@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.display import p_text
-from tiltmeter.families.kit.story import certain, value_text
+from tiltmeter.display import Statement, p_text, percent_text, range_text
+from tiltmeter.families.kit.story import certain, is_percentage, value_text
 from tiltmeter.stats.direction import best_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 3
+NOUNS = {"bias_type": ("bias type", "bias types")}
+WORST = (
+    "Furthest {nouns} from neutral: {listed}. {count} of {of} {noun} {differs} significantly. Each interval is for one of "
+    "them alone; p is corrected for all tests."
+)
 
 
 @dataclass(frozen=True)
@@ -35,11 +40,12 @@ class WorstGroups:
         if not self.rows:
             return ""
         several = len({row["measure"] for row in self.rows}) > 1
-        listed = "; ".join(f"{_name(row, several)} {value_text(row)} ({p_text(_p(row))})" for row in self.rows)
-        return (
-            f"Worst groups: {listed}. {self.significant or 'None'} of {self.tested} group{'s' * (self.tested != 1)} tested "
-            f"{'differs' if self.significant <= 1 else 'differ'} from neutral after correction."
-        )
+        one, many = NOUNS.get(str(self.rows[0]["by"]), ("group", "groups"))
+        return Statement(
+            WORST, "worst-groups", listed="; ".join(f"{_name(row, several)} {_described(row)}" for row in self.rows),
+            nouns=many, noun=one if self.tested == 1 else many, significant=self.significant, of=self.tested,
+            count=self.significant or "None", differs="differs" if self.significant <= 1 else "differ",
+        )  # fmt: skip
 
     def records(self) -> list[dict[str, Any]]:
         """The groups as plain values, for files."""
@@ -92,6 +98,23 @@ def _is_bias(measure: str) -> bool:
 
 def _p(row: Any) -> float:
     return float(row["p"] if np.isnan(row["p_holm"]) else row["p_holm"])
+
+
+def _described(row: Any) -> str:
+    """A value with its unit, its interval, its direction and its p."""
+    text = value_text(row)
+    if is_percentage(row["measure"]):
+        text = f"{percent_text(row['value'])} {range_text(row['low'], row['high'])}".rstrip()
+    return f"{text}, {_direction(row)} ({p_text(_p(row))})"
+
+
+def _direction(row: Any) -> str:
+    if row["value"] == row["neutral"]:
+        return "neutral"
+    above = row["value"] > row["neutral"]
+    if row["measure"] in catalog.names("measures") and catalog.find("measures", row["measure"]).spec.leans:
+        return "towards the stereotypes" if above else "away from the stereotypes"
+    return f"{'above' if above else 'below'} {row['neutral']:g}"
 
 
 def _name(row: Any, several: bool) -> str:

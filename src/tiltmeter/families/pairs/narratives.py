@@ -40,12 +40,13 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
     ratios = _ratios(rows, head["scorer"])
     parts = (_overall(head), others, *ratios, _per_type(types_of(rows, head)), _per_direction(rows, head))
     tone, short = _verdict(rows, head)
+    all_ = "" if short.code in VERDICTS else "all "
+    unit = f"of {all_}pairs" if head["measure"] == "bias_score" else f"averaged over {all_}targets"
     if _disagree(alike, head):
-        short = Statement("{verdict}; scorers disagree", "scorers-disagree", verdict=short, code_alone=short.code)
+        short, unit = _disagreement(short, alike, head), f"{unit} by {head['scorer']}"
     interval = f", interval {number_text(head['low'])} to {number_text(head['high'])}" if math.isfinite(head["low"]) else ""
     label = f"{number_text(head['value'])} where {head['neutral']:g} is neutral{interval}"
     gauge = Gauge(**{name: float(head[name]) for name in ("value", "low", "high", "neutral")}, label=label)
-    unit = "of pairs" if head["measure"] == "bias_score" else "averaged over targets"
     sentences = tuple(sentence for sentence in parts if sentence)
     return Story(model, benchmark, short, sentences, tone, percent_text(head["value"]), unit, gauge, head)
 
@@ -56,13 +57,48 @@ def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, Statement]:
         tone = "towards" if head["value"] > head["neutral"] else "away"
         return tone, Statement(VERDICTS[tone], tone)
     types = types_of(rows, head)
-    sure, but = int((types["p_holm"] < SIGNIFICANT).sum()), "No overall lean is distinguishable, but "
-    if sure:
-        leans = "leans" if sure == 1 else "lean"
-        return "unsure", Statement(f"{but}{{n}} of {{of}} bias types {leans}", "types-lean", n=sure, of=len(types))
-    if _direction_gap(rows, head) is not None:
-        return "unsure", Statement(f"{but}the directions differ", "directions-differ")
+    sure = types[types["p_holm"] < SIGNIFICANT]
+    if len(sure):
+        leans = "leans" if len(sure) == 1 else "lean"
+        named = "; ".join(f"{row['group']}, {_way(row)}" for _, row in sure.iterrows()) if len(sure) <= MOST_NAMED else ""
+        return "unsure", Statement(
+            f"No overall lean, but {{n}} of {{of}} bias types {leans}{{named_text}}", "types-lean",
+            n=len(sure), of=len(types), named_text=f": {named}" if named else "",
+        )  # fmt: skip
+    gap = _direction_gap(rows, head)
+    if gap is not None:
+        sides = _sides(rows, head)
+        names = sorted(sides, key=lambda name: sides[name], reverse=True)
+        return "unsure", Statement(DIRECTIONS_DIFFER, "directions-differ", more=names[0], less=names[1])
     return "unsure", Statement(VERDICTS["unsure"], "unsure")
+
+
+MOST_NAMED = 2
+"""A headline names so many bias types or scorers; the sentences below it name all."""
+DIRECTIONS_DIFFER = (
+    "No overall lean, but stereotypes about {more} groups are preferred more often than those about {less} ones"
+)
+
+
+def _way(row: Any) -> str:
+    return "towards the stereotypes" if row["value"] > row["neutral"] else "away from the stereotypes"
+
+
+def _disagreement(verdict: Statement, alike: pd.DataFrame, head: Any) -> Statement:
+    """The verdict, followed by the other scorers whose significant lean is different."""
+    _, sure = _others(alike, head)
+    if certain(head):
+        sure = sure[(sure["value"] > sure["neutral"]) != (head["value"] > head["neutral"])]
+    values = dict(zip(sure["scorer"], sure["value"], strict=True))
+    said = [
+        f"{', '.join(f'{row.scorer} {percent_text(row.value)}' for row in part.head(MOST_NAMED).itertuples())}"
+        f"{f' and {len(part) - MOST_NAMED} more' if len(part) > MOST_NAMED else ''} {way}"
+        for way, part in sure.groupby(sure.apply(_way, axis=1), sort=True)
+    ]
+    return Statement(
+        "{verdict}; other scorers differ: {said}", "scorers-disagree",
+        verdict=verdict, code_alone=verdict.code, said="; ".join(said), values=values,
+    )  # fmt: skip
 
 
 OVERALL = (
@@ -140,10 +176,16 @@ def _per_direction(rows: pd.DataFrame, head: Any) -> str:
     gap = _direction_gap(rows, head)
     if gap is None:
         return ""
+    return Statement(
+        DIRECTIONS, "directions", **_sides(rows, head), difference=gap["value"], p=gap["p"], p_text=p_text(gap["p"])
+    )
+
+
+def _sides(rows: pd.DataFrame, head: Any) -> dict[str, float]:
+    """The percentages of stereotypes about disadvantaged and about advantaged groups."""
     directions = directions_of(rows, head)
     value = dict(zip(directions["group"], directions["value"], strict=True))
-    sides = {name: value[name] for name in ("disadvantaged", "advantaged")}
-    return Statement(DIRECTIONS, "directions", **sides, difference=gap["value"], p=gap["p"], p_text=p_text(gap["p"]))
+    return {name: value[name] for name in ("disadvantaged", "advantaged")}
 
 
 def _direction_gap(rows: pd.DataFrame, head: Any) -> Any | None:

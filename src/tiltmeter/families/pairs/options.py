@@ -14,7 +14,11 @@ class PairsOptions:
     """Which scores of a sentence are computed, and how the words that differ are found."""
 
     scorers: Sequence[str] = option(
-        (), "Scorer; repeatable; all: every one. Default: those with evidence.", "-s", "--scorer", chooses=True
+        (),
+        "Scorer; repeatable; all: every one. Default: those that detected planted bias. See `tiltmeter list scorers`.",
+        "-s",
+        "--scorer",
+        chooses=True,
     )
     stand_ins: bool = option(
         False, "stereoset: use Japanese as proxy for the group Asian, Britain for White (Cao et al.).", "--proxy-groups"

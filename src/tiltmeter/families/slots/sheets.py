@@ -10,7 +10,7 @@ from tiltmeter.families.kit.story import Sheet, in_order
 if TYPE_CHECKING:
     import pandas as pd
 
-TITLES = {"gap": "Gaps between groups, per sentence", "group": "Groups of terms"}
+TITLES = {"gap": "Gaps between groups of terms", "group": "Groups of terms"}
 FIRST = ("stereotype_gap", "lean", "mnt_gap", "mps_gap", "coverage", "mps", "mnt")
 
 
