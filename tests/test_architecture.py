@@ -41,7 +41,7 @@ KNOWS_MEASURES = ("families", "benchmarks", "measures", "builders")
 DEFAULTS = {"plumb-pairs", "plumb-slots"}
 """The list of default benchmarks: the one place where a run knows what it asks."""
 
-FIELDS_OF_OTHERS = {"models/served/dialects.py": {"choices"}}
+FIELDS_OF_OTHERS = {"cli/help.py": {"choices"}, "models/served/dialects.py": {"choices"}}
 """Words that others chose: OpenAI's answers have a field of this name."""
 
 

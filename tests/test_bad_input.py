@@ -108,7 +108,7 @@ RUN_MISTAKES = {
     "model": (["-m", "./no-such-model"], ["no-such-model"]),
     "hub model": (["-m", "no-such-model"], ["no-such-model", "plumb-mlm"]),
     "scorer": (["-s", "cqs"], ["'cqs'", "cps", "aul", "pll"]),
-    "measure": (["--measure", "bias"], ["'bias'", "bias-score", "kls", "icat"]),
+    "measure": (["--measure", "bias"], ["'bias'", "bias_score", "kls", "icat"]),
     "measure of triples": (["--measure", "icat"], ["icat", "unrelated"]),
     "limit 0": (["--limit", "0"], ["--limit", "at least 1"]),
     "limit below 0": (["--limit", "-2"], ["--limit", "at least 1"]),
@@ -183,7 +183,7 @@ def test_a_mistake_is_told_before_any_model_is_asked(tool: Tool, monkeypatch: py
         (["frobnicate"], "frobnicate"),
         (["run", "--frobnicate"], "--frobnicate"),
         (["list", "planets"], "planets"),
-        (["estimate"], "runs"),
+        (["estimate"], "RUNS"),
         (["import", "pairs.csv"], "--output"),
     ],
 )
@@ -384,7 +384,7 @@ def test_a_run_that_cannot_be_read(folders: Tool, command: str, words: list[str]
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["estimate", "run", "--measure", "bias"], ["'bias'", "bias-score"]),
+        (["estimate", "run", "--measure", "bias"], ["'bias'", "bias_score"]),
         (["estimate", "run", "--measure", "icat"], ["icat"]),
         (["compare", "run"], ["two models", "plumb-mlm"]),
         (["compare", "run", "--baseline", "bert"], ["'bert'", "plumb-mlm"]),

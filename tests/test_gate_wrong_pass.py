@@ -131,7 +131,7 @@ def test_weak_evidence_never_passes(make: Callable[..., Run], name: str) -> None
 def test_missing_scores_fail_even_where_undecided_rules_pass(make: Callable[..., Run]) -> None:
     lenient = read_rules([WITHIN], undecided="pass")
     decision = check(make(n=300, missing=0.867), lenient)
-    assert decision.exit_code == 1 and "88.0% of the scores" in decision.rulings[0].reason
+    assert decision.exit_code == 1 and "88.0 % of the scores" in decision.rulings[0].reason
 
 
 BASELINES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {

@@ -23,8 +23,7 @@ from test_cli import tiltmeter as command
 from test_terminal import in_a_terminal
 from tiltmeter import TiltmeterError, load_benchmark, study, typeset, wrap_model
 from tiltmeter.cli.folders import run_folder
-from tiltmeter.display import Statement
-from tiltmeter.families.kit.story import fixed
+from tiltmeter.display import Statement, fixed
 from tiltmeter.models.places import weights_in
 from tiltmeter.reporting.comparison_text import too_close
 from tiltmeter.reporting.draw import draw_estimates
