@@ -67,6 +67,15 @@ def leaderboard(
 
     Raises:
         RunError: Runs are not comparable, or a model occurs more than once.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> with TemporaryDirectory() as folder:
+        ...     run = tiltmeter.run("plumb-mlm", "plumb-pairs", "sss", "bias_score", folder, limit=8, cache=False)
+        ...     board = tiltmeter.leaderboard([run])
+        >>> board.models, [column.measure for column in board.columns]
+        (('plumb-mlm',), ['bias_score'])
     """
     import pandas as pd
 

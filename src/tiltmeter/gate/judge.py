@@ -55,6 +55,14 @@ def check(
         InputError: A rule cannot be read, makes no sense, or names something that the run does not have.
         UsageError: A rule needs a baseline and there is none, or the other way round.
         RunError: The runs are not comparable, or a number has no interval.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> with TemporaryDirectory() as folder:
+        ...     run = tiltmeter.run("plumb-mlm", "plumb-pairs", "sss", "bias_score", folder, limit=8, cache=False)
+        ...     tiltmeter.check(run, "bias_score[sss,plumb-pairs] within 45..55").exit_code
+        1
     """
     book = rules if isinstance(rules, RuleBook) else read_rules([rules] if isinstance(rules, str) else rules)
     for rule in book.rules:

@@ -206,6 +206,11 @@ def wrap_model(
 
     Raises:
         ModelError: The module is of an unsupported kind, or the tokenizer belongs to another model.
+
+    Example:
+        >>> model = load_model("plumb-mlm", device="cpu")
+        >>> wrap_model(model.module, model.tokens.tokenizer, name="mine").name
+        'mine'
     """
     kind = kind or detect_kind(module.config, name)
     model = _ready(Parts(module, tokenizer, kind, facts or {}, Path()), name)

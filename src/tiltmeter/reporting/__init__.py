@@ -23,6 +23,14 @@ def report(runs: Given | Sequence[Given], output: str | Path = "report.html", *,
 
     Raises:
         RunError: A folder is not a finished run, or was changed.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> scores = tiltmeter.score("plumb-mlm", tiltmeter.load_benchmark("plumb-pairs", limit=8), "sss", cache=False)
+        >>> with TemporaryDirectory() as folder:
+        ...     tiltmeter.report(scores, f"{folder}/report.html").name
+        'report.html'
     """
     from tiltmeter.reporting.html import write_report
 

@@ -128,6 +128,14 @@ def figure(  # noqa: PLR0913 (shared by all figures, by name)
 
     Raises:
         UsageError: There is no such figure, or the runs have nothing to draw in it.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = tiltmeter.run("plumb-mlm", "plumb-pairs", "sss", "bias_score", folder, limit=8, cache=False)
+        ...     len(tiltmeter.figure("estimates", folder).axes)
+        1
     """
     source, part = parts_of("figure", name)
     figures.inches(width)
@@ -171,6 +179,14 @@ def table(  # noqa: PLR0913 (shared by all tables, by name)
 
     Raises:
         UsageError: There is no such table, or the runs have nothing for it.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = tiltmeter.run("plumb-mlm", "plumb-pairs", "sss", "bias_score", folder, limit=8, cache=False)
+        ...     tiltmeter.table("estimates", folder)[["model", "measure", "n"]].values.tolist()
+        [['plumb-mlm', 'bias_score', 8]]
     """
     source, part = parts_of("table", name)
     if source in own("table"):

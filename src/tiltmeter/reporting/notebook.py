@@ -42,6 +42,12 @@ def show(what: Showable | pd.DataFrame, *, width: str | float = "one", by: str =
 
     Raises:
         UsageError: There is nothing to draw.
+
+    Example:
+        >>> import tiltmeter
+        >>> scores = tiltmeter.score("plumb-mlm", tiltmeter.load_benchmark("plumb-pairs", limit=8), "sss", cache=False)
+        >>> tiltmeter.show(tiltmeter.estimate(scores, "bias_score", by=())).axes[0].get_xlabel()
+        'bias_score by sss, with interval'
     """
     if isinstance(what, Finding):
         return _for_notebooks(what.draw(width=width))
@@ -66,6 +72,15 @@ def as_html(what: Showable | pd.DataFrame) -> str:
 
     Returns:
         HTML for a notebook.
+
+    Raises:
+        UsageError: There is nothing to format: `what` is of another type.
+
+    Example:
+        >>> import tiltmeter
+        >>> scores = tiltmeter.score("plumb-mlm", tiltmeter.load_benchmark("plumb-pairs", limit=8), "sss", cache=False)
+        >>> tiltmeter.as_html(scores)[:20]
+        '<div><b>Scores</b><p'
     """
     if isinstance(what, Finding):
         return _page(what.study, what.sentences, list(what.table.columns), what.table.itertuples(index=False))

@@ -69,6 +69,12 @@ def typeset(
 
     Raises:
         UsageError: The table is empty, or the form is unknown.
+
+    Example:
+        >>> import tiltmeter
+        >>> scores = tiltmeter.score("plumb-mlm", tiltmeter.load_benchmark("plumb-pairs", limit=8), "sss", cache=False)
+        >>> print(tiltmeter.typeset(tiltmeter.estimate(scores, "bias_score", by=()), "markdown").splitlines()[2])
+        | model | bias_score (50) | n | missing |
     """
     if columns not in (MEASURE, SCORER):
         message = f"Columns are {MEASURE} or {SCORER}, not '{columns}'."

@@ -54,6 +54,15 @@ def compare(
     Raises:
         UsageError: There is one model only, the baseline is unknown, or no model shares a scorer with it.
         RunError: The models were measured in different ways.
+
+    Example:
+        >>> import tiltmeter
+        >>> pairs = tiltmeter.load_benchmark("plumb-pairs", limit=8)
+        >>> model = tiltmeter.load_model("plumb-mlm", device="cpu")
+        >>> copy = tiltmeter.wrap_model(model.module, model.tokens.tokenizer, name="copy")
+        >>> scores = [tiltmeter.score(one, pairs, "sss", cache=False) for one in (model, copy)]
+        >>> tiltmeter.compare(scores, measures="bias_score")[["model", "baseline", "difference"]].values.tolist()
+        [['copy', 'plumb-mlm', 0.0]]
     """
     settings = Settings(resamples, confidence, seed, clusters)
     settings.check()

@@ -51,6 +51,17 @@ def import_scores(  # noqa: PLR0913 (everything that any family's file may need)
 
     Raises:
         InputError: The file does not exist, lacks a column, or is of no known layout.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> text = "sent_more,sent_less,sent_more_score,sent_less_score\\nShe cooks.,He cooks.,-9.1,-9.4\\n"
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder, "theirs.csv")
+        ...     _ = file.write_text(text)
+        ...     tiltmeter.import_scores(file).to_pandas()["score"].tolist()
+        [-9.1, -9.4]
     """
     how: dict[str, Any] = {"model": model, "scorer": scorer, "benchmark": benchmark, "columns": columns}
     how |= {"data_dir": data_dir, "encoding": encoding, "judges": tuple(judges), "category": tuple(category)}

@@ -74,6 +74,14 @@ def load_run(folder: str | Path) -> Run:
 
     Raises:
         RunError: There is no such folder, or the run is unfinished, changed, or of another layout.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = tiltmeter.run("plumb-mlm", "plumb-pairs", "sss", "bias_score", folder, limit=8, cache=False)
+        ...     list(tiltmeter.load_run(folder).answers)
+        ['pairs']
     """
     import pandas as pd
 

@@ -128,6 +128,14 @@ def run(  # noqa: PLR0913 (what all families share, by name)
         InputError: A file of yours cannot be read.
         ModelError: A model cannot be loaded.
         RunError: `output` has a finished run with other settings.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> with TemporaryDirectory() as folder:
+        ...     run = tiltmeter.run("plumb-mlm", "plumb-pairs", "sss", "bias_score", folder, limit=8, cache=False)
+        >>> run.estimates[["measure", "by", "n"]].values.tolist()[0]
+        ['bias_score', 'all', 8]
     """
     shared = Options(
         by=[by] if isinstance(by, str) else by,

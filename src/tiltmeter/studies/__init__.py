@@ -60,6 +60,14 @@ def study(
     Raises:
         UsageError: The study or an option is unknown, or the runs lack what the study needs.
         RunError: A folder is not a finished run.
+
+    Example:
+        >>> import tiltmeter
+        >>> pairs = tiltmeter.load_benchmark("plumb-pairs", limit=8)
+        >>> scores = tiltmeter.score("plumb-mlm", pairs, ["sss", "pll"], cache=False)
+        >>> finding = tiltmeter.study("normality", scores)
+        >>> finding.table["scorer"].unique().tolist()
+        ['sss', 'pll']
     """
     options = dict(options or {})
     entry = catalog.find("studies", name)
