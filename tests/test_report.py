@@ -22,7 +22,7 @@ from report_material import NASTY, element, embedded, explorer, made_up_run, sec
 from support.raising import raises
 from test_cli import tiltmeter as command
 from tiltmeter import catalog
-from tiltmeter.display import visible
+from tiltmeter.display import number_text, visible
 from tiltmeter.families.kit.pack import Pack, island, unpack
 from tiltmeter.families.pairs.narratives import VERDICTS
 from tiltmeter.families.pairs.spans import spans_of
@@ -102,7 +102,7 @@ def test_the_page_tells_the_story(real_run: Path, real_page: str) -> None:
         assert catalog.find(kind, name).summary.partition(": ")[2][1:].rstrip(".") in text, name
     for fact in (
         "tiny-gpt2",
-        "bias_score by cps",
+        "bias_score by ",
         "Bowman (2020)",
         "Weights sha256",
         "80 % power",
@@ -260,7 +260,8 @@ def shows(text: str, value: float) -> bool:
     if not np.isfinite(value):
         return text in ("missing", "–")
     digits = text.replace("−", "-")
-    return digits == f"{value:.{len(digits.partition('.')[2])}f}"
+    places = len(digits.partition(".")[2])
+    return digits == number_text(value, places).replace("−", "-")
 
 
 def check_row(shown: dict[str, str], stored: pd.Series) -> None:
